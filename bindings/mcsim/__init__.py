@@ -1,0 +1,1 @@
+"""mcsim: a simulator of host-side storage caches shared by many virtual machines."""

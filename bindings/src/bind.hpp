@@ -1,0 +1,10 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+// One function a binding file; module.cpp calls them in order.
+namespace mcsim::python {
+
+void bind_errors(pybind11::module_& m);
+
+}  // namespace mcsim::python

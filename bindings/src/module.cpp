@@ -1,0 +1,9 @@
+#include "bindings/src/bind.hpp"
+
+// The order of registration and nothing else: classes before the functions that
+// mention them.
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "mcsim's compiled core; use the `mcsim` package instead.";
+  using namespace mcsim::python;
+  bind_errors(m);
+}

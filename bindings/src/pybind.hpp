@@ -1,0 +1,80 @@
+#pragma once
+
+// The only include of pybind11: one set of casters for the whole module.
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/registry.hpp"
+#include "core/base/status.hpp"
+#include "core/locality/profile.hpp"
+
+namespace mcsim::python {
+
+namespace py = pybind11;
+
+// A status that is not OK leaves C++ as the Python exception of its kind
+// (bind_errors.cpp); `Error` carries it there.
+struct Error {
+  absl::Status status;
+};
+
+inline void raise_if_error(const absl::Status& status) {
+  if (!status.ok()) throw Error{status};
+}
+
+template <class T>
+T value_or_raise(absl::StatusOr<T>&& result) {
+  raise_if_error(result.status());
+  return *std::move(result);
+}
+
+// A column on its way in: C-contiguous, exactly of this type, never converted.
+template <class T>
+using Column = py::array_t<T, py::array::c_style>;
+
+template <class T>
+std::span<const T> span_of(const Column<T>& column) {
+  return {column.data(), static_cast<std::size_t>(column.size())};
+}
+
+// A vector on its way out: a read-only array that owns it, without a copy.
+template <class T>
+py::array_t<T> to_array(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  py::array_t<T> array(static_cast<py::ssize_t>(owned->size()), owned->data(), owner);
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+// A read-only array that views memory kept alive by `owner`.
+template <class T>
+py::array_t<T> view_of(std::span<const T> values, py::handle owner) {
+  py::array_t<T> array(static_cast<py::ssize_t>(values.size()), values.data(), owner);
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+// Serves signals (Ctrl-C) and the caller's progress callback, from C++ that
+// runs without the GIL. `progress` may be None.
+Tick make_tick(py::object progress);
+
+// The members of a list, as dictionaries: name, summary, reference, params.
+py::list describe_entry_list(const std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>>&);
+
+template <class Interface, class Context>
+py::list describe_registry(const Registry<Interface, Context>& registry) {
+  std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> list;
+  for (const auto& entry : registry.entries()) list.emplace_back(entry.info, entry.params);
+  return describe_entry_list(list);
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,255 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+
+// Declared parameters. A component lists its parameters once:
+//
+//   struct Params {
+//     Count iterations = 10'000;
+//     static constexpr auto fields() {
+//       return std::tuple{Field{"iterations", &Params::iterations, "neighbours tried", 1}};
+//     }
+//   };
+//
+// The member initialiser is the default and nothing else is. From fields() come
+// the strict parser, the YAML check, `mcsim describe` and the documentation.
+namespace mcsim {
+
+// What a parameter may hold, as it comes from YAML or Python. The map gives one
+// number per VM, by name.
+using PerVm = std::map<std::string, double>;
+using ParamValue = std::variant<bool, std::int64_t, double, std::string, PerVm>;
+using ParamMap = std::map<std::string, ParamValue>;
+
+// A length of time; YAML may write it as "1h" or "60 s".
+struct Duration {
+  Nanoseconds ns = 0;
+  friend bool operator==(const Duration&, const Duration&) = default;
+};
+
+// Specialise for an enumeration used as a parameter: its choices by name.
+//   template <> struct Choices<Mode> {
+//     static constexpr std::array names{std::pair{"eager", Mode::kEager}, ...};
+//   };
+template <class E>
+struct Choices;
+
+template <class Owner, class T>
+struct Field {
+  const char* name;
+  T Owner::* member;
+  const char* help;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+};
+
+template <class Owner, class T>
+Field(const char*, T Owner::*, const char*) -> Field<Owner, T>;
+template <class Owner, class T>
+Field(const char*, T Owner::*, const char*, double) -> Field<Owner, T>;
+template <class Owner, class T>
+Field(const char*, T Owner::*, const char*, double, double) -> Field<Owner, T>;
+
+struct NoParams {
+  static constexpr auto fields() { return std::tuple{}; }
+};
+
+enum class ParamKind : std::uint8_t {
+  kBool,
+  kInteger,
+  kReal,
+  kDuration,
+  kChoice,
+  kText,
+  kPerVm,
+};
+
+// Everything the outside world knows of one parameter.
+struct ParamInfo {
+  std::string name;
+  std::string help;
+  ParamKind kind;
+  ParamValue default_value;
+  double min;
+  double max;
+  std::vector<std::string> choices;
+};
+
+// What the outside world knows of a component beside its parameters.
+struct ComponentInfo {
+  const char* name;       // key in YAML and Python: [a-z0-9-]+
+  const char* summary;    // one sentence
+  const char* reference;  // the publication whose algorithm this follows
+};
+
+namespace params_internal {
+
+std::string unknown_parameter(std::string_view name, const std::vector<ParamInfo>& known);
+std::string choices_text(const std::vector<std::string>& choices);
+
+template <class T>
+constexpr ParamKind kind_of() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return ParamKind::kBool;
+  } else if constexpr (std::is_same_v<T, Duration>) {
+    return ParamKind::kDuration;
+  } else if constexpr (std::is_same_v<T, PerVm>) {
+    return ParamKind::kPerVm;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return ParamKind::kText;
+  } else if constexpr (std::is_enum_v<T>) {
+    return ParamKind::kChoice;
+  } else if constexpr (std::is_integral_v<T>) {
+    return ParamKind::kInteger;
+  } else {
+    static_assert(std::is_floating_point_v<T>, "a parameter of a type that YAML cannot hold");
+    return ParamKind::kReal;
+  }
+}
+
+template <class T>
+std::vector<std::string> choices_of() {
+  std::vector<std::string> names;
+  if constexpr (std::is_enum_v<T>) {
+    for (const auto& [name, value] : Choices<T>::names) names.emplace_back(name);
+  }
+  return names;
+}
+
+template <class T>
+ParamValue to_value(const T& value) {
+  if constexpr (std::is_same_v<T, Duration>) {
+    return value.ns;
+  } else if constexpr (std::is_enum_v<T>) {
+    for (const auto& [name, choice] : Choices<T>::names) {
+      if (choice == value) return std::string(name);
+    }
+    return std::string();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::int64_t>(value);
+  } else {
+    return value;
+  }
+}
+
+// A number given where another kind of number is wanted is taken only if it
+// loses nothing.
+template <class T>
+absl::Status assign(const ParamInfo& info, const ParamValue& given, T& target) {
+  const auto in_range = [&](double x) -> absl::Status {
+    if (x >= info.min && x <= info.max) return absl::OkStatus();
+    return out_of_range("{}: {} is outside [{}, {}]", info.name, x, info.min, info.max);
+  };
+  if constexpr (std::is_enum_v<T>) {
+    if (const auto* text = std::get_if<std::string>(&given)) {
+      for (const auto& [name, choice] : Choices<T>::names) {
+        if (*text == name) {
+          target = choice;
+          return absl::OkStatus();
+        }
+      }
+      return invalid_argument("{}: unknown choice '{}' (one of {})", info.name, *text,
+                              choices_text(info.choices));
+    }
+    return invalid_argument("{}: expected one of {}", info.name, choices_text(info.choices));
+  } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+                       std::is_same_v<T, PerVm>) {
+    if (const auto* value = std::get_if<T>(&given)) {
+      target = *value;
+      return absl::OkStatus();
+    }
+    constexpr const char* kWanted = std::is_same_v<T, bool>    ? "true or false"
+                                    : std::is_same_v<T, PerVm> ? "a map from VM name to number"
+                                                               : "text";
+    return invalid_argument("{}: expected {}", info.name, kWanted);
+  } else {
+    double number = 0;
+    if (const auto* whole = std::get_if<std::int64_t>(&given)) {
+      number = static_cast<double>(*whole);
+      if constexpr (std::is_same_v<T, Duration>) {
+        target.ns = *whole;
+      } else {
+        target = static_cast<T>(*whole);
+      }
+    } else if (const auto* real = std::get_if<double>(&given)) {
+      number = *real;
+      if constexpr (std::is_same_v<T, Duration>) {
+        target.ns = static_cast<Nanoseconds>(number);
+      } else if constexpr (std::is_integral_v<T>) {
+        if (static_cast<double>(static_cast<T>(number)) != number) {
+          return invalid_argument("{}: expected a whole number, got {}", info.name, number);
+        }
+        target = static_cast<T>(number);
+      } else {
+        target = static_cast<T>(number);
+      }
+    } else {
+      return invalid_argument(
+          "{}: expected {}", info.name,
+          std::is_same_v<T, Duration> ? "a length of time such as 1h" : "a number");
+    }
+    return in_range(number);
+  }
+}
+
+}  // namespace params_internal
+
+template <class Params>
+std::vector<ParamInfo> describe() {
+  using namespace params_internal;
+  std::vector<ParamInfo> infos;
+  const Params defaults{};
+  std::apply(
+      [&](const auto&... field) {
+        (infos.push_back(
+             {.name = field.name,
+              .help = field.help,
+              .kind = kind_of<std::remove_cvref_t<decltype(defaults.*field.member)>>(),
+              .default_value = to_value(defaults.*field.member),
+              .min = field.min,
+              .max = field.max,
+              .choices = choices_of<std::remove_cvref_t<decltype(defaults.*field.member)>>()}),
+         ...);
+      },
+      Params::fields());
+  return infos;
+}
+
+// Fills Params from a map: an unknown name, a wrong type or a value out of its
+// range is an error that names the parameter and what would be right.
+template <class Params>
+absl::StatusOr<Params> parse_params(const ParamMap& given) {
+  const std::vector<ParamInfo> infos = describe<Params>();
+  Params params{};
+  for (const auto& [name, value] : given) {
+    absl::Status assigned = absl::OkStatus();
+    std::size_t index = 0;
+    const auto try_field = [&](const auto& field) {
+      if (name != field.name) return ++index, false;
+      assigned = params_internal::assign(infos[index], value, params.*field.member);
+      return true;
+    };
+    const bool known = std::apply([&](const auto&... field) { return (try_field(field) || ...); },
+                                  Params::fields());
+    if (!known) return absl::NotFoundError(params_internal::unknown_parameter(name, infos));
+    if (!assigned.ok()) return assigned;
+  }
+  return params;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/status.hpp"
+#include "core/base/suggest.hpp"
+
+// From names to objects. Every enumerable thing (systems, optimisers, trace
+// formats, …) is written once, as a TypeList; the registry, the command line,
+// Python, tests and documentation are derived from it. A member declares
+//
+//   struct Params { …; static constexpr auto fields(); };
+//   static constexpr ComponentInfo kInfo{.name, .summary, .reference};
+//   T(Params, Context);
+//
+// and derives from the list's interface.
+namespace mcsim {
+
+template <class... Ts>
+struct TypeList {};
+
+// One member of a list, without its type.
+template <class Interface, class Context>
+struct Entry {
+  ComponentInfo info;
+  std::vector<ParamInfo> params;
+  absl::StatusOr<std::unique_ptr<Interface>> (*make)(const ParamMap&, Context);
+};
+
+// `kind` names the list in messages: "system", "optimizer", "format".
+template <class Interface, class Context>
+class Registry {
+ public:
+  using EntryType = Entry<Interface, Context>;
+
+  template <class... Ts>
+  Registry(const char* kind, TypeList<Ts...>) : kind_(kind), entries_{entry_of<Ts>()...} {}
+
+  const std::vector<EntryType>& entries() const { return entries_; }
+
+  absl::StatusOr<const EntryType*> find(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const EntryType& entry : entries_) {
+      if (entry.info.name == name) return &entry;
+      names.push_back(entry.info.name);
+    }
+    return not_found("unknown {} '{}'{}", kind_, name, did_you_mean(name, names));
+  }
+
+  // Finds, checks the parameters and builds; an error names the member.
+  absl::StatusOr<std::unique_ptr<Interface>> make(std::string_view name, const ParamMap& params,
+                                                  Context context) const {
+    MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
+    auto made = entry->make(params, std::move(context));
+    if (made.ok()) return made;
+    return absl::Status(made.status().code(),
+                        fmt::format("{}: {}", name, message_of(made.status())));
+  }
+
+ private:
+  template <class T>
+  static EntryType entry_of() {
+    return {
+        T::kInfo, describe<typename T::Params>(),
+        [](const ParamMap& given, Context context) -> absl::StatusOr<std::unique_ptr<Interface>> {
+          MCSIM_ASSIGN_OR_RETURN(auto params, parse_params<typename T::Params>(given));
+          return std::make_unique<T>(std::move(params), std::move(context));
+        }};
+  }
+
+  const char* kind_;
+  std::vector<EntryType> entries_;
+};
+
+}  // namespace mcsim

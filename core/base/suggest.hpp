@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mcsim {
+
+// The nearest of `known` to a misspelt `word`, as " (did you mean 'x'?)", or
+// "" if none is near enough to be what was meant.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
+
+}  // namespace mcsim

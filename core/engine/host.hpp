@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+
+#include "core/base/status.hpp"
+#include "core/engine/allocation.hpp"
+#include "core/engine/counters.hpp"
+#include "core/trace/accesses.hpp"
+
+namespace mcsim {
+
+// The data path: tiers that serve accesses. One virtual call serves a range of
+// requests; the loop below it is monomorphic.
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  virtual void replay(const Accesses& trace, RequestRange range) = 0;
+
+  // Changes what every VM is granted; a host that does not divide its space
+  // refuses.
+  virtual absl::Status resize(const Allocation& targets) = 0;
+
+  // One per VM; running totals since construction, occupancy and target as now.
+  virtual std::vector<VmCounters> counters() const = 0;
+
+  // O(n): the structure agrees with itself and with the counters.
+  virtual absl::Status check_invariants() const = 0;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/engine/counters.hpp"
+#include "core/engine/system.hpp"
+#include "core/locality/profile.hpp"
+#include "core/trace/accesses.hpp"
+#include "core/trace/intervals.hpp"
+
+namespace mcsim {
+
+// One decision as it was taken: when, and what was granted from then on.
+struct DecisionRecord {
+  std::size_t request = 0;  // the first request it acts on
+  Decision decision;
+};
+
+struct RunResult {
+  // [interval][vm]: counts of that interval; occupancy and target at its end.
+  std::vector<std::vector<VmCounters>> intervals;
+  std::vector<DecisionRecord> decisions;
+  double replay_seconds = 0;  // in the data path
+  double decide_seconds = 0;  // in the controller and its optimiser
+};
+
+// Replays a trace through a system. Counts are cut at `metric_cuts`; decisions
+// fall at the cuts of `profile` (null for a system that asks for none). Checks
+// conservation at the end of every interval and the host's own invariants at
+// the end of the run.
+absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
+                              const Cuts& metric_cuts, const Tick& tick = nullptr);
+
+}  // namespace mcsim

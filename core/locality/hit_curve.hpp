@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/types.hpp"
+
+namespace mcsim {
+
+// How often each reuse distance occurred, and how many accesses were cold
+// (SPEC 0.3: a distance is the number of distinct other blocks touched since the
+// last access to the same block). Sparse: only distances that occurred.
+struct DistanceHistogram {
+  std::vector<Count> distance;  // strictly increasing
+  std::vector<Count> count;     // > 0, one per distance
+  Count cold = 0;
+
+  Count accesses() const;  // Σ count + cold
+  // Adds the counts of `other`: the histogram of two streams that do not meet.
+  void merge(const DistanceHistogram& other);
+  // Distances >= limit become cold (a truncated histogram, SPEC A1.6 L6).
+  void truncate(Count limit);
+};
+
+// H(c): the share of accesses that an LRU cache of c blocks hits. Exact: a step
+// function that counts distances < c.
+class HitCurve {
+ public:
+  HitCurve() = default;
+  explicit HitCurve(const DistanceHistogram& histogram);
+
+  // Hits of LRU(capacity): accesses with distance < capacity.
+  Count hits(Count capacity) const;
+  // hits(capacity) / accesses; 0 if there were none.
+  double ratio(Count capacity) const;
+  Count accesses() const { return accesses_; }
+  // The smallest capacity at which no larger one hits more.
+  Count saturation() const { return distance_.empty() ? 0 : distance_.back() + 1; }
+  // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.
+  Count capacity_for(Count wanted) const;
+
+ private:
+  std::vector<Count> distance_;    // strictly increasing
+  std::vector<Count> cumulative_;  // accesses with distance <= distance_[i]
+  Count accesses_ = 0;
+};
+
+}  // namespace mcsim

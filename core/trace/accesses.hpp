@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/trace/requests.hpp"
+
+// Accesses: the interned trace that every simulation replays. Requests are
+// split into blocks, blocks get dense ids, the VMs are merged by time.
+namespace mcsim {
+
+enum class OpFilter : std::uint8_t { kReads, kAll };
+
+// What makes two touches the same block.
+enum class BlockKey : std::uint8_t {
+  kAligned,     // floor(offset / block size): SPEC 0.2
+  kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code (SPEC A1.6
+                // L1)
+};
+
+struct ExpandOptions {
+  std::uint32_t block_bytes = 4096;
+  OpFilter ops = OpFilter::kReads;
+  BlockKey key = BlockKey::kAligned;
+  // Cuts times to whole seconds since the first request (SPEC A1.6 L2).
+  bool whole_seconds = false;
+  friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
+};
+
+// One VM of an interned trace; its ids are [first_id, first_id + unique_blocks).
+struct VmInfo {
+  std::string name;
+  BlockId first_id = 0;
+  Count unique_blocks = 0;
+  Count requests = 0;
+  Count accesses = 0;
+};
+
+// A range of requests, [begin, end).
+struct RequestRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// All accesses, in time order. The blocks of request r are
+// ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
+// Immutable once built, and shared by all threads.
+struct Accesses {
+  std::vector<VmInfo> vms;
+  TimeBase time_base = TimeBase::kClock;
+  std::uint32_t block_bytes = 4096;
+
+  std::vector<BlockId> ids;
+  std::vector<std::uint64_t> request_begin{0};  // one more than there are requests
+  std::vector<Nanoseconds> request_time;
+  std::vector<VmId> request_vm;
+  std::vector<std::uint8_t> request_op;
+
+  std::size_t request_count() const { return request_time.size(); }
+  Count access_count() const { return static_cast<Count>(ids.size()); }
+  // Ids in use: the length of any array indexed by BlockId.
+  std::size_t id_count() const {
+    return vms.empty() ? 0
+                       : vms.back().first_id + static_cast<std::size_t>(vms.back().unique_blocks);
+  }
+  std::span<const BlockId> blocks_of(std::size_t request) const {
+    return std::span(ids).subspan(request_begin[request],
+                                  request_begin[request + 1] - request_begin[request]);
+  }
+  Count accesses_in(RequestRange range) const {
+    return static_cast<Count>(request_begin[range.end] - request_begin[range.begin]);
+  }
+  RequestRange all() const { return {0, request_count()}; }
+};
+
+// Builds Accesses from the requests of one or more VMs. Each VM is one stream,
+// added chunk by chunk in time order; finish() merges the streams by
+// (time, vm order, position).
+class AccessBuilder {
+ public:
+  AccessBuilder(ExpandOptions options, TimeBase time_base);
+
+  // Starts a VM; the following add() calls feed it until the next begin_vm().
+  void begin_vm(std::string name);
+
+  // Requests of the current VM: `chunk.vm` is ignored. `only`, if given, keeps
+  // just the requests of that vm value (a file that holds several VMs).
+  // `shift` is added to every time (clock alignment).
+  absl::Status add(const RequestsView& chunk, const VmId* only = nullptr, Nanoseconds shift = 0);
+
+  // Fails with OutOfRange if there are more distinct blocks than 32-bit ids.
+  absl::StatusOr<Accesses> finish() &&;
+
+ private:
+  struct Stream;
+  ExpandOptions options_;
+  TimeBase time_base_;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace mcsim

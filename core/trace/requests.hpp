@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/types.hpp"
+
+// Requests: what a trace file says, as columns. A reader produces them in
+// chunks, the Arrow store keeps them, and everything later starts from them.
+namespace mcsim {
+
+// What the time column counts.
+enum class TimeBase : std::uint8_t {
+  kClock,  // nanoseconds since the Unix epoch, or since the trace's own zero
+  kIndex,  // the trace has no clock: references made before this request
+};
+
+// A chunk of requests, borrowed. All columns have the same length.
+struct RequestsView {
+  std::span<const Nanoseconds> time;
+  std::span<const VmId> vm;               // into the list of VM names kept beside the columns
+  std::span<const std::uint8_t> op;       // Op
+  std::span<const std::uint64_t> offset;  // bytes
+  std::span<const std::uint32_t> length;  // bytes; 0 touches no block
+  std::span<const Nanoseconds> response;  // duration, or -1 where the trace has none
+
+  std::size_t size() const { return time.size(); }
+};
+
+// A chunk of requests, owned.
+struct Requests {
+  std::vector<Nanoseconds> time;
+  std::vector<VmId> vm;
+  std::vector<std::uint8_t> op;
+  std::vector<std::uint64_t> offset;
+  std::vector<std::uint32_t> length;
+  std::vector<Nanoseconds> response;
+
+  std::size_t size() const { return time.size(); }
+
+  void push(Nanoseconds at, VmId of, Op what, std::uint64_t from, std::uint32_t bytes,
+            Nanoseconds took = -1) {
+    time.push_back(at);
+    vm.push_back(of);
+    op.push_back(static_cast<std::uint8_t>(what));
+    offset.push_back(from);
+    length.push_back(bytes);
+    response.push_back(took);
+  }
+
+  RequestsView view() const { return {time, vm, op, offset, length, response}; }
+};
+
+}  // namespace mcsim
