@@ -50,6 +50,7 @@ struct VmProfile {
   HitCurve curve;              // of the scope
   double reuse_intensity = 0;  // the aggregate over the RI windows of this interval; SPEC B9
   Count ri_window_unique = 0;  // distinct blocks in the last closed RI window
+  friend bool operator==(const VmProfile&, const VmProfile&) = default;
 };
 
 // One VM in one closed RI window.
@@ -68,6 +69,7 @@ struct Profile {
   std::vector<RiSample> reuse_intensity;    // every non-empty window, in time order
 
   std::size_t interval_count() const { return cuts.empty() ? 0 : cuts.size() - 1; }
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 // Called every ~100 ms of work with the accesses done so far; a status that is
