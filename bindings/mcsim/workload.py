@@ -18,8 +18,6 @@ from mcsim.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from mcsim._core import engine
-    from mcsim.traces import Trace
-
 __all__ = ["Workload", "WorkloadVm", "open_workload"]
 
 
@@ -112,8 +110,6 @@ def open_workload(
     TraceError
         If a trace contradicts its format.
     """
-    from mcsim.traces import Trace
-
     found = [_find(vm, source.folder, trace_dirs) for vm in spec.workload.vms]
     missing = tuple(
         _sought(vm) for vm, path in zip(spec.workload.vms, found, strict=True) if path is None
@@ -165,8 +161,6 @@ def _find(vm: VmSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
 
 
 def _open(vm: VmSpec, path: Path, progress: Callable[[int], None] | None) -> Trace:
-    from mcsim.traces import Trace
-
     return Trace.open(
         path,
         format=vm.format,
@@ -236,9 +230,7 @@ def _check_time_base(workload: Workload, spec: ExperimentSpec, source: Source) -
 
 def _align(workload: Workload) -> Workload:
     """Shift every VM so that all begin at time 0."""
-    begun = [
-        WorkloadVm(vm.name, vm.trace, vm.only, shift=-_first_time(vm)) for vm in workload.vms
-    ]
+    begun = [WorkloadVm(vm.name, vm.trace, vm.only, shift=-_first_time(vm)) for vm in workload.vms]
     return Workload(tuple(begun), workload.synthetic, workload.missing)
 
 
