@@ -66,13 +66,13 @@ void bind_profile(py::module_& m) {
            py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
            py::arg("read_share"), py::arg("reads"), py::arg("writes"), py::arg("diurnal"),
            py::arg("bursts"));
-  py::class_<VmProfile>(m, "Vm")
+  py::class_<VmWorkload>(m, "Vm")
       .def(py::init([](std::string name, std::vector<ComponentProfile> components,
                        std::vector<PhaseProfile> phases) {
-             return VmProfile{std::move(name), std::move(components), std::move(phases)};
+             return VmWorkload{std::move(name), std::move(components), std::move(phases)};
            }),
            py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"))
-      .def("validate", [](const VmProfile& vm) { raise_if_error(validate(vm)); });
+      .def("validate", [](const VmWorkload& vm) { raise_if_error(validate(vm)); });
 }
 
 py::dict columns_of(Requests&& chunk) {
@@ -93,7 +93,7 @@ void bind_synthetic(py::module_& m) {
   bind_models(sub);
   bind_profile(sub);
   py::class_<SyntheticTrace>(sub, "Generator")
-      .def(py::init([](std::vector<VmProfile> vms, std::uint32_t block_bytes, std::uint64_t seed) {
+      .def(py::init([](std::vector<VmWorkload> vms, std::uint32_t block_bytes, std::uint64_t seed) {
              return value_or_raise(SyntheticTrace::make({block_bytes, seed, std::move(vms)}));
            }),
            py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))

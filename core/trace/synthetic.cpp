@@ -161,7 +161,7 @@ struct Component {
 
 }  // namespace
 
-absl::Status validate(const VmProfile& vm) {
+absl::Status validate(const VmWorkload& vm) {
   std::vector<std::string_view> names;
   for (const ComponentProfile& component : vm.components) {
     const std::string where = fmt::format("component '{}'", component.name);
@@ -188,7 +188,7 @@ absl::Status validate(const VmProfile& vm) {
 // The requests of one VM.
 class SyntheticTrace::VmGenerator {
  public:
-  VmGenerator(const VmProfile& vm, std::uint32_t block_bytes, const Random& random)
+  VmGenerator(const VmWorkload& vm, std::uint32_t block_bytes, const Random& random)
       : vm_(vm),
         random_(random),
         space_(block_bytes),
@@ -251,7 +251,7 @@ class SyntheticTrace::VmGenerator {
                std::uint64_t{extent.first_block} * space_.block_bytes(), extent.bytes);
   }
 
-  const VmProfile& vm_;
+  const VmWorkload& vm_;
   Random random_;
   BlockSpace space_;
   Random arrival_random_;
@@ -271,7 +271,7 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
     return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
                             std::numeric_limits<VmId>::max());
   }
-  for (const VmProfile& vm : profile.vms) {
+  for (const VmWorkload& vm : profile.vms) {
     MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
   }
   return SyntheticTrace(std::move(profile));
@@ -284,7 +284,7 @@ SyntheticTrace::~SyntheticTrace() = default;
 
 Count SyntheticTrace::request_count() const {
   Count requests = 0;
-  for (const VmProfile& vm : profile_.vms) {
+  for (const VmWorkload& vm : profile_.vms) {
     for (const PhaseProfile& phase : vm.phases) requests += phase.requests;
   }
   return requests;
@@ -293,7 +293,7 @@ Count SyntheticTrace::request_count() const {
 absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
   chunk = {};
   for (; vm_ < profile_.vms.size(); ++vm_) {
-    const VmProfile& vm = profile_.vms[vm_];
+    const VmWorkload& vm = profile_.vms[vm_];
     if (generator_ == nullptr) {
       generator_ = std::make_unique<VmGenerator>(vm, profile_.block_bytes,
                                                  Random(profile_.seed).split("vm/" + vm.name));

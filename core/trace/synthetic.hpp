@@ -112,7 +112,7 @@ struct PhaseProfile {
   std::optional<BurstProfile> bursts{};
 };
 
-struct VmProfile {
+struct VmWorkload {
   std::string name;
   std::vector<ComponentProfile> components{};
   std::vector<PhaseProfile> phases{};  // in order of time, without overlap
@@ -121,11 +121,11 @@ struct VmProfile {
 struct SyntheticProfile {
   std::uint32_t block_bytes = 4096;
   std::uint64_t seed = 0;
-  std::vector<VmProfile> vms{};
+  std::vector<VmWorkload> vms{};
 };
 
 // Says what is wrong with a VM and where, or OK.
-absl::Status validate(const VmProfile& vm);
+absl::Status validate(const VmWorkload& vm);
 
 // The requests of a profile, chunk by chunk: VM after VM, each in order of
 // time. Memory is that of the live extents: 8 bytes each in a loop, 20 for
