@@ -33,6 +33,10 @@ struct ProfileSpec {
   Nanoseconds ri_window = 60 * kSecond;
   RiAggregate ri_aggregate = RiAggregate::kLast;
   UniqueCounter unique = UniqueCounter::kExact;  // of the RI windows
+  // If any, increasing: all that curves are kept at (HitCurve::sampled). Exact
+  // cumulative curves of a long trace take memory: 16 bytes a distance, VM and
+  // interval.
+  std::vector<Count> capacities = {};
   friend bool operator==(const ProfileSpec&, const ProfileSpec&) = default;
 };
 
