@@ -7,5 +7,6 @@ namespace mcsim::python {
 
 void bind_errors(pybind11::module_& m);
 void bind_locality(pybind11::module_& m);
+void bind_synthetic(pybind11::module_& m);
 
 }  // namespace mcsim::python

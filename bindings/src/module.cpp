@@ -7,4 +7,5 @@ PYBIND11_MODULE(_core, m) {
   using namespace mcsim::python;
   bind_errors(m);
   bind_locality(m);
+  bind_synthetic(m);
 }

@@ -1,0 +1,291 @@
+"""From a YAML file to a checked `ExperimentSpec`, every complaint with its line.
+
+The file is kept as nodes that know their lines (`Source`); `--set` edits the
+nodes before anything is checked, so that a file and an override are judged by
+the same rules and each mistake is blamed on whoever made it:
+
+    web.yaml:7: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)
+    --set tiers.0.capacity_blocks=lots: tiers[0].capacity_blocks: expected a capacity …
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarbool import ScalarBoolean
+from ruamel.yaml.scalarfloat import ScalarFloat
+from ruamel.yaml.scalarint import ScalarInt
+
+from mcsim import units
+from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, ExperimentSpec
+from mcsim.errors import ConfigError
+from mcsim.suggest import did_you_mean
+
+__all__ = ["Location", "Source", "check_spec", "format_location"]
+
+Location = tuple[str | int, ...]
+
+
+def format_location(where: Sequence[str | int]) -> str:
+    """Write a location as people do: `tiers[0].capacity_blocks`."""
+    text = ""
+    for step in where:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text
+
+
+class Source:
+    """The nodes of an experiment's configuration and where each was written.
+
+    Parameters
+    ----------
+    name : str
+        How messages call it: a file name, or `spec` for one built in Python.
+    root : mapping
+        The nodes; ruamel's know their lines, plain dictionaries have none.
+    folder : Path
+        What relative paths are relative to.
+    """
+
+    def __init__(self, name: str, root: Mapping[str, Any], folder: Path) -> None:
+        self.name = name
+        self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
+        self.folder = folder
+        self._overrides: dict[Location, str] = {}
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Source:
+        """Read a YAML 1.2 file.
+
+        Raises
+        ------
+        ConfigError
+            If it cannot be read, is not YAML, or its top is not a map.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        root = _parse_yaml(text, lambda line: f"{path}:{line}")
+        if not isinstance(root, CommentedMap):
+            raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
+        return cls(str(path), root, path.resolve().parent)
+
+    def override(self, assignment: str) -> None:
+        """Apply one `--set key=value`: a dotted path, indices of lists as numbers.
+
+        Raises
+        ------
+        ConfigError
+            If the path leads nowhere or the value is not YAML.
+        """
+        blame = f"--set {assignment}"
+        dotted, separator, text = assignment.partition("=")
+        if not separator or not dotted:
+            raise ConfigError(f"{blame}: expected key=value, such as seed=2")
+        value = _parse_yaml(text, lambda _: blame)
+        where = _descend_and_set(self.root, dotted.split("."), value, blame)
+        self._overrides[where] = blame
+
+    def blame(self, where: Sequence[str | int]) -> str:
+        """Say who wrote the node at a location, or the nearest node above it."""
+        for depth in range(len(where), 0, -1):
+            if (blame := self._overrides.get(tuple(where[:depth]))) is not None:
+                return blame
+        line = self._line(where)
+        return self.name if line is None else f"{self.name}:{line}"
+
+    def complain(
+        self,
+        where: Sequence[str | int],
+        message: str,
+        *,
+        about: Sequence[str | int] | None = None,
+    ) -> ConfigError:
+        """Make the error for something wrong at a location.
+
+        The line is that of `where`; the message speaks of `about` if that is given.
+        """
+        place = format_location(where if about is None else about)
+        return ConfigError(": ".join(filter(None, (self.blame(where), place, message))))
+
+    def order(self, where: Sequence[str | int]) -> int:
+        """The line of a location, for sorting complaints; overrides come first."""
+        return self._line(where) or 0
+
+    def _line(self, where: Sequence[str | int]) -> int | None:
+        node: Any = self.root
+        line = node.lc.line if isinstance(node, CommentedMap) else None
+        for step in where:
+            if isinstance(node, CommentedMap) and step in node and step in (node.lc.data or {}):
+                line = node.lc.key(step)[0]
+            elif isinstance(node, CommentedSeq) and _is_index(node, step):
+                line = node.lc.item(step)[0] if step in (node.lc.data or {}) else line
+            else:
+                break
+            node = node[step]
+        return None if line is None else line + 1
+
+
+def _is_index(node: Sequence[Any], step: object) -> bool:
+    return isinstance(step, int) and 0 <= step < len(node)
+
+
+def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
+    reader = YAML(typ="rt")
+    try:
+        return reader.load(text)
+    except DuplicateKeyError as error:
+        key = str(error.problem).partition('"')[2].partition('"')[0]
+        raise ConfigError(f"{_blame(error, blame)}: duplicate key {key!r}") from None
+    except MarkedYAMLError as error:
+        raise ConfigError(f"{_blame(error, blame)}: not YAML: {error.problem}") from None
+    except YAMLError as error:
+        raise ConfigError(f"{blame(1)}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _blame(error: MarkedYAMLError, blame: Callable[[int], str]) -> str:
+    mark = error.problem_mark or error.context_mark
+    return blame(1 if mark is None else mark.line + 1)
+
+
+def _descend_and_set(root: dict[str, Any], path: list[str], value: Any, blame: str) -> Location:
+    """Put `value` at a dotted path; shorthands on the way are written out."""
+    node: Any = root
+    where: list[str | int] = []
+    for depth, text in enumerate(path):
+        step = _step_into(node, text, where, blame)
+        where.append(step)
+        if depth + 1 == len(path):
+            node[step] = value
+            break
+        if isinstance(node, dict) and step not in node:
+            node[step] = {}
+        if isinstance(node[step], str) and (place := _place_of(where)) in SHORTHANDS:
+            node[step] = {SHORTHANDS[place]: node[step]}
+        node = node[step]
+    return tuple(where)
+
+
+def _step_into(node: Any, text: str, where: list[str | int], blame: str) -> str | int:
+    if isinstance(node, dict):
+        return text
+    if not isinstance(node, list):
+        raise ConfigError(f"{blame}: {format_location(where)} is a value, it has no {text!r}")
+    if not text.isdecimal() or int(text) >= len(node):
+        items = f"{len(node)} item{'' if len(node) == 1 else 's'}, counted from 0"
+        raise ConfigError(f"{blame}: {format_location(where)} has no item {text!r} ({items})")
+    return int(text)
+
+
+def _place_of(where: Sequence[str | int]) -> str:
+    return next(step for step in reversed(where) if isinstance(step, str))
+
+
+def to_plain(node: Any) -> Any:
+    """Turn ruamel's nodes into plain Python values."""
+    if isinstance(node, Mapping):
+        return {key: to_plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [to_plain(value) for value in node]
+    if isinstance(node, ScalarBoolean):
+        return bool(node)
+    if isinstance(node, ScalarInt):
+        return int(node)
+    if isinstance(node, ScalarFloat):
+        return float(node)
+    if isinstance(node, str):
+        return str(node)
+    return node
+
+
+def check_spec(source: Source) -> ExperimentSpec:
+    """Check a configuration against the schema.
+
+    Raises
+    ------
+    ConfigError
+        The first complaint, in the order of the file.
+    """
+    plain = to_plain(source.root)
+    try:
+        return ExperimentSpec.model_validate(plain, context={"block_bytes": _block_bytes(plain)})
+    except ValidationError as error:
+        raise _first_complaint(source, error.errors(include_url=False)) from None
+
+
+def _block_bytes(plain: Mapping[str, Any]) -> int:
+    """The block size that capacities in bytes refer to; its own check comes with the rest."""
+    try:
+        return units.parse_bytes(plain.get("block_bytes", DEFAULT_BLOCK_BYTES)) or 1
+    except ValueError:
+        return DEFAULT_BLOCK_BYTES
+
+
+def _first_complaint(source: Source, errors: Iterable[Any]) -> ConfigError:
+    errors = list(errors)
+    # A misspelt key is often reported as missing too: the misspelling is the cause.
+    misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
+    relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]
+    error = min(relevant, key=lambda e: source.order(e["loc"]))
+    where: Location = error["loc"]
+    match error["type"]:
+        case "extra_forbidden":
+            known = _keys_at(where[:-1])
+            message = f"unknown key {where[-1]!r}{did_you_mean(str(where[-1]), known)}"
+            return source.complain(where, message, about=where[:-1])
+        case "missing":
+            return source.complain(where[:-1], f"missing key {where[-1]!r}")
+        case "value_error":
+            return source.complain(where, str(error["ctx"]["error"]))
+        case _:
+            return source.complain(where, _reworded(error))
+
+
+def _reworded(error: Mapping[str, Any]) -> str:
+    expected = {
+        "string_type": "text",
+        "int_type": "a whole number",
+        "list_type": "a list",
+        "dict_type": "a map of keys to values",
+        "model_type": "a map of keys to values",
+        "literal_error": f"one of {error.get('ctx', {}).get('expected', '')}",
+        "string_pattern_mismatch": "letters, digits, '-', '_' and '.', the first no '-_.'",
+        "too_short": "at least one",
+    }.get(error["type"])
+    if expected is None:
+        return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
+    return f"expected {expected}, got {error['input']!r}"
+
+
+def _keys_at(where: Sequence[str | int]) -> list[str]:
+    """The keys that the schema allows in the map at a location."""
+    model: Any = ExperimentSpec
+    for step in where:
+        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
+            field = model.model_fields.get(step)
+            model = None if field is None else field.annotation
+        model = _model_in(model)
+    return list(model.model_fields) if model is not None else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The map that a type such as `list[TierSpec]` or `BackendSpec | None` is about."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for part in getattr(annotation, "__args__", ()):
+        if (found := _model_in(part)) is not None:
+            return found
+    return None

@@ -1,0 +1,284 @@
+"""The schema of an experiment: what may stand in its YAML file, and of what type.
+
+One class a map. `Params` of systems and optimisers are not repeated here: any
+key beside the declared ones is a parameter, judged by the component's own
+declaration in the core (`mcsim.experiment`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    InstanceOf,
+    PlainSerializer,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from mcsim import units
+
+__all__ = [
+    "DEFAULT_BLOCK_BYTES",
+    "SHORTHANDS",
+    "BackendSpec",
+    "ComponentSpec",
+    "DeviceSpec",
+    "ExperimentSpec",
+    "Interval",
+    "SystemSpec",
+    "TierSpec",
+    "VmSpec",
+    "WorkloadSpec",
+]
+
+DEFAULT_BLOCK_BYTES = 4096
+
+# Where a map has one key that is nearly always all there is to say, the key's
+# value may stand for the map: `- lru` is `- {name: lru}`.
+SHORTHANDS = {"systems": "name", "optimizer": "name", "vms": "name", "backend": "device"}
+
+
+class Interval(NamedTuple):
+    """A length of time in nanoseconds or, by reference, in references."""
+
+    length: int
+    by_reference: bool
+
+    def __str__(self) -> str:
+        write = units.format_references if self.by_reference else units.format_duration
+        return write(self.length)
+
+
+def _quantity_schema(example: str, description: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": ["string", "number"], "description": description, "examples": [example]}
+    )
+
+
+def _positive(parse: Callable[[object], int]) -> Callable[[object], int]:
+    def parse_positive(value: object) -> int:
+        number = parse(value)
+        if number == 0:
+            raise ValueError(f"expected more than nothing, got {value!r}")
+        return number
+
+    return parse_positive
+
+
+def _read_interval(value: object) -> Interval:
+    if isinstance(value, Interval):
+        return value
+    interval = Interval(*units.parse_interval(value))
+    if interval.length == 0:
+        raise ValueError(f"expected more than nothing, got {value!r}")
+    return interval
+
+
+def _read_blocks(value: object, info: ValidationInfo) -> int:
+    block_bytes = (info.context or {}).get("block_bytes", DEFAULT_BLOCK_BYTES)
+    return units.parse_blocks(value, block_bytes)
+
+
+def _read_price(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        raise ValueError(f"expected dollars per GB, got {value!r}")
+    return float(value)
+
+
+class _Shorthand:
+    """Marks a map whose one important key may stand for it."""
+
+    def __init__(self, place: str) -> None:
+        self.key = SHORTHANDS[place]
+
+    def __get_pydantic_core_schema__(
+        self, source: type[Any], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            lambda value: {self.key: value} if isinstance(value, str) else value, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "description": self.key}, handler(schema)]}
+
+
+Latency = Annotated[
+    int,
+    BeforeValidator(units.parse_duration),
+    PlainSerializer(units.format_duration),
+    _quantity_schema("25us", "a length of time"),
+]
+Price = Annotated[
+    float,
+    BeforeValidator(_read_price),
+    WithJsonSchema({"type": "number", "minimum": 0, "description": "dollars per GB"}),
+]
+Blocks = Annotated[
+    int,
+    BeforeValidator(_read_blocks),
+    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+]
+BlockBytes = Annotated[
+    int,
+    BeforeValidator(_positive(units.parse_bytes)),
+    PlainSerializer(units.format_bytes),
+    _quantity_schema("4KiB", "a number of bytes"),
+]
+IntervalLength = Annotated[
+    InstanceOf[Interval],
+    BeforeValidator(_read_interval),
+    PlainSerializer(str),
+    _quantity_schema("1h", "a length of time or, for traces without a clock, of references"),
+]
+
+
+class _Map(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class DeviceSpec(_Map):
+    """A device that the catalogue does not have."""
+
+    read: Latency
+    """time to read one block"""
+    write: Latency
+    """time to write one block"""
+    dollars_per_gb: Price
+    """price of 10^9 bytes"""
+
+
+class BackendSpec(_Map):
+    """What has every block: a device, with single values overridden at will."""
+
+    device: StrictStr
+    """a name of the catalogue or of `devices`"""
+    read: Latency | None = None
+    """instead of the device's own"""
+    write: Latency | None = None
+    """instead of the device's own"""
+    dollars_per_gb: Price | None = None
+    """instead of the device's own"""
+
+
+class TierSpec(BackendSpec):
+    """One tier of the cache: a device and how much of it."""
+
+    capacity_blocks: Blocks
+    """space for all VMs together"""
+
+
+class VmSpec(_Map):
+    """One VM and where its requests are."""
+
+    name: StrictStr
+    """as results show it"""
+    trace: StrictStr | None = None
+    """a file, or a name to look up in the trace folders; the VM's own name if not given"""
+    vm: StrictStr | None = None
+    """which VM of the file, if it holds several"""
+    format: StrictStr | None = None
+    """format of the file; detected by content if not given"""
+    options: dict[str, Any] = {}
+    """options of the format"""
+    on_bad_line: Literal["error", "skip"] = "error"
+    """what to do with a line that contradicts the format"""
+    on_unsorted: Literal["error", "sort"] = "sort"
+    """what to do with requests that are not in time order"""
+
+
+class WorkloadSpec(_Map):
+    """The VMs that share the host."""
+
+    profile: StrictStr | None = None
+    """synthetic workload that stands in where the traces of `vms` are not all found"""
+    vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
+    """the VMs, in the order of results; all of the profile if empty"""
+    align: Literal["clock", "start"] = "clock"
+    """keep the traces' own clocks, or shift each to start at the same moment"""
+
+
+class ComponentSpec(_Map):
+    """An optimiser by name or as `module:Class`; every other key is a parameter of it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    __pydantic_extra__: dict[str, Any]
+
+    name: StrictStr
+    """what `mcsim list` shows, or `module:Class` in Python"""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The keys that are not declared here."""
+        return dict(self.__pydantic_extra__)
+
+
+class SystemSpec(ComponentSpec):
+    """A system by name or as `module:Class`; every other key is a parameter of it."""
+
+    label: StrictStr = ""
+    """as results show it; the name if not given"""
+    optimizer: Annotated[ComponentSpec, _Shorthand("optimizer")] | None = None
+    """what divides the space, for systems that use one"""
+
+    @property
+    def title(self) -> str:
+        """How results name this system."""
+        return self.label or self.name
+
+
+class ExperimentSpec(_Map):
+    """An experiment: one workload on one machine, run through several systems."""
+
+    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """first part of the run's folder"""
+    description: StrictStr = ""
+    """for people"""
+    seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] = 1
+    """of everything that draws random numbers"""
+    block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
+    """size of a block"""
+    ops: Literal["reads", "all"] = "reads"
+    """which requests are replayed"""
+    interval: IntervalLength = Interval(3600 * 10**9, False)
+    """length of the intervals at which results are counted"""
+    workload: WorkloadSpec
+    """the VMs"""
+    devices: dict[str, DeviceSpec] = {}
+    """devices beside the catalogue's"""
+    tiers: Annotated[list[TierSpec], Field(min_length=1)]
+    """the cache, fastest tier first"""
+    backend: Annotated[BackendSpec, _Shorthand("backend")] = BackendSpec(device="hdd")
+    """where everything is"""
+    systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
+    """what is compared"""
+    figures: list[StrictStr] | None = None
+    """which figures to draw; all that apply if not given"""
+
+    def expanded(self) -> dict[str, Any]:
+        """Return the whole spec, defaults included, as plain values that YAML can hold.
+
+        `ExperimentSpec` of the result is equal to this spec.
+        """
+        plain = self.model_dump(mode="json")
+        return {key: value for key, value in _without_none(plain).items() if value != {}}
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_none(item) for item in value]
+    return value

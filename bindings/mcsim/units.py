@@ -1,0 +1,211 @@
+"""Human units: what `4KiB`, `1h`, `30ns` and `2.5e5 blocks` mean, and back.
+
+Numbers may be written as in Python (`250_000`, `2.5e5`). A quantity that has a
+unit must be given one, so that no file leaves it to a guess; counts of blocks
+are the exception, because sizes are in blocks unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+__all__ = [
+    "format_blocks",
+    "format_bytes",
+    "format_count",
+    "format_duration",
+    "format_latency",
+    "format_references",
+    "parse_blocks",
+    "parse_bytes",
+    "parse_count",
+    "parse_duration",
+    "parse_interval",
+    "parse_references",
+]
+
+_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "d": 86400 * 10**9,
+    "week": 7 * 86400 * 10**9,
+}
+_BYTES = {"B": 1} | {
+    f"{prefix}{suffix}": base**power
+    for power, prefix in enumerate("KMGT", start=1)
+    for suffix, base in (("iB", 1024), ("B", 1000))
+}
+_BYTES["kB"] = 1000
+_BLOCKS = {"block": 1, "blocks": 1}
+_REFERENCES = {"reference": 1, "references": 1}
+
+_QUANTITY = re.compile(r"\s*([-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?)\s*([^\W\d]*)\s*")
+
+
+def _split(value: object, wanted: str) -> tuple[Decimal, str]:
+    """Split a value into number and unit ('' where it has none)."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f"expected {wanted}, got {value!r}")
+    match = _QUANTITY.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f"expected {wanted}, got {value!r}")
+    try:
+        return Decimal(match[1].replace("_", "")), match[2]
+    except InvalidOperation:
+        raise ValueError(f"expected {wanted}, got {value!r}") from None
+
+
+def _whole(number: Decimal, value: object, wanted: str) -> int:
+    if number < 0:
+        raise ValueError(f"expected {wanted}, got {value!r}: it must not be negative")
+    if number != number.to_integral_value():
+        raise ValueError(f"expected {wanted}, got {value!r}: it is not a whole number of them")
+    if number >= 2**63:
+        raise ValueError(f"expected {wanted}, got {value!r}: it is more than 63 bits hold")
+    return int(number)
+
+
+def _scaled(value: object, units: dict[str, int], wanted: str) -> int:
+    number, unit = _split(value, wanted)
+    if unit not in units:
+        known = ", ".join(units)
+        missing = f"unknown unit {unit!r}" if unit else "it has no unit"
+        raise ValueError(f"expected {wanted}, got {value!r}: {missing} (one of {known})")
+    return _whole(number * units[unit], value, wanted)
+
+
+def parse_bytes(value: object) -> int:
+    """Read a number of bytes: `4KiB`, `1 GiB`, `512B`, or a plain whole number.
+
+    Raises
+    ------
+    ValueError
+        If it is no such quantity; the message says what would be.
+    """
+    return _scaled(value, {"": 1} | _BYTES, "a size such as 4KiB")
+
+
+def parse_duration(value: object) -> int:
+    """Read a length of time and return nanoseconds: `1h`, `60 s`, `30ns`, `25 us`.
+
+    Raises
+    ------
+    ValueError
+        If it is no such quantity, has no unit, or is not a whole number of ns.
+    """
+    return _scaled(value, _NS, "a length of time such as 60s")
+
+
+def parse_references(value: object) -> int:
+    """Read a length in references, for traces without a clock: `50000 references`.
+
+    Raises
+    ------
+    ValueError
+        If it is no such quantity or has another unit.
+    """
+    return _scaled(value, _REFERENCES, "a length such as '50000 references'")
+
+
+def parse_interval(value: object) -> tuple[int, bool]:
+    """Read a length of time or, for traces without a clock, of references.
+
+    Returns
+    -------
+    length : int
+        Nanoseconds, or references.
+    by_reference : bool
+        Which of the two.
+    """
+    _, unit = _split(value, "a length such as 1h or '50000 references'")
+    if unit in _REFERENCES:
+        return parse_references(value), True
+    return parse_duration(value), False
+
+
+def parse_count(value: object) -> int:
+    """Read a plain count: `250000`, `2.5e5`, `250_000`.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole number, is negative, or carries a unit.
+    """
+    return _scaled(value, {"": 1}, "a whole number")
+
+
+def parse_blocks(value: object, block_bytes: int) -> int:
+    """Read a capacity in blocks: `250000`, `2.5e5 blocks`, or bytes such as `1GiB`.
+
+    Parameters
+    ----------
+    value : object
+        As it stands in YAML.
+    block_bytes : int
+        Size of a block, for capacities given in bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is no such quantity, or not a whole number of blocks.
+    """
+    wanted = "a capacity such as '2.5e5 blocks' or 1GiB"
+    _, unit = _split(value, wanted)
+    if unit not in _BYTES:
+        return _scaled(value, {"": 1} | _BLOCKS, wanted)
+    total = parse_bytes(value)
+    if total % block_bytes:
+        raise ValueError(f"{value!r} is not a whole number of blocks of {block_bytes} bytes")
+    return total // block_bytes
+
+
+def _exact(value: int, units: dict[str, int]) -> str:
+    """The largest unit in which `value` is a whole number."""
+    name, size = max(
+        ((name, size) for name, size in units.items() if value and value % size == 0),
+        key=lambda unit: unit[1],
+        default=(next(iter(units)), 1),
+    )
+    return f"{value // size}{name}"
+
+
+def format_duration(ns: int) -> str:
+    """Write a length of time so that `parse_duration` gives it back: `1h`, `25us`."""
+    return _exact(ns, {unit: size for unit, size in _NS.items() if unit not in ("µs", "week")})
+
+
+def format_bytes(size: int) -> str:
+    """Write a size so that `parse_bytes` gives it back: `4KiB`."""
+    return _exact(size, {unit: n for unit, n in _BYTES.items() if unit == "B" or "i" in unit})
+
+
+def format_references(count: int) -> str:
+    """Write a length in references so that `parse_references` gives it back."""
+    return f"{count} references"
+
+
+def format_blocks(blocks: int) -> str:
+    """Write a capacity for people: `250,000 blocks`."""
+    return f"{blocks:,} block{'' if blocks == 1 else 's'}"
+
+
+def format_count(count: float) -> str:
+    """Write a count for people, to three digits: `5.18 M`."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if abs(count) >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.3g}"
+
+
+def format_latency(ns: float) -> str:
+    """Write a latency for people, to three digits: `1.73 ms`."""
+    for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.3g} ns"

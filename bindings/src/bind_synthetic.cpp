@@ -1,0 +1,116 @@
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "core/trace/synthetic.hpp"
+
+namespace mcsim::python {
+namespace {
+
+std::vector<RequestSize> sizes_of(const std::vector<std::pair<std::uint32_t, double>>& pairs) {
+  std::vector<RequestSize> sizes;
+  for (const auto& [bytes, weight] : pairs) sizes.push_back({bytes, weight});
+  return sizes;
+}
+
+using Shares = std::vector<std::pair<std::string, double>>;
+
+std::vector<ComponentShare> shares_of(const Shares& pairs) {
+  std::vector<ComponentShare> shares;
+  for (const auto& [component, weight] : pairs) shares.push_back({component, weight});
+  return shares;
+}
+
+void bind_models(py::module_& m) {
+  py::class_<StackModel>(m, "StackModel")
+      .def(py::init([](const std::vector<std::pair<Count, double>>& curve, bool log) {
+             StackModel model{.interpolation = log ? Interpolation::kLog : Interpolation::kLinear};
+             for (const auto& [blocks, hit_ratio] : curve)
+               model.curve.push_back({blocks, hit_ratio});
+             return model;
+           }),
+           py::kw_only(), py::arg("curve"), py::arg("log"));
+  py::class_<ZipfModel>(m, "ZipfModel")
+      .def(py::init([](Count blocks, double alpha) { return ZipfModel{blocks, alpha}; }),
+           py::kw_only(), py::arg("blocks"), py::arg("alpha"));
+  py::class_<LoopModel>(m, "LoopModel")
+      .def(py::init([](Count blocks) { return LoopModel{blocks}; }), py::kw_only(),
+           py::arg("blocks"));
+  py::class_<ScanModel>(m, "ScanModel").def(py::init<>());
+}
+
+void bind_profile(py::module_& m) {
+  py::class_<ComponentProfile>(m, "Component")
+      .def(py::init([](std::string name, LocalityModel model,
+                       const std::vector<std::pair<std::uint32_t, double>>& sizes) {
+             return ComponentProfile{std::move(name), std::move(model), sizes_of(sizes)};
+           }),
+           py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"));
+  py::class_<DiurnalProfile>(m, "Diurnal")
+      .def(py::init(
+               [](double amplitude, Nanoseconds peak) { return DiurnalProfile{amplitude, peak}; }),
+           py::kw_only(), py::arg("amplitude"), py::arg("peak"));
+  py::class_<BurstProfile>(m, "Bursts")
+      .def(py::init([](Nanoseconds period, Nanoseconds length, double share, const Shares& reads,
+                       const Shares& writes) {
+             return BurstProfile{period, length, share, shares_of(reads), shares_of(writes)};
+           }),
+           py::kw_only(), py::arg("period"), py::arg("length"), py::arg("share"), py::arg("reads"),
+           py::arg("writes"));
+  py::class_<PhaseProfile>(m, "Phase")
+      .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests, double read_share,
+                       const Shares& reads, const Shares& writes,
+                       std::optional<DiurnalProfile> diurnal, std::optional<BurstProfile> bursts) {
+             return PhaseProfile{start,      duration,         requests,
+                                 read_share, shares_of(reads), shares_of(writes),
+                                 diurnal,    std::move(bursts)};
+           }),
+           py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
+           py::arg("read_share"), py::arg("reads"), py::arg("writes"), py::arg("diurnal"),
+           py::arg("bursts"));
+  py::class_<VmProfile>(m, "Vm")
+      .def(py::init([](std::string name, std::vector<ComponentProfile> components,
+                       std::vector<PhaseProfile> phases) {
+             return VmProfile{std::move(name), std::move(components), std::move(phases)};
+           }),
+           py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"))
+      .def("validate", [](const VmProfile& vm) { raise_if_error(validate(vm)); });
+}
+
+py::dict columns_of(Requests&& chunk) {
+  py::dict columns;
+  columns["time"] = to_array(std::move(chunk.time));
+  columns["vm"] = to_array(std::move(chunk.vm));
+  columns["op"] = to_array(std::move(chunk.op));
+  columns["offset"] = to_array(std::move(chunk.offset));
+  columns["length"] = to_array(std::move(chunk.length));
+  columns["response"] = to_array(std::move(chunk.response));
+  return columns;
+}
+
+}  // namespace
+
+void bind_synthetic(py::module_& m) {
+  auto sub = m.def_submodule("synthetic", "Requests drawn from a declared profile.");
+  bind_models(sub);
+  bind_profile(sub);
+  py::class_<SyntheticTrace>(sub, "Generator")
+      .def(py::init([](std::vector<VmProfile> vms, std::uint32_t block_bytes, std::uint64_t seed) {
+             return value_or_raise(SyntheticTrace::make({block_bytes, seed, std::move(vms)}));
+           }),
+           py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))
+      .def_property_readonly("request_count", &SyntheticTrace::request_count)
+      .def(
+          "next",
+          [](SyntheticTrace& trace, std::size_t limit) {
+            Requests chunk;
+            absl::Status status;
+            {
+              py::gil_scoped_release release;
+              status = trace.next(limit, chunk);
+            }
+            raise_if_error(status);
+            return columns_of(std::move(chunk));
+          },
+          py::arg("limit"));
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,311 @@
+#include "core/trace/synthetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/base/random.hpp"
+#include "core/base/suggest.hpp"
+#include "core/containers/alias_table.hpp"
+#include "core/trace/arrivals.hpp"
+#include "core/trace/extents.hpp"
+
+namespace mcsim {
+namespace {
+
+constexpr Count kMostBlocks = Count{1} << 32;
+
+bool is_share(double x) { return x >= 0 && x <= 1; }
+
+// Weights that can be drawn from: none negative, none infinite, not all zero.
+template <class Range>
+absl::Status check_weights(std::string_view what, const Range& range) {
+  double sum = 0;
+  for (const auto& entry : range) {
+    if (!(entry.weight >= 0) || !std::isfinite(entry.weight)) {
+      return invalid_argument("{}: weight {} is not a finite number >= 0", what, entry.weight);
+    }
+    sum += entry.weight;
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) {
+    return invalid_argument("{}: the weights must have a finite sum > 0", what);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_blocks(std::string_view what, Count blocks) {
+  if (blocks >= 1 && blocks <= kMostBlocks) return absl::OkStatus();
+  return invalid_argument("{}: blocks: {} is outside [1, {}]", what, blocks, kMostBlocks);
+}
+
+absl::Status check(const StackModel& model) {
+  if (model.curve.empty()) return invalid_argument("stack: the curve needs at least one point");
+  CurvePoint before;
+  for (const CurvePoint& point : model.curve) {
+    if (point.blocks <= before.blocks || point.blocks > kMostBlocks) {
+      return invalid_argument("stack: curve: {} blocks after {} (must rise, to at most {})",
+                              point.blocks, before.blocks, kMostBlocks);
+    }
+    if (!is_share(point.hit_ratio) || point.hit_ratio < before.hit_ratio) {
+      return invalid_argument("stack: curve: hit ratio {} after {} (must not fall, within [0, 1])",
+                              point.hit_ratio, before.hit_ratio);
+    }
+    before = point;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check(const ZipfModel& model) {
+  if (!(model.alpha >= 0 && model.alpha <= 10)) {
+    return invalid_argument("zipf: alpha: {} is outside [0, 10]", model.alpha);
+  }
+  return check_blocks("zipf", model.blocks);
+}
+
+absl::Status check(const LoopModel& model) { return check_blocks("loop", model.blocks); }
+
+absl::Status check(const ScanModel&) { return absl::OkStatus(); }
+
+absl::Status check(const ComponentProfile& component) {
+  MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
+  for (const RequestSize& size : component.sizes) {
+    if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
+  }
+  return std::visit([](const auto& model) { return check(model); }, component.model);
+}
+
+absl::Status check_shares(std::string_view what, const std::vector<ComponentShare>& shares,
+                          const std::vector<std::string_view>& components) {
+  for (const ComponentShare& share : shares) {
+    if (std::ranges::find(components, share.component) == components.end()) {
+      return not_found("{}: unknown component '{}'{}", what, share.component,
+                       did_you_mean(share.component, components));
+    }
+  }
+  return check_weights(what, shares);
+}
+
+absl::Status check(const BurstProfile& bursts, const PhaseProfile& phase,
+                   const std::vector<std::string_view>& components) {
+  if (bursts.length < 1 || bursts.length > bursts.period || bursts.length > phase.duration) {
+    return invalid_argument("bursts: length: {} ns is outside [1, min(period, duration)]",
+                            bursts.length);
+  }
+  if (!is_share(bursts.share)) {
+    return invalid_argument("bursts: share: {} is outside [0, 1]", bursts.share);
+  }
+  if (!bursts.reads.empty()) {
+    MCSIM_RETURN_IF_ERROR(check_shares("bursts: reads", bursts.reads, components));
+  }
+  if (!bursts.writes.empty()) {
+    MCSIM_RETURN_IF_ERROR(check_shares("bursts: writes", bursts.writes, components));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check(const PhaseProfile& phase, const std::vector<std::string_view>& components) {
+  if (phase.duration < 1) return invalid_argument("duration: must be at least 1 ns");
+  if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
+  if (!is_share(phase.read_share)) {
+    return invalid_argument("read_share: {} is outside [0, 1]", phase.read_share);
+  }
+  if (phase.read_share > 0) {
+    MCSIM_RETURN_IF_ERROR(check_shares("reads", phase.reads, components));
+  }
+  if (phase.read_share < 1) {
+    MCSIM_RETURN_IF_ERROR(check_shares("writes", phase.writes, components));
+  }
+  if (phase.diurnal && !is_share(phase.diurnal->amplitude)) {
+    return invalid_argument("diurnal: amplitude: {} is outside [0, 1]", phase.diurnal->amplitude);
+  }
+  return phase.bursts ? check(*phase.bursts, phase, components) : absl::OkStatus();
+}
+
+absl::Status within(std::string_view where, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), fmt::format("{}: {}", where, message_of(status)));
+}
+
+// Which component an access goes to.
+class Mixture {
+ public:
+  Mixture(const std::vector<ComponentShare>& shares, const std::vector<ComponentProfile>& all)
+      : table_(weights(shares)) {
+    for (const ComponentShare& share : shares) {
+      const auto found = std::ranges::find(all, share.component, &ComponentProfile::name);
+      component_.push_back(static_cast<std::size_t>(found - all.begin()));
+    }
+  }
+
+  std::size_t draw(Random& random) const { return component_[table_.draw(random)]; }
+
+ private:
+  static std::vector<double> weights(const std::vector<ComponentShare>& shares) {
+    if (shares.empty()) return {1};  // never drawn from
+    std::vector<double> weights;
+    for (const ComponentShare& share : shares) weights.push_back(share.weight);
+    return weights;
+  }
+
+  AliasTable table_;
+  std::vector<std::size_t> component_;
+};
+
+// A component at work, with the generator that only it draws from.
+struct Component {
+  ExtentStream stream;
+  Random random;
+};
+
+}  // namespace
+
+absl::Status validate(const VmProfile& vm) {
+  std::vector<std::string_view> names;
+  for (const ComponentProfile& component : vm.components) {
+    const std::string where = fmt::format("component '{}'", component.name);
+    if (std::ranges::find(names, component.name) != names.end()) {
+      return invalid_argument("{}: declared twice", where);
+    }
+    names.push_back(component.name);
+    MCSIM_RETURN_IF_ERROR(within(where, check(component)));
+  }
+  Nanoseconds free_from = 0;
+  for (std::size_t i = 0; i < vm.phases.size(); ++i) {
+    const PhaseProfile& phase = vm.phases[i];
+    const std::string where = fmt::format("phases[{}]", i);
+    MCSIM_RETURN_IF_ERROR(within(where, check(phase, names)));
+    if (phase.start < free_from) {
+      return invalid_argument("{}: starts at {} ns, before the phase before it ends ({} ns)", where,
+                              phase.start, free_from);
+    }
+    free_from = phase.start + phase.duration;
+  }
+  return absl::OkStatus();
+}
+
+// The requests of one VM.
+class SyntheticTrace::VmGenerator {
+ public:
+  VmGenerator(const VmProfile& vm, std::uint32_t block_bytes, const Random& random)
+      : vm_(vm),
+        random_(random),
+        space_(block_bytes),
+        arrival_random_(random.split("arrivals")),
+        choice_random_(random.split("choices")) {
+    components_.reserve(vm.components.size());
+    for (const ComponentProfile& component : vm.components) {
+      Random own = random.split("component/" + component.name);
+      ExtentStream stream = make_stream(component, space_, own);
+      components_.push_back({std::move(stream), own});
+    }
+  }
+
+  // Appends requests until the chunk holds `limit`; false once there are no more.
+  bool fill(VmId vm, std::size_t limit, Requests& chunk) {
+    for (;;) {
+      while (requests_left_ == 0) {
+        if (phase_ == vm_.phases.size()) return false;
+        begin(vm_.phases[phase_++]);
+      }
+      for (; requests_left_ != 0; --requests_left_) {
+        if (chunk.size() >= limit) return true;
+        push_one(vm, chunk);
+      }
+    }
+  }
+
+  bool exhausted() const { return space_.exhausted(); }
+
+ private:
+  void begin(const PhaseProfile& phase) {
+    requests_left_ = phase.requests;
+    const double reads = phase.read_share * static_cast<double>(phase.requests);
+    reads_left_ = static_cast<Count>(std::floor(reads + 0.5));
+    arrivals_.emplace(phase, arrival_random_);
+    arrival_random_ = arrival_random_.split("phase");
+    const BurstProfile none;
+    const BurstProfile& bursts = phase.bursts ? *phase.bursts : none;
+    const auto either = [](const auto& own, const auto& otherwise) -> const auto& {
+      return own.empty() ? otherwise : own;
+    };
+    mixtures_.clear();
+    mixtures_.emplace_back(phase.reads, vm_.components);
+    mixtures_.emplace_back(phase.writes, vm_.components);
+    mixtures_.emplace_back(either(bursts.reads, phase.reads), vm_.components);
+    mixtures_.emplace_back(either(bursts.writes, phase.writes), vm_.components);
+  }
+
+  void push_one(VmId vm, Requests& chunk) {
+    const Arrival arrival = arrivals_->next();
+    const bool is_read =
+        static_cast<Count>(choice_random_.below(static_cast<std::uint64_t>(requests_left_))) <
+        reads_left_;
+    if (is_read) --reads_left_;
+    const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
+    Component& component = components_[mixture.draw(choice_random_)];
+    const Extent extent = std::visit(
+        [&](auto& stream) { return stream.next(space_, component.random); }, component.stream);
+    chunk.push(arrival.time, vm, is_read ? Op::kRead : Op::kWrite,
+               std::uint64_t{extent.first_block} * space_.block_bytes(), extent.bytes);
+  }
+
+  const VmProfile& vm_;
+  Random random_;
+  BlockSpace space_;
+  Random arrival_random_;
+  Random choice_random_;  // read or write, and which component
+  std::vector<Component> components_;
+
+  std::size_t phase_ = 0;  // the next one to begin
+  Count requests_left_ = 0;
+  Count reads_left_ = 0;
+  std::optional<Arrivals> arrivals_;
+  std::vector<Mixture> mixtures_;  // reads, writes; the same in bursts
+};
+
+absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
+  if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
+  if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
+    return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
+                            std::numeric_limits<VmId>::max());
+  }
+  for (const VmProfile& vm : profile.vms) {
+    MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
+  }
+  return SyntheticTrace(std::move(profile));
+}
+
+SyntheticTrace::SyntheticTrace(SyntheticProfile profile) : profile_(std::move(profile)) {}
+SyntheticTrace::SyntheticTrace(SyntheticTrace&&) noexcept = default;
+SyntheticTrace& SyntheticTrace::operator=(SyntheticTrace&&) noexcept = default;
+SyntheticTrace::~SyntheticTrace() = default;
+
+Count SyntheticTrace::request_count() const {
+  Count requests = 0;
+  for (const VmProfile& vm : profile_.vms) {
+    for (const PhaseProfile& phase : vm.phases) requests += phase.requests;
+  }
+  return requests;
+}
+
+absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
+  chunk = {};
+  for (; vm_ < profile_.vms.size(); ++vm_) {
+    const VmProfile& vm = profile_.vms[vm_];
+    if (generator_ == nullptr) {
+      generator_ = std::make_unique<VmGenerator>(vm, profile_.block_bytes,
+                                                 Random(profile_.seed).split("vm/" + vm.name));
+    }
+    const bool more = generator_->fill(vm_, limit, chunk);
+    if (generator_->exhausted()) {
+      return out_of_range("vm '{}': touches more than 2^32 blocks", vm.name);
+    }
+    if (more) break;
+    generator_.reset();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace mcsim

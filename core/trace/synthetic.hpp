@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/trace/requests.hpp"
+
+// Synthetic workloads: requests drawn from a declared profile. The same profile
+// and seed give the same bytes on every platform.
+//
+// A VM has components, each with its own blocks and its own locality, and
+// phases, which say how many requests arrive when and how they are spread over
+// the components. A component keeps its state from one phase to the next.
+//
+// A component deals in extents: runs of consecutive blocks that are always
+// requested whole. An extent has the size its first request drew from the
+// component's mix. A reuse distance drawn as d blocks re-references the extent
+// floor(d / mean) places down the stack of extents, `mean` being the mix's mean
+// size in blocks. With one size s the blocks' distances are then
+// s·floor(d/s) + s - 1, which for single-block requests is d itself; with
+// several sizes the sizes lying above the extent add their spread.
+namespace mcsim {
+
+// A request size and how often it is drawn.
+struct RequestSize {
+  std::uint32_t bytes = 4096;
+  double weight = 1;
+};
+
+// H(blocks) = hit_ratio: the share of accesses with a reuse distance < blocks.
+struct CurvePoint {
+  Count blocks = 0;
+  double hit_ratio = 0;
+};
+
+enum class Interpolation : std::uint8_t { kLinear, kLog };
+
+// LRU-stack model (Mattson et al., IBM Systems Journal 9(2), 1970): every
+// access draws its reuse distance from the curve and re-references the block at
+// that depth. What is missing to 1 at the last point are first touches, and so
+// are draws deeper than what has been touched so far.
+struct StackModel {
+  std::vector<CurvePoint> curve{};  // after (0, 0), both coordinates rising
+  // Between points: straight, or straight over log(blocks) (first piece: straight).
+  Interpolation interpolation = Interpolation::kLinear;
+};
+
+// Independent draws over a fixed set of blocks; the k-th most popular extent has
+// a probability proportional to k^-alpha.
+struct ZipfModel {
+  Count blocks = 0;
+  double alpha = 1;
+};
+
+// A fixed set of blocks, in order, again and again: every distance is blocks - 1.
+struct LoopModel {
+  Count blocks = 0;
+};
+
+// Blocks never seen before.
+struct ScanModel {};
+
+using LocalityModel = std::variant<StackModel, ZipfModel, LoopModel, ScanModel>;
+
+struct ComponentProfile {
+  std::string name;
+  LocalityModel model;
+  std::vector<RequestSize> sizes{};
+};
+
+// A component's share of the reads or the writes of a phase.
+struct ComponentShare {
+  std::string component;
+  double weight = 1;
+};
+
+// In every `period` one window of `length`, somewhere, takes its part of the
+// share of the phase's requests that arrives in bursts. Where `reads` or
+// `writes` is given it replaces the phase's own inside the windows.
+struct BurstProfile {
+  Nanoseconds period = 0;
+  Nanoseconds length = 0;
+  double share = 0;
+  std::vector<ComponentShare> reads{};
+  std::vector<ComponentShare> writes{};
+};
+
+// The rate outside bursts is multiplied by 1 + amplitude·cos(2π(t - peak)/day),
+// t counted from the start of the trace.
+struct DiurnalProfile {
+  double amplitude = 0;
+  Nanoseconds peak = 0;
+};
+
+// Requests arrive evenly, each at a random moment of its own share of the
+// phase; what is uneven is declared. The number of requests and of reads,
+// round(read_share · requests), is exact.
+struct PhaseProfile {
+  Nanoseconds start = 0;
+  Nanoseconds duration = 0;
+  Count requests = 0;
+  double read_share = 1;
+  std::vector<ComponentShare> reads{};
+  std::vector<ComponentShare> writes{};
+  std::optional<DiurnalProfile> diurnal{};
+  std::optional<BurstProfile> bursts{};
+};
+
+struct VmProfile {
+  std::string name;
+  std::vector<ComponentProfile> components{};
+  std::vector<PhaseProfile> phases{};  // in order of time, without overlap
+};
+
+struct SyntheticProfile {
+  std::uint32_t block_bytes = 4096;
+  std::uint64_t seed = 0;
+  std::vector<VmProfile> vms{};
+};
+
+// Says what is wrong with a VM and where, or OK.
+absl::Status validate(const VmProfile& vm);
+
+// The requests of a profile, chunk by chunk: VM after VM, each in order of
+// time. Memory is that of the live extents: 8 bytes each in a loop, 20 for
+// zipf, 16 to 32 for a stack.
+class SyntheticTrace {
+ public:
+  static absl::StatusOr<SyntheticTrace> make(SyntheticProfile profile);
+
+  SyntheticTrace(SyntheticTrace&&) noexcept;
+  SyntheticTrace& operator=(SyntheticTrace&&) noexcept;
+  ~SyntheticTrace();
+
+  // Requests in all.
+  Count request_count() const;
+
+  // Replaces `chunk` with the next requests, at most `limit`; none at the end.
+  // Fails with OutOfRange if a VM outgrows 2^32 blocks.
+  absl::Status next(std::size_t limit, Requests& chunk);
+
+ private:
+  class VmGenerator;
+  explicit SyntheticTrace(SyntheticProfile profile);
+
+  SyntheticProfile profile_;
+  VmId vm_ = 0;
+  std::unique_ptr<VmGenerator> generator_;
+};
+
+}  // namespace mcsim

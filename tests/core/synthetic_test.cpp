@@ -1,0 +1,363 @@
+// Trusts: reuse distances counted naively; the Dvoretzky–Kiefer–Wolfowitz bound
+// and chi-square for what is random; arithmetic for what is exact.
+#include "core/trace/synthetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mcsim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Nanoseconds kHour = 3600 * kSecond;
+
+ComponentProfile component(std::string name, LocalityModel model,
+                           std::vector<RequestSize> sizes = {{4096, 1}}) {
+  return {std::move(name), std::move(model), std::move(sizes)};
+}
+
+// A VM of one hour that reads from its components in equal parts.
+SyntheticProfile profile_of(std::vector<ComponentProfile> components, Count requests) {
+  PhaseProfile phase{.duration = kHour, .requests = requests};
+  for (const ComponentProfile& part : components) phase.reads.push_back({part.name, 1});
+  SyntheticProfile profile{.seed = 1};
+  profile.vms.push_back({"vm", std::move(components), {phase}});
+  return profile;
+}
+
+Requests generate(SyntheticProfile profile, std::size_t limit = 1 << 20) {
+  auto trace = SyntheticTrace::make(std::move(profile));
+  EXPECT_TRUE(trace.ok()) << trace.status();
+  Requests all;
+  Requests chunk;
+  do {
+    EXPECT_TRUE(trace->next(limit, chunk).ok());
+    EXPECT_LE(chunk.size(), limit);
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      all.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]), chunk.offset[i],
+               chunk.length[i], chunk.response[i]);
+    }
+  } while (chunk.size() != 0);
+  return all;
+}
+
+std::vector<std::uint64_t> blocks_of(const Requests& requests) {
+  std::vector<std::uint64_t> blocks;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::uint64_t end = requests.offset[i] + requests.length[i];
+    for (std::uint64_t at = requests.offset[i]; at < end; at += 4096) blocks.push_back(at / 4096);
+  }
+  return blocks;
+}
+
+constexpr Count kCold = -1;
+
+// By the definition: walk a list ordered by last use until the block is found.
+std::vector<Count> reuse_distances(const std::vector<std::uint64_t>& blocks) {
+  std::vector<std::uint64_t> stack;
+  std::vector<Count> distances;
+  for (const std::uint64_t block : blocks) {
+    const auto found = std::ranges::find(stack.rbegin(), stack.rend(), block);
+    distances.push_back(found == stack.rend() ? kCold : found - stack.rbegin());
+    if (found != stack.rend()) stack.erase(std::next(found).base());
+    stack.push_back(block);
+  }
+  return distances;
+}
+
+// The distances drawn once every depth of the model can be reached.
+std::vector<Count> settled(const std::vector<Count>& distances, Count deepest) {
+  Count live = 0;
+  std::size_t from = 0;
+  while (from < distances.size() && live < deepest) live += distances[from++] == kCold;
+  return {distances.begin() + static_cast<std::ptrdiff_t>(from), distances.end()};
+}
+
+double hit_ratio(const std::vector<Count>& distances, Count blocks) {
+  const auto hit = [&](Count d) { return d != kCold && d < blocks; };
+  return static_cast<double>(std::ranges::count_if(distances, hit)) /
+         static_cast<double>(distances.size());
+}
+
+// With probability 1 - 1e-6 no point of an empirical distribution of n draws is
+// further than this from the law.
+double dkw_bound(std::size_t n) {
+  return std::sqrt(std::log(2 / 1e-6) / (2 * static_cast<double>(n)));
+}
+
+double straight(const std::vector<CurvePoint>& curve, Count blocks, bool log) {
+  CurvePoint from;
+  for (const CurvePoint& to : curve) {
+    if (blocks <= to.blocks) {
+      const auto axis = [&](Count b) {
+        return log && from.blocks > 0 ? std::log(static_cast<double>(b)) : static_cast<double>(b);
+      };
+      return from.hit_ratio + (to.hit_ratio - from.hit_ratio) * (axis(blocks) - axis(from.blocks)) /
+                                  (axis(to.blocks) - axis(from.blocks));
+    }
+    from = to;
+  }
+  return from.hit_ratio;
+}
+
+TEST(StackModel, GivesBackItsCurve) {
+  const std::vector<CurvePoint> curve{{10, 0.3}, {40, 0.3}, {400, 0.75}};
+  for (const auto interpolation : {Interpolation::kLinear, Interpolation::kLog}) {
+    const bool log = interpolation == Interpolation::kLog;
+    const auto profile = profile_of({component("s", StackModel{curve, interpolation})}, 60'000);
+    const auto distances = settled(reuse_distances(blocks_of(generate(profile))), 400);
+    ASSERT_GT(distances.size(), 50'000U);
+    // Straight over log(blocks) is drawn in sixteen straight pieces an octave.
+    const double bound = dkw_bound(distances.size()) + (log ? 1e-4 : 0);
+    for (Count blocks = 1; blocks <= 500; ++blocks) {
+      ASSERT_NEAR(hit_ratio(distances, blocks), straight(curve, blocks, log), bound) << blocks;
+    }
+  }
+}
+
+TEST(StackModel, LandsOnTheLastBlockOfAnExtentOfOneSize) {
+  constexpr Count kBlocks = 8;
+  const std::vector<CurvePoint> curve{{1600, 0.8}};
+  const auto profile =
+      profile_of({component("s", StackModel{curve}, {{kBlocks * 4096, 1}})}, 12'000);
+  const auto all = reuse_distances(blocks_of(generate(profile)));
+  const auto distances = settled(all, 1600);
+  for (const Count d : distances) ASSERT_TRUE(d == kCold || d % kBlocks == kBlocks - 1) << d;
+  // All blocks of a request fare alike, so the draws are the requests.
+  const double bound = dkw_bound(distances.size() / kBlocks);
+  for (Count blocks = kBlocks; blocks <= 1600; blocks += kBlocks) {
+    ASSERT_NEAR(hit_ratio(distances, blocks), straight(curve, blocks, false), bound) << blocks;
+  }
+}
+
+TEST(StackModel, MixedSizesKeepTheCurveAndTheMix) {
+  const std::vector<CurvePoint> curve{{4000, 0.7}};
+  const std::vector<RequestSize> sizes{{512, 1}, {8192, 2}, {32768, 1}};  // 1, 2, 8 blocks
+  const auto requests = generate(profile_of({component("s", StackModel{curve}, sizes)}, 20'000));
+  const auto distances = settled(reuse_distances(blocks_of(requests)), 4000);
+  // The blocks above a depth of k extents have a standard deviation of
+  // sqrt(k)·2.8; at 4000 blocks four of them are 392 blocks, 0.069 of the curve.
+  // Extents bring their accesses in lumps of up to 8.
+  const double bound = 8 / 3.25 * dkw_bound(requests.size()) + 0.07;
+  for (Count blocks = 50; blocks <= 4000; blocks += 50) {
+    ASSERT_NEAR(hit_ratio(distances, blocks), straight(curve, blocks, false), bound) << blocks;
+  }
+  std::map<std::uint32_t, double> count;
+  std::set<std::uint64_t> seen;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (seen.insert(requests.offset[i]).second) ++count[requests.length[i]];
+  }
+  const auto extents = static_cast<double>(seen.size());
+  EXPECT_NEAR(count[8192] / extents, 0.5, 5 * std::sqrt(0.25 / extents));
+  EXPECT_NEAR(count[512] / extents, 0.25, 5 * std::sqrt(0.1875 / extents));
+}
+
+TEST(ZipfModel, DrawsEachBlockByItsRank) {
+  constexpr std::size_t kBlocks = 500;
+  constexpr Count kRequests = 200'000;
+  const auto blocks = blocks_of(generate(
+      profile_of({component("z", ZipfModel{.blocks = kBlocks, .alpha = 0.8})}, kRequests)));
+  std::vector<double> count(kBlocks);
+  for (const std::uint64_t block : blocks) ++count.at(block);
+  double norm = 0;
+  for (std::size_t rank = 1; rank <= kBlocks; ++rank) norm += std::pow(rank, -0.8);
+  double chi_square = 0;
+  for (std::size_t rank = 1; rank <= kBlocks; ++rank) {
+    const double expected = kRequests * std::pow(rank, -0.8) / norm;
+    chi_square += (count[rank - 1] - expected) * (count[rank - 1] - expected) / expected;
+  }
+  // 499 degrees of freedom: mean 499, standard deviation sqrt(998).
+  EXPECT_NEAR(chi_square, kBlocks - 1, 5 * std::sqrt(2.0 * (kBlocks - 1)));
+}
+
+TEST(LoopModel, EveryDistanceIsItsLengthLessOne) {
+  const std::vector<RequestSize> sizes{{4096, 1}, {5 * 4096, 1}};
+  const auto requests = generate(profile_of({component("l", LoopModel{997}, sizes)}, 2'000));
+  const auto distances = reuse_distances(blocks_of(requests));
+  ASSERT_GT(distances.size(), 4 * 997U);
+  EXPECT_TRUE(
+      std::all_of(distances.begin(), distances.begin() + 997, [](Count d) { return d == kCold; }));
+  EXPECT_TRUE(
+      std::all_of(distances.begin() + 997, distances.end(), [](Count d) { return d == 996; }));
+}
+
+TEST(ScanModel, NeverTouchesABlockTwice) {
+  const std::vector<RequestSize> sizes{{1000, 1}, {9000, 1}};
+  const auto distances =
+      reuse_distances(blocks_of(generate(profile_of({component("s", ScanModel{}, sizes)}, 1'000))));
+  EXPECT_TRUE(std::ranges::all_of(distances, [](Count d) { return d == kCold; }));
+}
+
+TEST(Components, ShareNoBlocksAndKeepTheirWeights) {
+  auto profile =
+      profile_of({component("s", StackModel{{{100, 0.9}}}), component("l", LoopModel{50}),
+                  component("z", ZipfModel{.blocks = 40})},
+                 30'000);
+  profile.vms[0].phases[0].reads = {{"s", 1}, {"l", 3}, {"z", 2}};
+  const auto requests = generate(profile);
+  // The fixed sets lie where they were declared: the loop's 50 blocks, then zipf's 40.
+  double loop = 0;
+  double zipf = 0;
+  for (const std::uint64_t block : blocks_of(requests)) {
+    loop += block < 50;
+    zipf += block >= 50 && block < 90;
+  }
+  EXPECT_NEAR(loop, 15'000, 5 * std::sqrt(30'000 * 0.25));
+  EXPECT_NEAR(zipf, 10'000, 5 * std::sqrt(30'000 * 2.0 / 9));
+}
+
+TEST(Components, KeepTheirStateFromPhaseToPhase) {
+  auto profile = profile_of({component("l", LoopModel{100})}, 150);
+  profile.vms[0].phases.push_back(
+      {.start = kHour, .duration = kHour, .requests = 150, .reads = {{"l", 1}}});
+  const auto blocks = blocks_of(generate(profile));
+  for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(blocks[i], i % 100);
+}
+
+TEST(Components, DoNotDisturbEachOther) {
+  const auto alone = profile_of({component("z", ZipfModel{.blocks = 1000})}, 500);
+  auto beside = alone;
+  beside.vms[0].components.push_back(component("unused", ScanModel{}));
+  beside.vms.insert(beside.vms.begin(), beside.vms[0]);
+  beside.vms[0].name = "before";
+  const auto first = generate(alone);
+  const auto second = generate(beside);
+  ASSERT_EQ(second.size(), 1000U);
+  EXPECT_TRUE(std::equal(first.offset.begin(), first.offset.end(), second.offset.begin() + 500));
+  EXPECT_TRUE(std::equal(first.time.begin(), first.time.end(), second.time.begin() + 500));
+  EXPECT_FALSE(std::equal(first.time.begin(), first.time.end(), second.time.begin()));
+}
+
+TEST(Totals, RequestsAndReadsAreExact) {
+  auto profile = profile_of({component("r", ScanModel{}), component("w", ScanModel{})}, 12'345);
+  profile.vms[0].phases[0].read_share = 0.3;
+  profile.vms[0].phases[0].reads = {{"r", 1}};
+  profile.vms[0].phases[0].writes = {{"w", 1}};
+  const auto requests = generate(profile);
+  EXPECT_EQ(requests.size(), 12'345U);
+  EXPECT_EQ(std::ranges::count(requests.op, static_cast<std::uint8_t>(Op::kRead)), 3'704);
+  EXPECT_EQ(SyntheticTrace::make(profile)->request_count(), 12'345);
+}
+
+TEST(Arrivals, AreInOrderAndInsideTheirPhase) {
+  auto profile = profile_of({component("s", ScanModel{})}, 5'000);
+  profile.vms[0].phases[0].start = 7 * kHour;
+  profile.vms[0].phases[0].bursts =
+      BurstProfile{.period = kHour / 6, .length = kSecond, .share = 0.5};
+  const auto requests = generate(profile);
+  EXPECT_TRUE(std::ranges::is_sorted(requests.time));
+  EXPECT_GE(requests.time.front(), 7 * kHour);
+  EXPECT_LT(requests.time.back(), 8 * kHour);
+}
+
+TEST(Arrivals, AnEvenPhaseIsEvenEverywhere) {
+  const auto requests = generate(profile_of({component("s", ScanModel{})}, 3'600));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_EQ(requests.time[i] / kSecond, static_cast<Nanoseconds>(i));
+  }
+}
+
+TEST(Arrivals, FollowTheTimeOfDay) {
+  constexpr double kRequests = 100'000;
+  auto profile = profile_of({component("s", ScanModel{})}, static_cast<Count>(kRequests));
+  PhaseProfile& phase = profile.vms[0].phases[0];
+  phase.duration = 48 * kHour;
+  phase.diurnal = DiurnalProfile{.amplitude = 0.6, .peak = 15 * kHour};
+  std::vector<double> hourly(48);
+  for (const Nanoseconds time : generate(profile).time) {
+    ++hourly.at(static_cast<std::size_t>(time / kHour));
+  }
+  for (int hour = 0; hour < 48; ++hour) {
+    // The mean of 1 + 0.6·cos over the hour, of which two days have 48.
+    const double turn = 2 * M_PI / 24;
+    const double mean =
+        1 + 0.6 * (std::sin(turn * (hour + 1 - 15)) - std::sin(turn * (hour - 15))) / turn;
+    ASSERT_NEAR(hourly[static_cast<std::size_t>(hour)], kRequests * mean / 48, 4) << hour;
+  }
+}
+
+TEST(Arrivals, BurstsTakeTheirShareAndTheirOwnMixture) {
+  auto profile = profile_of({component("l", LoopModel{10}), component("s", ScanModel{})}, 40'000);
+  PhaseProfile& phase = profile.vms[0].phases[0];
+  phase.duration = 10 * kHour;
+  phase.reads = {{"s", 1}};
+  phase.bursts =
+      BurstProfile{.period = kHour, .length = 10 * kSecond, .share = 0.25, .reads = {{"l", 1}}};
+  const auto requests = generate(profile);
+  std::map<Nanoseconds, std::vector<Nanoseconds>> burst;  // by hour
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests.offset[i] < 10 * 4096) burst[requests.time[i] / kHour].push_back(requests.time[i]);
+  }
+  ASSERT_EQ(burst.size(), 10U);
+  for (const auto& [hour, times] : burst) {
+    EXPECT_NEAR(static_cast<double>(times.size()), 1000, 1) << hour;
+    EXPECT_LE(times.back() - times.front(), 10 * kSecond) << hour;
+  }
+}
+
+TEST(Determinism, ChunksAndRunsDoNotMatter) {
+  auto profile = profile_of({component("s", StackModel{{{100, 0.5}}}, {{4096, 1}, {8192, 1}}),
+                             component("z", ZipfModel{.blocks = 300})},
+                            2'000);
+  profile.vms.push_back(profile.vms[0]);
+  profile.vms[1].name = "other";
+  const auto whole = generate(profile);
+  const auto pieces = generate(profile, 333);
+  EXPECT_EQ(whole.time, pieces.time);
+  EXPECT_EQ(whole.offset, pieces.offset);
+  EXPECT_EQ(whole.length, pieces.length);
+  EXPECT_EQ(whole.vm, pieces.vm);
+  profile.seed = 2;
+  EXPECT_NE(whole.offset, generate(profile).offset);
+}
+
+std::string message(const SyntheticProfile& profile) {
+  return message_of(SyntheticTrace::make(profile).status());
+}
+
+TEST(Validation, SaysWhatIsWrongAndWhere) {
+  const auto good = profile_of({component("scan", ScanModel{})}, 10);
+  auto bad = good;
+  bad.vms[0].phases[0].reads = {{"scam", 1}};
+  EXPECT_EQ(message(bad),
+            "vm 'vm': phases[0]: reads: unknown component 'scam' (did you mean 'scan'?)");
+  bad = good;
+  bad.vms[0].phases[0].read_share = 0.5;
+  EXPECT_THAT(message(bad), HasSubstr("phases[0]: writes: the weights must have a finite sum > 0"));
+  bad = good;
+  bad.vms[0].phases.push_back(bad.vms[0].phases[0]);
+  EXPECT_THAT(message(bad),
+              HasSubstr("phases[1]: starts at 0 ns, before the phase before it ends"));
+  bad = profile_of({component("s", StackModel{{{10, 0.5}, {10, 0.6}}})}, 10);
+  EXPECT_THAT(message(bad), HasSubstr("component 's': stack: curve: 10 blocks after 10"));
+  bad = profile_of({component("s", StackModel{{{10, 0.5}, {20, 0.4}}})}, 10);
+  EXPECT_THAT(message(bad), HasSubstr("hit ratio 0.4 after 0.5 (must not fall"));
+  bad = profile_of({component("z", ZipfModel{.blocks = 0})}, 10);
+  EXPECT_THAT(message(bad), HasSubstr("zipf: blocks: 0 is outside [1, 4294967296]"));
+  bad = profile_of({component("s", ScanModel{}, {{0, 1}})}, 10);
+  EXPECT_THAT(message(bad), HasSubstr("sizes: a request has at least one byte"));
+  bad = profile_of({component("s", ScanModel{}), component("s", ScanModel{})}, 10);
+  EXPECT_THAT(message(bad), HasSubstr("component 's': declared twice"));
+  bad = good;
+  bad.vms[0].phases[0].bursts = BurstProfile{.period = 5, .length = 6, .share = 1};
+  EXPECT_THAT(message(bad), HasSubstr("bursts: length: 6 ns is outside"));
+}
+
+TEST(Validation, RefusesMoreBlocksThanThereAreIds) {
+  auto trace =
+      SyntheticTrace::make(profile_of({component("s", ScanModel{}, {{4'294'967'295U, 1}})}, 5'000));
+  ASSERT_TRUE(trace.ok());
+  Requests chunk;
+  EXPECT_THAT(message_of(trace->next(5'000, chunk)), HasSubstr("vm 'vm': touches more than 2^32"));
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,188 @@
+# Trusts: the schema's prose (config/spec.py) and the line numbers one counts in the text below.
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcsim.config import ExperimentSpec, Source, check_spec
+from mcsim.errors import ConfigError
+
+GOOD = textwrap.dedent("""\
+    name: pair
+    block_bytes: 4KiB
+    interval: 1h
+    workload:
+      vms: [a, {name: b, trace: b_file, format: msr}]
+    tiers:
+      - {device: dram, capacity_blocks: 2.5e5 blocks}
+      - device: flash
+        capacity_blocks: 1GiB
+    systems:
+      - lru
+      - {name: lru, label: lru-legacy, legacy: true}
+    """)
+
+
+def check(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:
+    path = tmp_path / "web.yaml"
+    path.write_text(text, encoding="utf-8")
+    source = Source.read(path)
+    for override in overrides:
+        source.override(override)
+    return check_spec(source)
+
+
+def complaint(tmp_path: Path, text: str, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        check(tmp_path, text, *overrides)
+    return str(error.value).replace(f"{tmp_path}/", "")
+
+
+def test_units_shorthands_and_parameters_are_read(tmp_path: Path) -> None:
+    spec = check(tmp_path, GOOD)
+    assert spec.interval.length == 3600 * 10**9
+    assert [tier.capacity_blocks for tier in spec.tiers] == [250_000, 262_144]
+    assert [(vm.name, vm.trace, vm.format) for vm in spec.workload.vms] == [
+        ("a", None, None),
+        ("b", "b_file", "msr"),
+    ]
+    assert [(s.name, s.title, s.params) for s in spec.systems] == [
+        ("lru", "lru", {}),
+        ("lru", "lru-legacy", {"legacy": True}),
+    ]
+    assert spec.backend.device == "hdd"
+
+
+def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
+    spec = check(tmp_path, GOOD)
+    again = ExperimentSpec.model_validate(spec.expanded())
+    assert again == spec
+    assert again.expanded() == spec.expanded()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "dram, capacity_blocks",
+            "dram, capacity_block",
+            "web.yaml:7: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)",
+        ),
+        ("    capacity_blocks: 1GiB\n", "", "web.yaml:8: tiers[1]: missing key 'capacity_blocks'"),
+        ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity_blocks: '1000 B' is not a whole number"),
+        ("4KiB", "0", "web.yaml:2: block_bytes: expected more than nothing, got 0"),
+        ("1h", "3600", "web.yaml:3: interval: expected a length of time such as 60s, got 3600"),
+        ("name: b", "nme: b", "web.yaml:5: workload.vms[1]: unknown key 'nme' (did you mean"),
+        ("- lru", "- [lru]", "web.yaml:11: systems[0]: expected a map of keys to values"),
+        ("name: pair", "name: a/b", "web.yaml:1: name: expected letters, digits,"),
+        ("name: pair", "nam: pair", "web.yaml:1: unknown key 'nam' (did you mean 'name'?)"),
+        ("interval: 1h", "name: twice", "web.yaml:3: duplicate key 'name'"),
+        ("interval: 1h", "seed: '3'", "web.yaml:3: seed: expected a whole number, got '3'"),
+        ("interval: 1h", "ops: writes", "expected one of 'reads' or 'all', got 'writes'"),
+        ("interval: 1h", "backend: {device: 3}", "web.yaml:3: backend.device: expected text"),
+        ("interval: 1h", "figures: [", "not YAML: "),
+        ("interval: 1h", "tiers: x", "duplicate key 'tiers'"),
+        (GOOD, "- a list", "web.yaml:1: expected keys such as 'name:' and 'workload:'"),
+        (GOOD, "", "web.yaml:1: expected keys"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    assert old in GOOD
+    assert expected in complaint(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.yaml: No such file or directory"):
+        Source.read(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
+    with pytest.raises(ConfigError, match=r"latin\.yaml: not UTF-8 text \(byte 9\)"):
+        Source.read(tmp_path / "latin.yaml")
+
+
+def test_overrides_take_the_path_of_the_file(tmp_path: Path) -> None:
+    spec = check(
+        tmp_path,
+        GOOD,
+        "tiers.0.capacity_blocks=1e6 blocks",
+        "systems.0.legacy=true",
+        "workload.vms.0.format=csv",
+        "seed=7",
+    )
+    assert spec.tiers[0].capacity_blocks == 1_000_000
+    assert spec.systems[0].params == {"legacy": True}
+    assert (spec.workload.vms[0].name, spec.workload.vms[0].format) == ("a", "csv")
+    assert spec.seed == 7
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("seed", "--set seed: expected key=value, such as seed=2"),
+        ("sed=2", "--set sed=2: unknown key 'sed' (did you mean 'seed'?)"),
+        ("seed=two", "--set seed=two: seed: expected a whole number, got 'two'"),
+        ("seed=[", "--set seed=[: not YAML: "),
+        ("tiers.2.device=hdd", "tiers has no item '2' (2 items, counted from 0)"),
+        ("tiers.0.device.x=3", "tiers[0].device is a value, it has no 'x'"),
+        ("tiers.0.capcity_blocks=3", "tiers[0]: unknown key 'capcity_blocks' (did you mean"),
+    ],
+)
+def test_a_wrong_override_is_blamed_and_not_the_file(
+    tmp_path: Path, override: str, expected: str
+) -> None:
+    message = complaint(tmp_path, GOOD, override)
+    assert message.startswith(f"--set {override}: ")
+    assert expected in message
+
+
+def test_overrides_do_not_reach_the_callers_dictionary() -> None:
+    given_spec = {
+        "name": "x",
+        "workload": {"vms": ["a"]},
+        "tiers": [{"device": "dram", "capacity_blocks": 5}],
+        "systems": ["lru"],
+    }
+    source = Source("spec", given_spec, Path())
+    source.override("tiers.0.capacity_blocks=6")
+    assert check_spec(source).tiers[0].capacity_blocks == 6
+    assert given_spec["tiers"] == [{"device": "dram", "capacity_blocks": 5}]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda children: (
+            st.lists(children, max_size=4)
+            | st.dictionaries(st.sampled_from(["name", "device", "x"]), children, max_size=4)
+        ),
+        max_leaves=8,
+    ),
+    st.sampled_from(["name", "workload", "tiers", "systems", "interval", "seed", "devices"]),
+)
+def test_any_value_anywhere_is_accepted_or_refused_in_one_line(value: object, key: str) -> None:
+    spec: dict[str, object] = {
+        "name": "x",
+        "workload": {"vms": ["a"]},
+        "tiers": [{"device": "dram", "capacity_blocks": 5}],
+        "systems": ["lru"],
+    }
+    spec[key] = value
+    try:
+        checked = check_spec(Source("spec", spec, Path()))
+    except ConfigError as error:
+        assert str(error).startswith("spec: ")
+    else:
+        assert ExperimentSpec.model_validate(checked.expanded()) == checked
+
+
+def test_the_published_schema_knows_every_key() -> None:
+    schema = ExperimentSpec.model_json_schema()
+    assert set(schema["properties"]) == set(ExperimentSpec.model_fields)
+    assert schema["additionalProperties"] is False
+    tiers = schema["$defs"]["TierSpec"]
+    assert {"device", "capacity_blocks"} <= set(tiers["required"])
+    assert all("description" in field for field in tiers["properties"].values())
