@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/params.hpp"
@@ -15,10 +16,10 @@
 
 namespace mcsim {
 
-// What a system may use beside its own parameters.
+// What a system knows beside its own parameters.
 struct SystemContext {
   Machine machine;
-  std::unique_ptr<Optimizer> optimizer;  // null unless the system asks for one
+  Nanoseconds interval = 3600 * kSecond;  // of the experiment
 };
 
 // Everything a controller may look at when an interval ends.
@@ -40,17 +41,27 @@ struct Decision {
 
 // A way to run a machine for many VMs: which data path, who decides about space,
 // what it must know. One object per run.
-//
-//   trace_view  how requests become accesses (most want the experiment's own)
-//   profile     what must be measured per interval, nullopt for nothing
-//   make_host   the data path, at its initial targets
-//   decide      new targets at the end of an interval, nullopt for no change
 class System {
  public:
   virtual ~System() = default;
+
+  // How requests become accesses; most want what the experiment says.
   virtual ExpandOptions trace_view(ExpandOptions experiment) const { return experiment; }
+
+  // What must be measured in every interval; decide() is called only if it is
+  // something.
   virtual std::optional<ProfileSpec> profile() const { return std::nullopt; }
+
+  // The optimiser it uses unless the user names another; nullopt: it uses none.
+  virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }
+  virtual absl::Status use_optimizer(std::shared_ptr<Optimizer>) {
+    return invalid_argument("this system uses no optimizer");
+  }
+
+  // The data path, at its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;
+
+  // New targets at the end of an interval; nullopt leaves them as they are.
   virtual absl::StatusOr<std::optional<Decision>> decide(const Observation&) {
     return std::nullopt;
   }

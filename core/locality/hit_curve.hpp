@@ -21,6 +21,7 @@ struct DistanceHistogram {
   void merge(const DistanceHistogram& other);
   // Distances >= limit become cold (a truncated histogram, SPEC A1.6 L6).
   void truncate(Count limit);
+  friend bool operator==(const DistanceHistogram&, const DistanceHistogram&) = default;
 };
 
 // H(c): the share of accesses that an LRU cache of c blocks hits. Exact: a step
@@ -34,11 +35,23 @@ class HitCurve {
   Count hits(Count capacity) const;
   // hits(capacity) / accesses; 0 if there were none.
   double ratio(Count capacity) const;
+  // hits() of each capacity, in any order.
+  std::vector<Count> points(std::span<const Count> capacities) const;
   Count accesses() const { return accesses_; }
   // The smallest capacity at which no larger one hits more.
   Count saturation() const { return distance_.empty() ? 0 : distance_.back() + 1; }
   // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.
   Count capacity_for(Count wanted) const;
+  // Adds the hits of `other` at every capacity: both streams, each with a cache
+  // of that capacity to itself.
+  void merge(const HitCurve& other);
+
+  // The steps: cumulative()[i] accesses have a distance <= distances()[i].
+  std::span<const Count> distances() const { return distance_; }
+  std::span<const Count> cumulative() const { return cumulative_; }
+  // The histogram this is the curve of.
+  DistanceHistogram histogram() const;
+  friend bool operator==(const HitCurve&, const HitCurve&) = default;
 
  private:
   std::vector<Count> distance_;    // strictly increasing

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
+#include "core/locality/reuse_intensity.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 
@@ -23,28 +23,34 @@ enum class DistanceScope : std::uint8_t {
 
 enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
 
-enum class UniqueCounter : std::uint8_t { kExact, kHyperLogLog };
-
+// Lengths are in the trace's own time: a trace without a clock is cut every so
+// many references.
 struct ProfileSpec {
   Nanoseconds interval = 3600 * kSecond;
-  bool drifting = false;  // drifting_cuts instead of aligned_cuts
+  bool drifting = false;  // intervals and RI windows by drifting_cuts, not aligned_cuts
   DistanceScope scope = DistanceScope::kInterval;
   Count distance_limit = 0;  // 0: none; else distances >= it count as cold
   Nanoseconds ri_window = 60 * kSecond;
   RiAggregate ri_aggregate = RiAggregate::kLast;
-  UniqueCounter unique = UniqueCounter::kExact;
+  UniqueCounter unique = UniqueCounter::kExact;  // of the RI windows
   friend bool operator==(const ProfileSpec&, const ProfileSpec&) = default;
 };
 
 // One VM in one interval.
+//
+// An RI window belongs to the interval in which it closes; one that ends with
+// the interval does. Both are cut from the trace's first request on, and the
+// end of the trace closes the last of them. Where no window closes in an
+// interval, the intensity stays what it was.
 struct VmProfile {
   Count requests = 0;
-  Count accesses = 0;  // of this interval, whatever the scope
-  Count reads = 0;
-  Count unique_blocks = 0;     // distinct blocks of this interval
+  Count accesses = 0;          // of this interval, whatever the scope
+  Count reads = 0;             // accesses that read
+  Count unique_blocks = 0;     // distinct blocks of this interval, exact
   HitCurve curve;              // of the scope
-  double reuse_intensity = 0;  // 1 - unique/total of the last closed RI window(s); SPEC B9
+  double reuse_intensity = 0;  // the aggregate over the RI windows of this interval; SPEC B9
   Count ri_window_unique = 0;  // distinct blocks in the last closed RI window
+  friend bool operator==(const VmProfile&, const VmProfile&) = default;
 };
 
 // One VM in one closed RI window.
@@ -53,6 +59,7 @@ struct RiSample {
   VmId vm;
   double reuse_intensity;
   Count accesses;
+  friend bool operator==(const RiSample&, const RiSample&) = default;
 };
 
 struct Profile {
@@ -62,13 +69,21 @@ struct Profile {
   std::vector<RiSample> reuse_intensity;    // every non-empty window, in time order
 
   std::size_t interval_count() const { return cuts.empty() ? 0 : cuts.size() - 1; }
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 // Called every ~100 ms of work with the accesses done so far; a status that is
-// not OK stops the work and is returned (Ctrl-C, a deadline).
+// not OK stops the work and is returned (Ctrl-C, a deadline). Always called
+// from the thread that asked for the work.
 using Tick = std::function<absl::Status(Count done)>;
 
+// One pass over the trace, its VMs in parallel; the result does not depend on
+// the number of threads. Working memory is about 15 bytes a block.
 absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
                                      const Tick& tick = nullptr);
+
+// One curve per VM over the whole trace.
+absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace,
+                                                   const Tick& tick = nullptr);
 
 }  // namespace mcsim

@@ -19,6 +19,8 @@ inline constexpr Count kCold = -1;
 //
 // distances_of() keeps one distance per access, histogram_of() only the counts.
 std::vector<Count> distances_of(std::span<const std::uint64_t> keys);
+std::vector<Count> distances_of(std::span<const std::uint32_t> keys);
 DistanceHistogram histogram_of(std::span<const std::uint64_t> keys);
+DistanceHistogram histogram_of(std::span<const std::uint32_t> keys);
 
 }  // namespace mcsim

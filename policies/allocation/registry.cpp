@@ -1,1 +1,10 @@
-#include "core/engine/system.hpp"
+#include "policies/allocation/all.hpp"
+
+namespace mcsim {
+
+const Registry<System, SystemContext>& system_registry() {
+  static const Registry<System, SystemContext> registry("system", AllSystems{});
+  return registry;
+}
+
+}  // namespace mcsim

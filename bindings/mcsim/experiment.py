@@ -1,0 +1,383 @@
+"""From a configuration to what can run: devices, systems and optimisers resolved.
+
+`Experiment.load` is where every mistake is found before anything long starts:
+the schema is checked first, then names of devices, systems and optimisers, then
+their parameters, by building each once. What is missing is filled in, so that
+`Experiment.spec` says everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcsim.config import ExperimentSpec, Source, check_spec
+from mcsim.config.load import Location
+from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, SystemSpec
+from mcsim.devices import CATALOGUE
+from mcsim.errors import ConfigError
+from mcsim.suggest import did_you_mean
+from mcsim.units import format_duration, format_references, parse_interval
+
+if TYPE_CHECKING:
+    from mcsim._core import engine, optimizers
+
+__all__ = ["Experiment"]
+
+_Placed = TypeVar("_Placed", bound=BackendSpec)
+
+# What may be given as an experiment.
+Given = str | os.PathLike[str] | Mapping[str, Any] | ExperimentSpec
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked experiment.
+
+    Attributes
+    ----------
+    spec : ExperimentSpec
+        The experiment with every default written out.
+    source : Source
+        Where each of its values was written.
+    """
+
+    spec: ExperimentSpec
+    source: Source
+
+    @classmethod
+    def load(cls, given: Given, overrides: Iterable[str] = ()) -> Experiment:
+        """Read, override and check an experiment.
+
+        Parameters
+        ----------
+        given : path, mapping or ExperimentSpec
+            A YAML file, or its content. Relative paths in it are relative to
+            the file's folder, or to the working directory.
+        overrides : iterable of str
+            `key=value` as of `--set`.
+
+        Raises
+        ------
+        ConfigError
+            The first mistake, with its line.
+        """
+        if isinstance(given, ExperimentSpec):
+            source = Source("spec", given.expanded(), Path.cwd())
+        elif isinstance(given, Mapping):
+            source = Source("spec", given, Path.cwd())
+        else:
+            source = Source.read(given)
+        for override in overrides:
+            source.override(override)
+        spec = check_spec(source)
+        _check_unique(spec, source)
+        spec = _resolve_devices(spec, source)
+        components = _Components(spec, source)
+        systems = [components.resolved(index) for index in range(len(spec.systems))]
+        return cls(spec.model_copy(update={"systems": systems}), source)
+
+    def make_system(self, index: int) -> engine.System:
+        """Build the system at `index`, ready to run once."""
+        return _Components(self.spec, self.source).build(index)
+
+    def code_digests(self) -> dict[str, str]:
+        """Return the digest of the source of every class given as `module:Class`."""
+        names = {system.name for system in self.spec.systems}
+        names |= {system.optimizer.name for system in self.spec.systems if system.optimizer}
+        return {name: _digest_of_code(name, self.source) for name in sorted(names) if ":" in name}
+
+    def run_id(self, version: str, traces: Sequence[Mapping[str, Any]]) -> str:
+        """Name the run after all that can change its results.
+
+        Parameters
+        ----------
+        version : str
+            Of mcsim.
+        traces : sequence of mapping
+            What `Workload.describe` says of every VM's requests; their digests
+            stand for the files, wherever those are.
+        """
+        spec = self.spec.expanded()
+        del spec["name"]
+        for key in ("description", "figures"):
+            spec.pop(key, None)
+        del spec["workload"]
+        cause = {
+            "version": version,
+            "spec": spec,
+            "traces": list(traces),
+            "code": self.code_digests(),
+        }
+        text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
+        return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _check_unique(spec: ExperimentSpec, source: Source) -> None:
+    def check(names: Iterable[str], where: Callable[[int], Location], what: str) -> None:
+        seen: set[str] = set()
+        for index, name in enumerate(names):
+            if name in seen:
+                raise source.complain(where(index), f"a second {what} {name!r}")
+            seen.add(name)
+
+    check((vm.name for vm in spec.workload.vms), lambda i: ("workload", "vms", i), "VM")
+    titles = (system.title for system in spec.systems)
+    check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
+    if not spec.workload.vms and spec.workload.profile is None:
+        raise source.complain(("workload",), "neither VMs nor a profile")
+
+
+def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
+    """Write the latencies and price of every device beside its name."""
+    known: dict[str, DeviceSpec] = {
+        name: DeviceSpec.model_construct(
+            read=round(device.read_ns.middle),
+            write=round(device.write_ns.middle),
+            dollars_per_gb=device.dollars_per_gb.middle,
+        )
+        for name, device in CATALOGUE.items()
+    } | spec.devices
+
+    def resolved(of: _Placed, where: Location) -> _Placed:
+        device = known.get(of.device)
+        if device is None:
+            message = f"unknown device {of.device!r}{did_you_mean(of.device, known)}"
+            raise source.complain((*where, "device"), message)
+        missing = {key for key in DeviceSpec.model_fields if getattr(of, key) is None}
+        return of.model_copy(update={key: getattr(device, key) for key in missing})
+
+    tiers = [resolved(tier, ("tiers", index)) for index, tier in enumerate(spec.tiers)]
+    backend = resolved(spec.backend, ("backend",))
+    return spec.model_copy(update={"tiers": tiers, "backend": backend})
+
+
+class _Components:
+    """Builds the systems of an experiment and their optimisers, from declared names.
+
+    What the core refuses is blamed on the line that asked for it: where several
+    parameters are given, the one that is refused alone.
+    """
+
+    def __init__(self, spec: ExperimentSpec, source: Source) -> None:
+        from mcsim._core import engine, optimizers
+
+        self._spec = spec
+        self._source = source
+        self._engine = engine
+        self._optimizers = optimizers
+        self._declared = {
+            "system": {entry["name"]: entry for entry in engine.describe_systems()},
+            "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
+        }
+        self._machine = engine.Machine(
+            tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
+            backend=_device(spec.backend),
+        )
+
+    def resolved(self, index: int) -> SystemSpec:
+        """Check a system and write out its parameters and its optimiser."""
+        given = self._spec.systems[index]
+        where: Location = ("systems", index)
+        default_optimizer = self.build(index).default_optimizer
+        optimizer = given.optimizer
+        if optimizer is None and default_optimizer is not None:
+            optimizer = ComponentSpec(name=default_optimizer)
+        if optimizer is not None:
+            params = self._written_out("optimizer", optimizer, (*where, "optimizer"))
+            optimizer = ComponentSpec.model_validate({"name": optimizer.name, **params})
+        return SystemSpec.model_validate(
+            {"name": given.name, "label": given.title, "optimizer": optimizer}
+            | self._written_out("system", given, where)
+        )
+
+    def build(self, index: int) -> engine.System:
+        """Build a system, ready to run once."""
+        given = self._spec.systems[index]
+        where: Location = ("systems", index)
+        optimizer = self._build_optimizer(given.optimizer, (*where, "optimizer"))
+        params = self._checked_params("system", given, where)
+        interval = self._spec.interval.length
+        if ":" in given.name:
+            allocator = self._build_python(given, where)
+            return self._engine.System.from_python(allocator, self._machine, interval=interval)
+
+        def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
+            return self._engine.System(
+                given.name,
+                some,
+                self._machine,
+                optimizer,
+                interval=interval,
+                seed=self._spec.seed,
+            )
+
+        try:
+            return make(params, optimizer)
+        except ConfigError as error:
+            self._blame_parameter(make, params, where)
+            at = (*where, "optimizer") if optimizer is not None else where
+            raise self._source.complain(at, str(error), about=where) from None
+
+    def _build_optimizer(
+        self, given: ComponentSpec | None, where: Location
+    ) -> optimizers.Optimizer | None:
+        if given is None:
+            return None
+        if ":" in given.name:
+            return self._optimizers.from_python(self._build_python(given, where))
+        params = self._checked_params("optimizer", given, where)
+
+        def make(some: dict[str, Any]) -> optimizers.Optimizer:
+            return make_optimizer(given.name, seed=self._spec.seed, **some)
+
+        try:
+            return make(params)
+        except ConfigError as error:
+            self._blame_parameter(make, params, where)
+            raise self._source.complain(where, str(error)) from None
+
+    def _blame_parameter(
+        self, make: Callable[[dict[str, Any]], object], params: dict[str, Any], where: Location
+    ) -> None:
+        for key, value in params.items():
+            try:
+                make({key: value})
+            except ConfigError as error:
+                raise self._source.complain((*where, key), str(error), about=where) from None
+
+    def _declaration(
+        self, kind: str, given: ComponentSpec, where: Location
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """The declared parameters of a component, by name."""
+        declared = self._declared[kind]
+        if given.name not in declared:
+            message = f"unknown {kind} {given.name!r}{did_you_mean(given.name, declared)}"
+            raise self._source.complain((*where, "name"), message, about=where)
+        return {param["name"]: param for param in declared[given.name]["params"]}
+
+    def _checked_params(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
+        """Parameters as the core takes them: known names, durations as numbers."""
+        if ":" in given.name:
+            return given.params
+        declared = self._declaration(kind, given, where)
+        return {
+            key: self._checked_param(declared, given, key, (*where, key)) for key in given.params
+        }
+
+    def _checked_param(
+        self, declared: Mapping[str, Any], given: ComponentSpec, key: str, where: Location
+    ) -> Any:
+        if key not in declared:
+            known = [*type(given).model_fields, *declared]
+            message = f"unknown key {key!r}{did_you_mean(key, known)}"
+            raise self._source.complain(where, message, about=where[:-1])
+        value = given.params[key]
+        if declared[key]["kind"] == "duration":
+            return self._length(value, where)
+        if declared[key]["kind"] == "per-vm" and isinstance(value, Mapping):
+            self._check_vm_names(value, where)
+            return dict(value)
+        if not isinstance(value, (bool, int, float, str)):
+            raise self._source.complain(where, f"expected a single value, got {value!r}")
+        return value
+
+    def _length(self, value: object, where: Location) -> int:
+        """A length in the experiment's own time: nanoseconds or references."""
+        by_reference = self._spec.interval.by_reference
+        try:
+            length, in_references = parse_interval(value)
+        except ValueError as error:
+            raise self._source.complain(where, str(error)) from None
+        if length and in_references != by_reference:
+            wanted = "references" if by_reference else "a length of time"
+            raise self._source.complain(
+                where, f"expected {wanted}, as in `interval`, got {value!r}"
+            )
+        return length
+
+    def _check_vm_names(self, value: Mapping[str, Any], where: Location) -> None:
+        names = [vm.name for vm in self._spec.workload.vms]
+        for name, number in value.items():
+            if names and name not in names:
+                message = f"no VM {name!r}{did_you_mean(str(name), names)}"
+                raise self._source.complain((*where, name), message, about=where)
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                raise self._source.complain((*where, name), f"expected a number, got {number!r}")
+
+    def _written_out(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
+        """All parameters with their values, as an experiment file would say them."""
+        if ":" in given.name:
+            return given.params
+        declared = self._declaration(kind, given, where)
+        return {
+            name: given.params.get(name, self._default(given, param, where))
+            for name, param in declared.items()
+        }
+
+    def _default(self, given: ComponentSpec, param: Mapping[str, Any], where: Location) -> Any:
+        default = param["default"]
+        if param["kind"] != "duration":
+            return default
+        if not self._spec.interval.by_reference:
+            return format_duration(default)
+        if default and param["name"] not in given.params:
+            raise self._source.complain(
+                where,
+                f"{given.name}: {param['name']}: the default of {format_duration(default)} means "
+                "nothing where references are counted: give it, such as '1000 references'",
+            )
+        return format_references(default)
+
+    def _build_python(self, given: ComponentSpec, where: Location) -> object:
+        made = _find_class(given.name, self._source, where)
+        try:
+            return made(**given.params)
+        except TypeError as error:
+            raise self._source.complain(where, str(error)) from None
+
+
+def _device(of: BackendSpec) -> engine.Device:
+    from mcsim._core import engine
+
+    return engine.Device(of.device, of.read, of.write, of.dollars_per_gb)
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let modules of a folder be imported."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _find_class(name: str, source: Source, where: Location) -> type[Any]:
+    """Import `module:Class`, from the experiment's folder or from what is installed."""
+    module_name, _, class_name = name.partition(":")
+    try:
+        with _importable(source.folder):
+            module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise source.complain((*where, "name"), str(error), about=where) from None
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        known = [key for key, value in vars(module).items() if isinstance(value, type)]
+        message = f"no class {class_name!r} in {module_name}{did_you_mean(class_name, known)}"
+        raise source.complain((*where, "name"), message, about=where)
+    return found
+
+
+def _digest_of_code(name: str, source: Source) -> str:
+    file = inspect.getsourcefile(_find_class(name, source, ()))
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""

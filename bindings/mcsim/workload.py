@@ -1,0 +1,242 @@
+"""The VMs of an experiment as requests: recorded traces, or what stands in for them.
+
+The traces of an experiment are used where all of them are found; where some are
+missing, its synthetic profile stands in for all, so that no mix is half real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcsim.config import ExperimentSpec, Source
+from mcsim.config.spec import VmSpec
+from mcsim.errors import ConfigError, McsimError
+from mcsim.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mcsim._core import engine
+__all__ = ["Workload", "WorkloadVm", "open_workload"]
+
+
+@dataclass(frozen=True)
+class WorkloadVm:
+    """One VM: which requests of which trace, and how far its clock is shifted."""
+
+    name: str
+    trace: Trace
+    only: int | None
+    shift: int = 0
+
+    def batches(self) -> Iterator[Any]:
+        """Iterate over the trace's columns, all of its VMs."""
+        yield from self.trace.batches()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The VMs of one run.
+
+    Attributes
+    ----------
+    synthetic : bool
+        Whether the requests were generated.
+    missing : tuple of str
+        The traces that were looked for in vain.
+    """
+
+    vms: tuple[WorkloadVm, ...]
+    synthetic: bool
+    missing: tuple[str, ...] = ()
+
+    @property
+    def time_base(self) -> str:
+        """`clock`, or `index` for traces that count references."""
+        return self.vms[0].trace.time_base
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return what a result must remember of each VM's requests."""
+        return [{"vm": vm.name, "digest": vm.trace.digest, "shift": vm.shift} for vm in self.vms]
+
+    def intern(
+        self, view: dict[str, Any], progress: Callable[[int], None] | None = None
+    ) -> engine.Accesses:
+        """Split the requests of all VMs into blocks with dense ids, merged by time.
+
+        Parameters
+        ----------
+        view : dict
+            How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`.
+        progress : callable, optional
+            Called with the number of requests read so far.
+        """
+        from mcsim._core import engine
+
+        builder = engine.AccessBuilder(**view, time_base=self.time_base)
+        read = 0
+        for vm in self.vms:
+            builder.begin_vm(vm.name)
+            for batch in vm.batches():
+                builder.add(
+                    batch.time,
+                    batch.vm,
+                    batch.op,
+                    batch.offset,
+                    batch.length,
+                    only=vm.only,
+                    shift=vm.shift,
+                )
+                read += len(batch.time)
+                if progress is not None:
+                    progress(read)
+        return builder.finish()
+
+
+def open_workload(
+    spec: ExperimentSpec,
+    source: Source,
+    trace_dirs: Sequence[Path],
+    progress: Callable[[int], None] | None = None,
+) -> Workload:
+    """Open the traces of an experiment, parsing those that were not parsed before.
+
+    Raises
+    ------
+    ConfigError
+        If traces are missing and no profile stands in, a trace does not hold the
+        VM it should, or traces with and without a clock are mixed.
+    TraceError
+        If a trace contradicts its format.
+    """
+    found = [_find(vm, source.folder, trace_dirs) for vm in spec.workload.vms]
+    missing = tuple(
+        _sought(vm) for vm, path in zip(spec.workload.vms, found, strict=True) if path is None
+    )
+    if spec.workload.vms and not missing:
+        opened: dict[str, Trace] = {}
+        vms = []
+        for index, (vm, path) in enumerate(zip(spec.workload.vms, found, strict=True)):
+            assert path is not None
+            where = ("workload", "vms", index)
+            key = repr((path, vm.format, vm.options, vm.on_bad_line, vm.on_unsorted))
+            if key not in opened:
+                try:
+                    opened[key] = _open(vm, path, progress)
+                except ConfigError as error:
+                    raise source.complain(where, str(error)) from None
+            vms.append(_pick(vm, opened[key], source, where))
+        workload = Workload(tuple(vms), synthetic=False)
+    elif spec.workload.profile is not None:
+        workload = _synthesise(spec, source, missing, progress)
+    else:
+        index = found.index(None)
+        raise source.complain(
+            ("workload", "vms", index),
+            f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
+        )
+    _check_time_base(workload, spec, source)
+    return _align(workload) if spec.workload.align == "start" else workload
+
+
+def _sought(vm: VmSpec) -> str:
+    return vm.trace or vm.name
+
+
+def _where_sought(trace_dirs: Sequence[Path]) -> str:
+    if not trace_dirs:
+        return "(give --trace-dir, or set MCSIM_TRACE_DIR)"
+    return "in " + ", ".join(map(str, trace_dirs))
+
+
+def _find(vm: VmSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
+    from mcsim.traces import find_trace
+
+    name = _sought(vm)
+    for base in (folder, *trace_dirs):
+        if (base / name).is_file():
+            return base / name
+    return find_trace(name, trace_dirs)
+
+
+def _open(vm: VmSpec, path: Path, progress: Callable[[int], None] | None) -> Trace:
+    return Trace.open(
+        path,
+        format=vm.format,
+        options=vm.options,
+        on_bad_line=vm.on_bad_line,
+        on_unsorted=vm.on_unsorted,
+        progress=progress,
+    )
+
+
+def _pick(vm: VmSpec, trace: Trace, source: Source, where: tuple[str | int, ...]) -> WorkloadVm:
+    """Choose the VM of a trace that may hold several."""
+    names = list(trace.vms)
+    if len(names) == 1 and vm.vm is None:
+        return WorkloadVm(vm.name, trace, only=None)
+    wanted = vm.vm or vm.name
+    if wanted not in names:
+        raise source.complain(
+            (*where, "vm") if vm.vm else where,
+            f"no VM {wanted!r} in {_sought(vm)!r}{did_you_mean(wanted, names)}; "
+            f"it holds {', '.join(names)}",
+        )
+    return WorkloadVm(vm.name, trace, only=names.index(wanted))
+
+
+def _synthesise(
+    spec: ExperimentSpec,
+    source: Source,
+    missing: tuple[str, ...],
+    progress: Callable[[int], None] | None,
+) -> Workload:
+    from mcsim.synth import synth_trace
+
+    assert spec.workload.profile is not None
+    path = source.folder / spec.workload.profile
+    if not path.is_file():
+        raise source.complain(("workload", "profile"), f"no file {spec.workload.profile!r}")
+    trace = synth_trace(path, progress=progress)
+    names = list(trace.vms)
+    wanted = [vm.name for vm in spec.workload.vms] or names
+    for index, name in enumerate(wanted):
+        if name not in names:
+            raise source.complain(
+                ("workload", "vms", index),
+                f"the profile has no VM {name!r}{did_you_mean(name, names)}",
+            )
+    vms = tuple(WorkloadVm(name, trace, only=names.index(name)) for name in wanted)
+    return Workload(vms, synthetic=True, missing=missing)
+
+
+def _check_time_base(workload: Workload, spec: ExperimentSpec, source: Source) -> None:
+    wanted = "index" if spec.interval.by_reference else "clock"
+    for index, vm in enumerate(workload.vms):
+        if vm.trace.time_base == wanted:
+            continue
+        where = ("workload", "vms", index)
+        if wanted == "index":
+            raise source.complain(
+                where, "it has a clock, and the experiment's interval counts references"
+            )
+        raise source.complain(
+            where,
+            "it has no clock: give the experiment's interval as a number of references, "
+            "such as '50000 references'",
+        )
+
+
+def _align(workload: Workload) -> Workload:
+    """Shift every VM so that all begin at time 0."""
+    begun = [WorkloadVm(vm.name, vm.trace, vm.only, shift=-_first_time(vm)) for vm in workload.vms]
+    return Workload(tuple(begun), workload.synthetic, workload.missing)
+
+
+def _first_time(vm: WorkloadVm) -> int:
+    for batch in vm.batches():
+        times = batch.time if vm.only is None else batch.time[batch.vm == vm.only]
+        if len(times):
+            return int(times[0])
+    raise McsimError(f"{vm.name}: the trace has no requests")

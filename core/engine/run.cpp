@@ -1,0 +1,154 @@
+#include "core/engine/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace mcsim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Accesses between two calls of the tick: about 100 ms of replay.
+constexpr Count kTickEvery = Count{1} << 21;
+
+// What happened between two snapshots of running totals.
+VmCounters difference(const VmCounters& now, const VmCounters& before) {
+  VmCounters span = now;
+  span.accesses -= before.accesses;
+  span.misses -= before.misses;
+  for (std::size_t k = 0; k < span.tiers.size(); ++k) {
+    span.tiers[k].hits -= before.tiers[k].hits;
+    span.tiers[k].fills -= before.tiers[k].fills;
+    span.tiers[k].promotions -= before.tiers[k].promotions;
+    span.tiers[k].demotions -= before.tiers[k].demotions;
+    span.tiers[k].evictions -= before.tiers[k].evictions;
+  }
+  return span;
+}
+
+// One run, as it goes.
+class Runner {
+ public:
+  Runner(const Accesses& trace, System& system, const Profile* profile, const Tick& tick)
+      : trace_(trace), system_(system), profile_(profile), tick_(tick) {}
+
+  absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
+    MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    before_ = host_->counters();
+    // Both lists of cuts begin with 0 and are walked together; where they
+    // meet, the interval is closed before the decision changes anything.
+    std::size_t decided = 1;
+    for (std::size_t interval = 1; interval < metric_cuts.size(); ++interval) {
+      const std::size_t until = metric_cuts[interval];
+      for (; profile_ != nullptr && decided < profile_->cuts.size() &&
+             profile_->cuts[decided] < until;
+           ++decided) {
+        MCSIM_RETURN_IF_ERROR(replay_to(profile_->cuts[decided]));
+        MCSIM_RETURN_IF_ERROR(decide(decided - 1));
+      }
+      MCSIM_RETURN_IF_ERROR(replay_to(until));
+      MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
+      // Empty intervals share their cut: each takes one decision, the last of
+      // them whatever is still due.
+      const bool next_is_empty =
+          interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
+      while (due(decided, until) && until < trace_.request_count()) {
+        MCSIM_RETURN_IF_ERROR(decide(decided++ - 1));
+        if (next_is_empty) break;
+      }
+    }
+    MCSIM_RETURN_IF_ERROR(host_->check_invariants());
+    return std::move(result_);
+  }
+
+ private:
+  // Whether the decision that `decided` stands for falls exactly at `request`.
+  bool due(std::size_t decided, std::size_t request) const {
+    return profile_ != nullptr && decided < profile_->cuts.size() &&
+           profile_->cuts[decided] == request;
+  }
+
+  absl::Status replay_to(std::size_t request) {
+    while (at_ < request) {
+      // A stretch of requests that holds about kTickEvery accesses.
+      const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
+      const auto first = trace_.request_begin.begin();
+      const auto stop = static_cast<std::size_t>(
+          std::upper_bound(first + static_cast<std::ptrdiff_t>(at_) + 1,
+                           first + static_cast<std::ptrdiff_t>(request), wanted) -
+          first);
+      const auto start = Clock::now();
+      host_->replay(trace_, {at_, stop});
+      result_.replay_seconds += seconds_since(start);
+      at_ = stop;
+      if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status close_interval(std::size_t interval) {
+    std::vector<VmCounters> now = host_->counters();
+    std::vector<VmCounters> spans;
+    for (std::size_t vm = 0; vm < now.size(); ++vm) {
+      spans.push_back(difference(now[vm], before_[vm]));
+      std::vector<Count> occupancy;
+      for (const TierCounters& tier : before_[vm].tiers) occupancy.push_back(tier.occupancy);
+      const absl::Status law = check_conservation(spans.back(), occupancy);
+      if (!law.ok()) {
+        return internal_error("interval {}, {}: {}", interval, trace_.vms[vm].name,
+                              message_of(law));
+      }
+    }
+    result_.intervals.push_back(std::move(spans));
+    before_ = std::move(now);
+    return absl::OkStatus();
+  }
+
+  absl::Status decide(std::size_t interval) {
+    const auto start = Clock::now();
+    const std::vector<VmCounters> now = host_->counters();
+    Allocation current(now[0].tiers.size(), now.size());
+    for (std::size_t vm = 0; vm < now.size(); ++vm) {
+      for (std::size_t k = 0; k < now[vm].tiers.size(); ++k) {
+        current.at(k, vm) = now[vm].tiers[k].target;
+      }
+    }
+    MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
+                           system_.decide({.interval = interval,
+                                           .vms = profile_->vms[interval],
+                                           .counters = now,
+                                           .current = current}));
+    result_.decide_seconds += seconds_since(start);
+    if (!decision) return absl::OkStatus();
+    MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
+    result_.decisions.push_back({.request = at_, .decision = *std::move(decision)});
+    return absl::OkStatus();
+  }
+
+  const Accesses& trace_;
+  System& system_;
+  const Profile* profile_;
+  const Tick& tick_;
+  std::unique_ptr<Host> host_;
+  std::size_t at_ = 0;
+  std::vector<VmCounters> before_;
+  RunResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
+                              const Cuts& metric_cuts, const Tick& tick) {
+  if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+  if (system.profile().has_value() != (profile != nullptr)) {
+    return invalid_argument("the system and the caller disagree on whether a profile is needed");
+  }
+  return Runner(trace, system, profile, tick).go(metric_cuts);
+}
+
+}  // namespace mcsim

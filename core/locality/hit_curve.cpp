@@ -1,0 +1,80 @@
+#include "core/locality/hit_curve.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mcsim {
+
+Count DistanceHistogram::accesses() const {
+  return std::accumulate(count.begin(), count.end(), cold);
+}
+
+void DistanceHistogram::merge(const DistanceHistogram& other) {
+  DistanceHistogram sum;
+  sum.cold = cold + other.cold;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < distance.size() || j < other.distance.size()) {
+    const bool mine =
+        j == other.distance.size() || (i < distance.size() && distance[i] <= other.distance[j]);
+    const bool theirs =
+        i == distance.size() || (j < other.distance.size() && other.distance[j] <= distance[i]);
+    sum.distance.push_back(mine ? distance[i] : other.distance[j]);
+    sum.count.push_back((mine ? count[i++] : 0) + (theirs ? other.count[j++] : 0));
+  }
+  *this = std::move(sum);
+}
+
+void DistanceHistogram::truncate(Count limit) {
+  const auto kept = std::lower_bound(distance.begin(), distance.end(), limit) - distance.begin();
+  cold = std::accumulate(count.begin() + kept, count.end(), cold);
+  distance.resize(static_cast<std::size_t>(kept));
+  count.resize(static_cast<std::size_t>(kept));
+}
+
+HitCurve::HitCurve(const DistanceHistogram& histogram)
+    : distance_(histogram.distance),
+      cumulative_(histogram.count.size()),
+      accesses_(histogram.accesses()) {
+  std::partial_sum(histogram.count.begin(), histogram.count.end(), cumulative_.begin());
+}
+
+Count HitCurve::hits(Count capacity) const {
+  const auto beyond = std::lower_bound(distance_.begin(), distance_.end(), capacity);
+  return beyond == distance_.begin()
+             ? 0
+             : cumulative_[static_cast<std::size_t>(beyond - distance_.begin() - 1)];
+}
+
+double HitCurve::ratio(Count capacity) const {
+  return accesses_ == 0 ? 0 : static_cast<double>(hits(capacity)) / static_cast<double>(accesses_);
+}
+
+std::vector<Count> HitCurve::points(std::span<const Count> capacities) const {
+  std::vector<Count> found;
+  found.reserve(capacities.size());
+  for (const Count capacity : capacities) found.push_back(hits(capacity));
+  return found;
+}
+
+Count HitCurve::capacity_for(Count wanted) const {
+  if (wanted <= 0) return 0;
+  const auto step = std::lower_bound(cumulative_.begin(), cumulative_.end(), wanted);
+  if (step == cumulative_.end()) return -1;
+  return distance_[static_cast<std::size_t>(step - cumulative_.begin())] + 1;
+}
+
+void HitCurve::merge(const HitCurve& other) {
+  DistanceHistogram sum = histogram();
+  sum.merge(other.histogram());
+  *this = HitCurve(sum);
+}
+
+DistanceHistogram HitCurve::histogram() const {
+  DistanceHistogram steps{.distance = distance_, .count = cumulative_};
+  std::adjacent_difference(cumulative_.begin(), cumulative_.end(), steps.count.begin());
+  steps.cold = accesses_ - (cumulative_.empty() ? 0 : cumulative_.back());
+  return steps;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,35 @@
+#include "core/locality/reuse_intensity.hpp"
+
+#include <cmath>
+
+namespace mcsim {
+namespace {
+
+constexpr double kSketchError = 0.01;
+
+}  // namespace
+
+double reuse_intensity(Count unique, Count accesses) {
+  return accesses == 0 ? 0 : 1 - static_cast<double>(unique) / static_cast<double>(accesses);
+}
+
+WindowCounter::WindowCounter(UniqueCounter unique, std::size_t blocks)
+    : seen_(unique == UniqueCounter::kExact ? blocks : 0) {
+  if (unique == UniqueCounter::kHyperLogLog) {
+    sketch_.emplace(HyperLogLog::precision_for(kSketchError).value());
+  }
+}
+
+Count WindowCounter::unique() const {
+  return sketch_ ? std::llround(sketch_->estimate()) : unique_;
+}
+
+void WindowCounter::clear() {
+  if (accesses_ == 0) return;
+  seen_.clear();
+  if (sketch_) sketch_->clear();
+  accesses_ = 0;
+  unique_ = 0;
+}
+
+}  // namespace mcsim

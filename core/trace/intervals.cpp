@@ -1,0 +1,45 @@
+#include "core/trace/intervals.hpp"
+
+#include <algorithm>
+
+namespace mcsim {
+namespace {
+
+// later - earlier, exact even where the difference exceeds a signed integer.
+std::uint64_t elapsed(Nanoseconds earlier, Nanoseconds later) {
+  return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
+}
+
+}  // namespace
+
+Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
+  Cuts cuts{0};
+  if (times.empty()) return cuts;
+  const auto step = static_cast<std::uint64_t>(length);
+  const std::uint64_t whole = elapsed(times.front(), times.back()) / step;
+  for (std::uint64_t k = 1; k <= whole; ++k) {
+    const auto first = std::partition_point(
+        times.begin() + static_cast<std::ptrdiff_t>(cuts.back()), times.end(),
+        [&](Nanoseconds time) { return elapsed(times.front(), time) < k * step; });
+    cuts.push_back(static_cast<std::size_t>(first - times.begin()));
+  }
+  cuts.push_back(times.size());
+  return cuts;
+}
+
+Cuts drifting_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
+  Cuts cuts{0};
+  if (times.empty()) return cuts;
+  Nanoseconds armed = times.front();
+  std::uint64_t wait = 1;
+  for (std::size_t r = 0; r < times.size(); ++r) {
+    if (elapsed(armed, times[r]) < wait) continue;
+    cuts.push_back(r + 1);
+    armed = times[r];
+    wait = static_cast<std::uint64_t>(length);
+  }
+  if (cuts.back() != times.size()) cuts.push_back(times.size());
+  return cuts;
+}
+
+}  // namespace mcsim

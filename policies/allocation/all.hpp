@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/base/registry.hpp"
+#include "core/engine/system.hpp"
+#include "policies/allocation/global_lru.hpp"
+#include "policies/allocation/multicache.hpp"
+#include "policies/allocation/multicache_joint.hpp"
+#include "policies/allocation/static_partition.hpp"
+
+namespace mcsim {
+
+// The one list of systems. The registry, YAML, the command line, Python, tests
+// and documentation are derived from it.
+using AllSystems = TypeList<GlobalLru, SingleTierLru, StaticPartition, MultiCache, MultiCacheJoint>;
+
+const Registry<System, SystemContext>& system_registry();
+
+}  // namespace mcsim

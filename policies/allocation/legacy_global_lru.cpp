@@ -1,0 +1,109 @@
+#include "policies/allocation/legacy_global_lru.hpp"
+
+#include <vector>
+
+#include "core/containers/dense_list.hpp"
+
+namespace mcsim {
+namespace {
+
+class LegacyGlobalLru final : public Host {
+ public:
+  LegacyGlobalLru(const Machine& machine, const Accesses& trace)
+      : first_(trace.id_count()),
+        second_(trace.id_count()),
+        first_capacity_(machine.tiers[0].capacity_blocks),
+        second_capacity_(machine.tiers[1].capacity_blocks),
+        owner_(trace.id_count()),
+        counters_(trace.vms.size()) {
+    for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+      const VmInfo& info = trace.vms[vm];
+      std::fill_n(owner_.begin() + info.first_id, info.unique_blocks, static_cast<VmId>(vm));
+      counters_[vm].tiers.resize(2);
+      counters_[vm].tiers[0].target = first_capacity_;
+      counters_[vm].tiers[1].target = second_capacity_;
+    }
+  }
+
+  void replay(const Accesses& trace, RequestRange range) override {
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      for (const BlockId id : trace.blocks_of(r)) serve(counters_[trace.request_vm[r]], id);
+    }
+  }
+
+  absl::Status resize(const Allocation&) override {
+    return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
+  }
+
+  std::vector<VmCounters> counters() const override { return counters_; }
+
+  absl::Status check_invariants() const override {
+    Count held_first = 0;
+    Count held_second = 0;
+    for (const VmCounters& vm : counters_) {
+      held_first += vm.tiers[0].occupancy;
+      held_second += vm.tiers[1].occupancy;
+    }
+    if (held_first != first_.size() || held_second != second_.size() ||
+        held_first > first_capacity_ || held_second > second_capacity_) {
+      return internal_error("legacy global LRU: holds {} + {} blocks, counted {} + {}",
+                            first_.size(), second_.size(), held_first, held_second);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void serve(VmCounters& vm, BlockId id) {
+    ++vm.accesses;
+    if (second_.contains(id)) {
+      ++vm.tiers[1].hits;
+      --vm.tiers[1].occupancy;
+      second_.erase(id);
+      if (first_.contains(id)) return;
+      ++vm.tiers[0].promotions;
+    } else if (first_.contains(id)) {
+      ++vm.tiers[0].hits;
+      first_.erase(id);
+      first_.push_back(id);
+      return;
+    } else {
+      ++vm.misses;
+      ++vm.tiers[0].fills;
+    }
+    first_.push_back(id);
+    ++vm.tiers[0].occupancy;
+    if (first_.size() > first_capacity_) {
+      drop_oldest(first_, 0);
+      second_.push_back(id);
+      ++vm.tiers[1].fills;
+      ++vm.tiers[1].occupancy;
+      if (second_.size() > second_capacity_) drop_oldest(second_, 1);
+    }
+  }
+
+  void drop_oldest(DenseList& list, std::size_t tier) {
+    TierCounters& of = counters_[owner_[list.pop_front()]].tiers[tier];
+    ++of.evictions;
+    --of.occupancy;
+  }
+
+  DenseList first_;   // oldest first
+  DenseList second_;  // oldest first
+  Count first_capacity_;
+  Count second_capacity_;
+  std::vector<VmId> owner_;  // by block
+  std::vector<VmCounters> counters_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Host>> make_legacy_global_lru(const Machine& machine,
+                                                             const Accesses& trace) {
+  if (machine.tiers.size() != 2) {
+    return invalid_argument("legacy: the authors' code has exactly 2 tiers, got {}",
+                            machine.tiers.size());
+  }
+  return std::make_unique<LegacyGlobalLru>(machine, trace);
+}
+
+}  // namespace mcsim

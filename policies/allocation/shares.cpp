@@ -1,0 +1,70 @@
+#include "policies/allocation/shares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/suggest.hpp"
+
+namespace mcsim {
+
+absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& given,
+                                           std::span<const VmInfo> vms, double otherwise) {
+  std::vector<double> values(vms.size(), otherwise);
+  std::vector<std::string_view> names;
+  for (const VmInfo& vm : vms) names.push_back(vm.name);
+  for (const auto& [name, value] : given) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      return not_found("{}: there is no VM '{}'{}", parameter, name, did_you_mean(name, names));
+    }
+    if (!(value >= 0) || std::isinf(value)) {
+      return out_of_range("{}: {}: {} is not a weight (0 or more)", parameter, name, value);
+    }
+    values[static_cast<std::size_t>(found - names.begin())] = value;
+  }
+  return values;
+}
+
+std::vector<Count> proportional(Count blocks, std::span<const double> weights) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<Count> parts(weights.size());
+  std::vector<double> remainder(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double share = sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(weights.size());
+    const double exact = share * static_cast<double>(blocks);
+    parts[i] = std::min(static_cast<Count>(exact), blocks);
+    remainder[i] = exact - static_cast<double>(parts[i]);
+  }
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](std::size_t i) { return remainder[i]; });
+  Count left = blocks - std::accumulate(parts.begin(), parts.end(), Count{0});
+  for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++parts[order[i]];
+  return parts;
+}
+
+void spread(Count left, const std::vector<bool>& active, std::span<Count> parts) {
+  std::vector<std::size_t> takers;
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!active[i]) continue;
+    takers.push_back(i);
+    weights.push_back(static_cast<double>(parts[i]));
+  }
+  if (takers.empty()) return;
+  const std::vector<Count> extra = proportional(left, weights);
+  for (std::size_t i = 0; i < takers.size(); ++i) parts[takers[i]] += extra[i];
+}
+
+Allocation proportional(const Machine& machine, std::span<const double> weights) {
+  Allocation parts(machine.tiers.size(), weights.size());
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    const std::vector<Count> of_tier = proportional(machine.tiers[k].capacity_blocks, weights);
+    for (std::size_t vm = 0; vm < of_tier.size(); ++vm) parts.at(k, vm) = of_tier[vm];
+  }
+  return parts;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/status.hpp"
+#include "core/engine/allocation.hpp"
+#include "core/engine/machine.hpp"
+#include "core/trace/accesses.hpp"
+
+namespace mcsim {
+
+// One number per VM in trace order, from a parameter that names VMs; a VM not
+// named gets `otherwise`. A name that is not a VM is an error.
+absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& given,
+                                           std::span<const VmInfo> vms, double otherwise);
+
+// Divides `blocks` in proportion to `weights` (equally if all are zero), in
+// whole blocks that sum to `blocks` exactly: floors first, then one block each
+// to the largest remainders, the lower index on a tie.
+std::vector<Count> proportional(Count blocks, std::span<const double> weights);
+
+// Adds `left` blocks to the parts of the VMs that are `active`, in proportion to
+// what they have (equally if they have nothing; to nobody if nobody is active).
+void spread(Count left, const std::vector<bool>& active, std::span<Count> parts);
+
+// Every tier divided in proportion to `weights`.
+Allocation proportional(const Machine& machine, std::span<const double> weights);
+
+}  // namespace mcsim

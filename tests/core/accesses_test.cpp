@@ -1,0 +1,143 @@
+// Trusts: SPEC 0.2 (which blocks a request touches) restated over std::map, and
+// the laws of merging: every VM's own order stays, equal times keep VM order.
+#include "core/trace/accesses.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/random.hpp"
+
+namespace mcsim {
+namespace {
+
+using ::testing::ElementsAre;
+
+Accesses build(const std::vector<Requests>& vms, ExpandOptions options = {.ops = OpFilter::kAll}) {
+  AccessBuilder builder(options, TimeBase::kClock);
+  for (std::size_t v = 0; v < vms.size(); ++v) {
+    builder.begin_vm("vm" + std::to_string(v));
+    const absl::Status added = builder.add(vms[v].view());
+    EXPECT_TRUE(added.ok()) << added;
+  }
+  return std::move(builder).finish().value();
+}
+
+TEST(AccessBuilder, TouchesFromTheFirstToTheLastByte) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 0, 1);        // block 0
+  r.push(1, 0, Op::kRead, 4095, 2);     // blocks 0, 1
+  r.push(2, 0, Op::kRead, 8192, 0);     // none
+  r.push(3, 0, Op::kRead, 4096, 8192);  // blocks 1, 2
+  const Accesses a = build({r});
+  EXPECT_THAT(a.ids, ElementsAre(0, 0, 1, 1, 2));
+  EXPECT_THAT(a.request_begin, ElementsAre(0, 1, 3, 3, 5));
+  EXPECT_EQ(a.vms[0].unique_blocks, 3);
+  EXPECT_EQ(a.id_count(), 3U);
+}
+
+TEST(AccessBuilder, ByteOffsetKeysDoNotMeetUnlessOffsetsAreEqual) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 512, 8192);  // keys 512, 513
+  r.push(1, 0, Op::kRead, 513, 4096);  // key 513
+  r.push(2, 0, Op::kRead, 0, 4097);    // keys 0, 1
+  const Accesses a = build({r}, {.key = BlockKey::kByteOffset});
+  EXPECT_THAT(a.ids, ElementsAre(0, 1, 1, 2, 3));
+}
+
+TEST(AccessBuilder, ReadsOnlyDropsWritesBeforeNumbering) {
+  Requests r;
+  r.push(0, 0, Op::kWrite, 0, 4096);
+  r.push(1, 0, Op::kRead, 4096, 4096);
+  const Accesses a = build({r}, {.ops = OpFilter::kReads});
+  EXPECT_THAT(a.ids, ElementsAre(0));
+  EXPECT_EQ(a.vms[0].requests, 1);
+}
+
+TEST(AccessBuilder, WholeSecondsCountFromTheFirstRequestOfAnyKind) {
+  Requests r;
+  r.push(5 * kSecond / 10, 0, Op::kWrite, 0, 4096);
+  r.push(14 * kSecond / 10, 0, Op::kRead, 0, 4096);
+  r.push(16 * kSecond / 10, 0, Op::kRead, 0, 4096);
+  const Accesses a = build({r}, {.whole_seconds = true});
+  EXPECT_THAT(a.request_time, ElementsAre(0, kSecond));
+}
+
+TEST(AccessBuilder, MergesByTimeThenVmThenPosition) {
+  Requests first;
+  first.push(1, 0, Op::kRead, 0, 4096);
+  first.push(1, 0, Op::kRead, 4096, 4096);
+  first.push(3, 0, Op::kRead, 0, 4096);
+  Requests second;
+  second.push(0, 0, Op::kRead, 0, 4096);
+  second.push(1, 0, Op::kRead, 4096, 4096);
+  const Accesses a = build({first, second});
+  EXPECT_THAT(a.request_vm, ElementsAre(1, 0, 0, 1, 0));
+  EXPECT_THAT(a.ids, ElementsAre(2, 0, 1, 3, 0));
+  EXPECT_EQ(a.vms[1].first_id, 2U);
+}
+
+TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
+  Random random(1);
+  std::vector<Requests> vms(5);
+  for (Requests& vm : vms) {
+    Nanoseconds at = 0;
+    for (int i = 0; i < 300; ++i) {
+      at += static_cast<Nanoseconds>(random.below(3));
+      vm.push(at, 0, Op::kRead, random.below(100'000),
+              static_cast<std::uint32_t>(random.below(20'000)));
+    }
+  }
+  const Accesses a = build(vms);
+  EXPECT_TRUE(std::ranges::is_sorted(a.request_time));
+  std::vector<std::size_t> position(vms.size(), 0);
+  std::map<BlockId, std::pair<VmId, std::uint64_t>> meaning;
+  for (std::size_t r = 0; r < a.request_count(); ++r) {
+    const VmId vm = a.request_vm[r];
+    const std::size_t i = position[vm]++;
+    ASSERT_EQ(a.request_time[r], vms[vm].time[i]);
+    std::vector<std::uint64_t> blocks;
+    const std::uint64_t end = vms[vm].offset[i] + vms[vm].length[i];
+    for (std::uint64_t b = vms[vm].offset[i] / 4096; vms[vm].length[i] > 0 && b * 4096 < end; ++b) {
+      blocks.push_back(b);
+    }
+    ASSERT_EQ(a.blocks_of(r).size(), blocks.size());
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      const auto [it, fresh] = meaning.try_emplace(a.blocks_of(r)[k], vm, blocks[k]);
+      EXPECT_EQ(it->second, std::pair(vm, blocks[k]));
+    }
+  }
+  std::map<std::pair<VmId, std::uint64_t>, BlockId> inverse;
+  for (const auto& [id, key] : meaning) EXPECT_TRUE(inverse.emplace(key, id).second);
+  EXPECT_EQ(meaning.size(), a.id_count());
+}
+
+TEST(AccessBuilder, SaysWhatIsWrong) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  Requests r;
+  EXPECT_EQ(message_of(builder.add(r.view())), "add: no VM was begun");
+  builder.begin_vm("web_0");
+  r.push(5, 0, Op::kRead, 0, 4096);
+  r.push(2, 0, Op::kRead, 0, 4096);
+  EXPECT_EQ(message_of(builder.add(r.view())),
+            "web_0: request 1 is 3 ns earlier than the one before it: sort by time");
+  Requests huge;
+  huge.push(9, 0, Op::kRead, ~std::uint64_t{0}, 2);
+  EXPECT_EQ(message_of(builder.add(huge.view())),
+            "web_0: offset 18446744073709551615 + length 2 is beyond 2^64");
+}
+
+TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
+  Requests r;
+  r.push(0, 3, Op::kRead, 0, 4096);
+  r.push(1, 4, Op::kRead, 4096, 4096);
+  AccessBuilder builder({}, TimeBase::kClock);
+  builder.begin_vm("only");
+  ASSERT_TRUE(builder.add(r.view(), VmId{4}, 10).ok());
+  const Accesses a = std::move(builder).finish().value();
+  EXPECT_THAT(a.request_time, ElementsAre(11));
+}
+
+}  // namespace
+}  // namespace mcsim

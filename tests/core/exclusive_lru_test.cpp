@@ -1,0 +1,150 @@
+// Trusts: naive::ExclusiveLru (SPEC A1.1 and 0.5 on std::list), plain LRU, and the
+// four-access example of SPEC E4.
+#include "core/engine/exclusive_lru.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/random.hpp"
+#include "tests/support/naive_host.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+using testing::random_trace;
+using testing::single_vm;
+
+// Tier hit by every access: replays one request at a time.
+std::vector<std::size_t> tiers_hit(Host& host, const Accesses& trace, RequestRange range) {
+  std::vector<std::size_t> hit;
+  for (std::size_t r = range.begin; r < range.end; ++r) {
+    const std::size_t vm = trace.request_vm[r];
+    const VmCounters before = host.counters()[vm];
+    host.replay(trace, {r, r + 1});
+    const VmCounters after = host.counters()[vm];
+    std::size_t tier = 0;
+    while (tier < after.tiers.size() && after.tiers[tier].hits == before.tiers[tier].hits) ++tier;
+    hit.push_back(tier);
+  }
+  return hit;
+}
+
+// Targets that share out at most the capacity, drawn at random.
+Allocation random_targets(const std::vector<Count>& capacity, std::size_t vms, Random& random) {
+  Allocation targets(capacity.size(), vms);
+  for (std::size_t k = 0; k < capacity.size(); ++k) {
+    Count left = capacity[k];
+    for (std::size_t v = 0; v < vms; ++v) {
+      targets.at(k, v) = static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
+      left -= targets.at(k, v);
+    }
+  }
+  return targets;
+}
+
+struct Case {
+  std::vector<Count> capacity;
+  VmId vms;
+  PartitionRules rules;
+};
+
+class Partitioned : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Partitioned, IsTheNaiveHostAccessByAccessThroughResizes) {
+  const Case& c = GetParam();
+  const Accesses trace = random_trace(4'000, c.vms, 60, 7);
+  Random random(11);
+  Allocation targets = random_targets(c.capacity, c.vms, random);
+  auto host = make_partitioned_lru(machine_of(c.capacity), trace, targets, c.rules).value();
+  naive::ExclusiveLru twin(c.capacity, targets, c.rules);
+  for (std::size_t begin = 0; begin < trace.request_count(); begin += 500) {
+    const RequestRange range{begin, std::min(begin + 500, trace.request_count())};
+    std::vector<std::size_t> expected;
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      expected.push_back(twin.access(trace.request_vm[r], trace.ids[r]));
+    }
+    EXPECT_EQ(tiers_hit(*host, trace, range), expected);
+    for (std::size_t v = 0; v < c.vms; ++v) {
+      for (std::size_t k = 0; k < c.capacity.size(); ++k) {
+        EXPECT_EQ(host->counters()[v].tiers[k].occupancy, twin.size(v, k));
+      }
+    }
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    targets = random_targets(c.capacity, c.vms, random);
+    ASSERT_TRUE(host->resize(targets).ok());
+    twin.resize(targets);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, Partitioned,
+    ::testing::Values(Case{{20, 50}, 3, {ResizeMode::kLazy, VictimRule::kMostOver}},
+                      Case{{20, 50}, 3, {ResizeMode::kLazy, VictimRule::kFirstOver}},
+                      Case{{20, 50}, 3, {ResizeMode::kEager, VictimRule::kMostOver}},
+                      Case{{20, 50}, 3, {ResizeMode::kStrictOwn, VictimRule::kMostOver}},
+                      Case{{40}, 2, {ResizeMode::kLazy, VictimRule::kMostOver}},
+                      Case{{7, 1, 30}, 4, {ResizeMode::kEager, VictimRule::kMostOver}},
+                      Case{{5, 0, 9}, 2, {ResizeMode::kStrictOwn, VictimRule::kMostOver}},
+                      Case{{3, 4, 5, 6, 7, 8, 9, 10}, 2, {}}));
+
+TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
+  const Accesses trace = random_trace(4'000, 3, 60, 3);
+  const std::vector<Count> capacity{15, 40};
+  auto host = make_shared_lru(machine_of(capacity), trace).value();
+  naive::ExclusiveLru twin(capacity, Allocation(2, 1), {});
+  std::vector<std::size_t> expected;
+  for (const BlockId id : trace.ids) expected.push_back(twin.access(0, id));
+  EXPECT_EQ(tiers_hit(*host, trace, trace.all()), expected);
+  EXPECT_TRUE(host->check_invariants().ok());
+}
+
+TEST(SharedLru, Tier1HitsAreLruOfTier1AndAllHitsLruOfTheSum) {
+  const Accesses trace = random_trace(3'000, 1, 80, 5);
+  const auto fast = naive::lru_hits(trace.ids, 10);
+  const auto both = naive::lru_hits(trace.ids, 35);
+  auto host = make_shared_lru(machine_of({10, 25}), trace).value();
+  const auto hit = tiers_hit(*host, trace, trace.all());
+  for (std::size_t i = 0; i < hit.size(); ++i) {
+    EXPECT_EQ(hit[i] == 0, fast[i]) << i;
+    EXPECT_EQ(hit[i] < 2, both[i]) << i;
+  }
+}
+
+TEST(SharedLru, FourAccessesOfSpecE4) {
+  const Accesses trace = single_vm({1, 2, 1, 2});
+  auto host = make_shared_lru(machine_of({1, 1}), trace).value();
+  EXPECT_THAT(tiers_hit(*host, trace, trace.all()), ::testing::ElementsAre(2, 2, 1, 1));
+  const VmCounters vm = host->counters()[0];
+  EXPECT_EQ(vm.tiers[0].device_writes(), 4);
+  EXPECT_EQ(vm.tiers[1].device_writes(), 3);
+  EXPECT_EQ(vm.tiers[0].hits + vm.tiers[1].hits, 2);
+}
+
+// Long hit runs force the log to be squeezed many times over.
+TEST(SharedLru, SurvivesEndlessHitsOnFewBlocks) {
+  std::vector<std::uint64_t> blocks;
+  for (std::uint64_t i = 0; i < 5'000; ++i) blocks.push_back(i % 3);
+  const Accesses trace = single_vm(blocks);
+  auto host = make_shared_lru(machine_of({1, 1, 1}), trace).value();
+  host->replay(trace, trace.all());
+  EXPECT_EQ(host->counters()[0].misses, 3);
+  EXPECT_EQ(host->counters()[0].tiers[2].hits, 4'997);
+  EXPECT_TRUE(host->check_invariants().ok());
+}
+
+TEST(ExclusiveLru, RefusesWhatCannotBe) {
+  const Accesses trace = single_vm({1, 2});
+  EXPECT_EQ(message_of(make_shared_lru(machine_of({}), trace).status()),
+            "tiers: expected 1 to 8, got 0");
+  Allocation greedy(1, 1);
+  greedy.at(0, 0) = 11;
+  EXPECT_EQ(message_of(make_partitioned_lru(machine_of({10}), trace, greedy, {}).status()),
+            "targets: tier 0 grants 11 blocks of 10");
+  auto shared = make_shared_lru(machine_of({10}), trace).value();
+  EXPECT_FALSE(shared->resize(greedy).ok());
+}
+
+}  // namespace
+}  // namespace mcsim
