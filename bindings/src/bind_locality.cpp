@@ -13,32 +13,10 @@
 namespace mcsim::python {
 namespace {
 
-// An enumeration as Python sees it: one string a member.
-template <class E>
-struct Names;
-
-template <>
-struct Names<DistanceScope> {
-  static constexpr std::array list{std::pair{"interval", DistanceScope::kInterval},
-                                   std::pair{"cumulative", DistanceScope::kCumulative}};
-};
-
-template <>
-struct Names<RiAggregate> {
-  static constexpr std::array list{std::pair{"last", RiAggregate::kLast},
-                                   std::pair{"mean", RiAggregate::kMean},
-                                   std::pair{"max", RiAggregate::kMax}};
-};
-
-template <>
-struct Names<UniqueCounter> {
-  static constexpr std::array list{std::pair{"exact", UniqueCounter::kExact},
-                                   std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
-};
-
+// Enumerations are strings in Python, the same as in YAML.
 template <class E>
 std::string name_of(E value) {
-  for (const auto& [name, member] : Names<E>::list) {
+  for (const auto& [name, member] : Choices<E>::names) {
     if (member == value) return name;
   }
   return "";
@@ -47,7 +25,7 @@ std::string name_of(E value) {
 template <class E>
 E value_of(const char* field, const std::string& given) {
   std::vector<std::string> names;
-  for (const auto& [name, member] : Names<E>::list) {
+  for (const auto& [name, member] : Choices<E>::names) {
     if (given == name) return member;
     names.emplace_back(name);
   }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
@@ -22,6 +25,18 @@ enum class DistanceScope : std::uint8_t {
 };
 
 enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
+
+template <>
+struct Choices<DistanceScope> {
+  static constexpr std::array names{std::pair{"interval", DistanceScope::kInterval},
+                                    std::pair{"cumulative", DistanceScope::kCumulative}};
+};
+template <>
+struct Choices<RiAggregate> {
+  static constexpr std::array names{std::pair{"last", RiAggregate::kLast},
+                                    std::pair{"mean", RiAggregate::kMean},
+                                    std::pair{"max", RiAggregate::kMax}};
+};
 
 // Lengths are in the trace's own time: a trace without a clock is cut every so
 // many references.
