@@ -161,6 +161,8 @@ def _find(vm: VmSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
 
 
 def _open(vm: VmSpec, path: Path, progress: Callable[[int], None] | None) -> Trace:
+    from mcsim.traces import Trace
+
     return Trace.open(
         path,
         format=vm.format,
