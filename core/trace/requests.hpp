@@ -39,6 +39,14 @@ struct Requests {
 
   std::size_t size() const { return time.size(); }
 
+  void clear() {
+    for_each_column([](auto& column) { column.clear(); });
+  }
+
+  void reserve(std::size_t count) {
+    for_each_column([count](auto& column) { column.reserve(count); });
+  }
+
   void push(Nanoseconds at, VmId of, Op what, std::uint64_t from, std::uint32_t bytes,
             Nanoseconds took = -1) {
     time.push_back(at);
@@ -50,6 +58,12 @@ struct Requests {
   }
 
   RequestsView view() const { return {time, vm, op, offset, length, response}; }
+
+ private:
+  template <class Do>
+  void for_each_column(Do act) {
+    act(time), act(vm), act(op), act(offset), act(length), act(response);
+  }
 };
 
 }  // namespace mcsim

@@ -1,0 +1,307 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "bindings/src/python_system.hpp"
+#include "core/engine/run.hpp"
+#include "core/trace/accesses.hpp"
+#include "core/trace/intervals.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/all.hpp"
+
+namespace mcsim::python {
+namespace {
+
+OpFilter op_filter(const std::string& name) {
+  if (name == "reads") return OpFilter::kReads;
+  if (name == "all") return OpFilter::kAll;
+  throw Error{invalid_argument("ops: expected reads or all, got '{}'", name)};
+}
+
+BlockKey block_key(const std::string& name) {
+  if (name == "aligned") return BlockKey::kAligned;
+  if (name == "byte-offset") return BlockKey::kByteOffset;
+  throw Error{invalid_argument("key: expected aligned or byte-offset, got '{}'", name)};
+}
+
+TimeBase time_base(const std::string& name) {
+  if (name == "clock") return TimeBase::kClock;
+  if (name == "index") return TimeBase::kIndex;
+  throw Error{invalid_argument("time_base: expected clock or index, got '{}'", name)};
+}
+
+ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
+                             const std::string& key, bool whole_seconds) {
+  return {.block_bytes = block_bytes,
+          .ops = op_filter(ops),
+          .key = block_key(key),
+          .whole_seconds = whole_seconds};
+}
+
+void bind_trace_view(py::module_& m) {
+  py::class_<VmInfo>(m, "VmInfo")
+      .def_readonly("name", &VmInfo::name)
+      .def_readonly("first_id", &VmInfo::first_id)
+      .def_readonly("unique_blocks", &VmInfo::unique_blocks)
+      .def_readonly("requests", &VmInfo::requests)
+      .def_readonly("accesses", &VmInfo::accesses);
+
+  const auto column = [](auto member) {
+    return [member](py::object self) {
+      const auto& values = self.cast<const Accesses&>().*member;
+      return view_of(std::span(values), self);
+    };
+  };
+  py::class_<Accesses>(m, "Accesses")
+      .def_readonly("vms", &Accesses::vms)
+      .def_readonly("block_bytes", &Accesses::block_bytes)
+      .def_property_readonly(
+          "time_base",
+          [](const Accesses& a) { return a.time_base == TimeBase::kClock ? "clock" : "index"; })
+      .def_property_readonly("ids", column(&Accesses::ids))
+      .def_property_readonly("request_begin", column(&Accesses::request_begin))
+      .def_property_readonly("request_time", column(&Accesses::request_time))
+      .def_property_readonly("request_vm", column(&Accesses::request_vm))
+      .def_property_readonly("request_op", column(&Accesses::request_op))
+      .def_property_readonly("access_count", &Accesses::access_count)
+      .def_property_readonly("request_count", &Accesses::request_count)
+      .def_property_readonly("id_count", &Accesses::id_count);
+
+  py::class_<AccessBuilder>(m, "AccessBuilder")
+      .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
+                       bool whole_seconds, const std::string& base) {
+             return AccessBuilder(expand_options(block_bytes, ops, key, whole_seconds),
+                                  time_base(base));
+           }),
+           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
+           py::arg("key") = "aligned", py::arg("whole_seconds") = false,
+           py::arg("time_base") = "clock")
+      .def("begin_vm", &AccessBuilder::begin_vm, py::arg("name"))
+      .def(
+          "add",
+          [](AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
+             const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+             const Column<std::uint32_t>& length, std::optional<VmId> only, Nanoseconds shift) {
+            const RequestsView chunk{.time = span_of(time),
+                                     .vm = span_of(vm),
+                                     .op = span_of(op),
+                                     .offset = span_of(offset),
+                                     .length = span_of(length),
+                                     .response = {}};
+            for (const std::size_t length_of :
+                 {chunk.vm.size(), chunk.op.size(), chunk.offset.size(), chunk.length.size()}) {
+              if (length_of != chunk.size()) {
+                throw Error{
+                    invalid_argument("add: columns of {} and {} rows", chunk.size(), length_of)};
+              }
+            }
+            py::gil_scoped_release release;
+            raise_if_error(builder.add(chunk, only, shift));
+          },
+          py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
+          py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
+      .def("finish", [](AccessBuilder& builder) {
+        py::gil_scoped_release release;
+        return value_or_raise(std::move(builder).finish());
+      });
+
+  m.def(
+      "aligned_cuts",
+      [](const Accesses& trace, Nanoseconds length) {
+        if (length <= 0) throw Error{invalid_argument("interval: must be positive")};
+        const Cuts cuts = aligned_cuts(trace.request_time, length);
+        return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
+      },
+      py::arg("accesses"), py::arg("length"));
+}
+
+void bind_machine(py::module_& m) {
+  py::class_<Device>(m, "Device")
+      .def(py::init<std::string, double, double, double>(), py::arg("name"), py::arg("read_ns"),
+           py::arg("write_ns"), py::arg("dollars_per_gb"))
+      .def_readonly("name", &Device::name)
+      .def_readonly("read_ns", &Device::read_ns)
+      .def_readonly("write_ns", &Device::write_ns)
+      .def_readonly("dollars_per_gb", &Device::dollars_per_gb);
+  py::class_<Machine>(m, "Machine")
+      .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend) {
+             Machine machine{.tiers = {}, .backend = backend};
+             for (const auto& [device, blocks] : tiers) machine.tiers.push_back({device, blocks});
+             return machine;
+           }),
+           py::arg("tiers"), py::arg("backend"));
+}
+
+// A system and what it was made with; the optimizer outlives the run.
+struct SystemHandle {
+  std::shared_ptr<System> system;
+};
+
+void give_optimizer(System& system, const std::string& name, std::shared_ptr<Optimizer> optimizer,
+                    std::uint64_t seed) {
+  const std::optional<std::string> preferred = system.default_optimizer();
+  if (!preferred) {
+    if (optimizer) throw Error{invalid_argument("{}: this system uses no optimizer", name)};
+    return;
+  }
+  if (!optimizer) {
+    optimizer = value_or_raise(optimizer_registry().make(*preferred, {}, {.seed = seed}));
+  }
+  raise_if_error(system.use_optimizer(std::move(optimizer)));
+}
+
+py::dict to_dict(const ExpandOptions& options) {
+  py::dict d;
+  d["block_bytes"] = options.block_bytes;
+  d["ops"] = options.ops == OpFilter::kReads ? "reads" : "all";
+  d["key"] = options.key == BlockKey::kAligned ? "aligned" : "byte-offset";
+  d["whole_seconds"] = options.whole_seconds;
+  return d;
+}
+
+void bind_system(py::module_& m) {
+  m.def("describe_systems", [] { return describe_registry(system_registry()); });
+  py::class_<SystemHandle>(m, "System")
+      .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
+                       std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
+                       std::uint64_t seed) {
+             SystemHandle handle{value_or_raise(
+                 system_registry().make(name, params, {.machine = machine, .interval = interval}))};
+             give_optimizer(*handle.system, name, std::move(optimizer), seed);
+             return handle;
+           }),
+           py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
+           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1)
+      .def_static(
+          "from_python",
+          [](py::object allocator, const Machine& machine, Nanoseconds interval) {
+            return SystemHandle{make_python_system(std::move(allocator),
+                                                   {.machine = machine, .interval = interval})};
+          },
+          py::arg("allocator"), py::arg("machine"), py::kw_only(),
+          py::arg("interval") = 3600 * kSecond)
+      .def(
+          "view",
+          [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,
+             const std::string& key, bool whole_seconds) {
+            return to_dict(
+                handle.system->trace_view(expand_options(block_bytes, ops, key, whole_seconds)));
+          },
+          py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
+          py::arg("key") = "aligned", py::arg("whole_seconds") = false)
+      .def_property_readonly("default_optimizer",
+                             [](const SystemHandle& h) { return h.system->default_optimizer(); })
+      .def_property_readonly("profile_spec",
+                             [](const SystemHandle& h) { return h.system->profile(); });
+}
+
+// One counter of a run as an array [interval, vm, tier].
+template <class Get>
+py::array_t<Count> tier_array(const RunResult& result, std::size_t vms, std::size_t tiers,
+                              Get get) {
+  py::array_t<Count> array({result.intervals.size(), vms, tiers});
+  auto out = array.mutable_unchecked<3>();
+  for (std::size_t i = 0; i < result.intervals.size(); ++i) {
+    for (std::size_t v = 0; v < vms; ++v) {
+      for (std::size_t k = 0; k < tiers; ++k) {
+        out(static_cast<py::ssize_t>(i), static_cast<py::ssize_t>(v), static_cast<py::ssize_t>(k)) =
+            get(result.intervals[i][v].tiers[k]);
+      }
+    }
+  }
+  return array;
+}
+
+template <class Get>
+py::array_t<Count> vm_array(const RunResult& result, std::size_t vms, Get get) {
+  py::array_t<Count> array({result.intervals.size(), vms});
+  auto out = array.mutable_unchecked<2>();
+  for (std::size_t i = 0; i < result.intervals.size(); ++i) {
+    for (std::size_t v = 0; v < vms; ++v) {
+      out(static_cast<py::ssize_t>(i), static_cast<py::ssize_t>(v)) = get(result.intervals[i][v]);
+    }
+  }
+  return array;
+}
+
+py::dict tier_arrays(const RunResult& result) {
+  const std::size_t vms = result.intervals.empty() ? 0 : result.intervals[0].size();
+  const std::size_t tiers = vms == 0 ? 0 : result.intervals[0][0].tiers.size();
+  py::dict d;
+  const auto add = [&](const char* name, Count TierCounters::* member) {
+    d[name] = tier_array(result, vms, tiers, [&](const TierCounters& t) { return t.*member; });
+  };
+  add("hits", &TierCounters::hits);
+  add("fills", &TierCounters::fills);
+  add("promotions", &TierCounters::promotions);
+  add("demotions", &TierCounters::demotions);
+  add("evictions", &TierCounters::evictions);
+  add("occupancy", &TierCounters::occupancy);
+  add("target", &TierCounters::target);
+  return d;
+}
+
+py::dict vm_arrays(const RunResult& result) {
+  const std::size_t vms = result.intervals.empty() ? 0 : result.intervals[0].size();
+  py::dict d;
+  d["accesses"] = vm_array(result, vms, [](const VmCounters& v) { return v.accesses; });
+  d["misses"] = vm_array(result, vms, [](const VmCounters& v) { return v.misses; });
+  return d;
+}
+
+py::list decision_list(const RunResult& result) {
+  py::list list;
+  for (const DecisionRecord& record : result.decisions) {
+    const Allocation& targets = record.decision.targets;
+    py::array_t<Count> array({targets.tiers(), targets.vms()});
+    auto out = array.mutable_unchecked<2>();
+    for (std::size_t k = 0; k < targets.tiers(); ++k) {
+      for (std::size_t v = 0; v < targets.vms(); ++v) {
+        out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = targets.at(k, v);
+      }
+    }
+    py::dict d;
+    d["request"] = record.request;
+    d["targets"] = array;
+    d["objective"] = record.decision.objective;
+    d["upper_bound"] = record.decision.upper_bound;
+    d["evaluations"] = record.decision.evaluations;
+    list.append(d);
+  }
+  return list;
+}
+
+void bind_run(py::module_& m) {
+  py::class_<RunResult>(m, "RunResult")
+      .def_property_readonly("tiers", &tier_arrays)
+      .def_property_readonly("vms", &vm_arrays)
+      .def_property_readonly("decisions", &decision_list)
+      .def_readonly("replay_seconds", &RunResult::replay_seconds)
+      .def_readonly("decide_seconds", &RunResult::decide_seconds);
+  m.def(
+      "run",
+      [](const Accesses& trace, const SystemHandle& handle, const Profile* profile,
+         const Column<Count>& cuts, py::object progress) {
+        const std::span<const Count> given = span_of(cuts);
+        const Cuts metric_cuts(given.begin(), given.end());
+        const Tick tick = make_tick(std::move(progress));
+        py::gil_scoped_release release;
+        return value_or_raise(run(trace, *handle.system, profile, metric_cuts, tick));
+      },
+      py::arg("accesses"), py::arg("system"), py::arg("profile"), py::arg("cuts"),
+      py::arg("progress") = py::none());
+}
+
+}  // namespace
+
+void bind_engine(py::module_& parent) {
+  py::module_ m = parent.def_submodule("engine");
+  bind_trace_view(m);
+  bind_machine(m);
+  bind_system(m);
+  bind_run(m);
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,106 @@
+#include <optional>
+#include <string>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "core/trace/reader.hpp"
+#include "core/trace/summary.hpp"
+
+namespace mcsim::python {
+namespace {
+
+// The columns of a chunk, in the order of the store.
+py::tuple to_columns(Requests&& chunk) {
+  return py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
+                        to_array(std::move(chunk.op)), to_array(std::move(chunk.offset)),
+                        to_array(std::move(chunk.length)), to_array(std::move(chunk.response)));
+}
+
+std::optional<py::tuple> next_chunk(RequestReader& reader) {
+  Requests chunk;
+  absl::Status status;
+  {
+    py::gil_scoped_release unlocked;
+    status = reader.next(chunk);
+  }
+  raise_if_error(status);
+  if (chunk.size() == 0) return std::nullopt;
+  return to_columns(std::move(chunk));
+}
+
+std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::string& format,
+                                           const ParamMap& params, bool skip_bad_lines,
+                                           bool keep_unsorted) {
+  ReadOptions options{.format = format,
+                      .params = params,
+                      .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
+                      .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError};
+  return value_or_raise(open_trace(path, options));
+}
+
+void bind_reader(py::module_& m) {
+  m.attr("STORE_COLUMNS") = py::make_tuple("time", "vm", "op", "offset", "length", "response");
+  m.def(
+      "formats", [] { return describe_registry(formats()); },
+      "The trace formats, as dictionaries: name, summary, reference, params.");
+  m.def(
+      "detect_format", [](const std::string& path) { return value_or_raise(detect_format(path)); },
+      py::arg("path"), "The format of a file by its content.");
+  m.def(
+      "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
+      "The VM a file of one nameless VM is said to hold: its name up to the first dot.");
+
+  py::class_<RequestReader>(m, "Reader", "Requests of a trace file, chunk by chunk.")
+      .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
+           py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
+      .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
+      .def_property_readonly("time_base",
+                             [](const RequestReader& r) {
+                               return r.time_base() == TimeBase::kClock ? "clock" : "index";
+                             })
+      .def_property_readonly("vms", &RequestReader::vms)
+      .def_property_readonly("unsorted", &RequestReader::unsorted)
+      .def_property_readonly("consumed", &RequestReader::consumed)
+      .def_property_readonly("skipped", [](const RequestReader& r) { return r.skipped().count; })
+      .def_property_readonly("complaints",
+                             [](const RequestReader& r) { return r.skipped().complaints; });
+}
+
+void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                    const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+                    const Column<std::uint32_t>& length) {
+  const RequestsView view{span_of(time),   span_of(vm),     span_of(op),
+                          span_of(offset), span_of(length), {}};
+  py::gil_scoped_release unlocked;
+  summary.add(view);
+}
+
+void bind_summary(py::module_& m) {
+  py::class_<VmSummary>(m, "VmSummary")
+      .def_readonly("requests", &VmSummary::requests)
+      .def_readonly("read_requests", &VmSummary::read_requests)
+      .def_readonly("blocks", &VmSummary::blocks)
+      .def_readonly("read_blocks", &VmSummary::read_blocks)
+      .def_readonly("unique_blocks", &VmSummary::unique_blocks)
+      .def_readonly("unique_read_blocks", &VmSummary::unique_read_blocks)
+      .def_readonly("bytes", &VmSummary::bytes)
+      .def_readonly("first_time", &VmSummary::first_time)
+      .def_readonly("last_time", &VmSummary::last_time)
+      .def_readonly("largest_request", &VmSummary::largest_request)
+      .def_readonly("median_request", &VmSummary::median_request);
+  py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
+      .def(py::init<std::uint32_t>(), py::arg("block_bytes"))
+      .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
+           py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
+      .def("vms", &TraceSummary::vms);
+}
+
+}  // namespace
+
+void bind_trace(py::module_& m) {
+  py::module_ trace = m.def_submodule("trace");
+  bind_reader(trace);
+  bind_summary(trace);
+}
+
+}  // namespace mcsim::python

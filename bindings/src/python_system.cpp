@@ -1,0 +1,137 @@
+#include "bindings/src/python_system.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine/exclusive_lru.hpp"
+#include "policies/allocation/shares.hpp"
+
+namespace mcsim::python {
+namespace {
+
+// What `allocate` is given: arrays of this interval, copies that outlive it.
+py::object observation(const Observation& seen, const Machine& machine) {
+  const std::size_t vms = seen.vms.size();
+  py::list curves;
+  std::vector<Count> accesses(vms);
+  std::vector<Count> reads(vms);
+  std::vector<Count> unique(vms);
+  std::vector<double> reuse(vms);
+  for (std::size_t v = 0; v < vms; ++v) {
+    curves.append(py::cast(HitCurve(seen.vms[v].curve)));
+    accesses[v] = seen.vms[v].accesses;
+    reads[v] = seen.vms[v].reads;
+    unique[v] = seen.vms[v].unique_blocks;
+    reuse[v] = seen.vms[v].reuse_intensity;
+  }
+  std::vector<Count> capacities;
+  std::vector<double> read_ns;
+  for (const TierSpec& tier : machine.tiers) {
+    capacities.push_back(tier.capacity_blocks);
+    read_ns.push_back(tier.device.read_ns);
+  }
+  py::array_t<Count> current({machine.tiers.size(), vms});
+  auto out = current.mutable_unchecked<2>();
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    for (std::size_t v = 0; v < vms; ++v) {
+      out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = seen.current.at(k, v);
+    }
+  }
+  using namespace py::literals;
+  return py::module_::import("types").attr("SimpleNamespace")(
+      "interval"_a = seen.interval, "curves"_a = curves,
+      "accesses"_a = to_array(std::move(accesses)), "reads"_a = to_array(std::move(reads)),
+      "unique_blocks"_a = to_array(std::move(unique)),
+      "reuse_intensity"_a = to_array(std::move(reuse)), "current"_a = current,
+      "capacities"_a = to_array(std::move(capacities)),
+      "tier_read_ns"_a = to_array(std::move(read_ns)),
+      "backend_read_ns"_a = machine.backend.read_ns);
+}
+
+class PythonSystem final : public System {
+ public:
+  PythonSystem(py::object allocator, SystemContext context)
+      : allocator_(std::move(allocator)), machine_(std::move(context.machine)) {
+    name_ = py::str(py::type::of(allocator_).attr("__name__"));
+    if (!py::hasattr(allocator_, "allocate")) {
+      throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
+    }
+    spec_.interval =
+        py::getattr(allocator_, "interval", py::int_(context.interval)).cast<Nanoseconds>();
+    spec_.ri_window =
+        py::getattr(allocator_, "ri_window", py::int_(spec_.ri_window)).cast<Nanoseconds>();
+    const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
+    for (const auto& [known, value] : Choices<ResizeMode>::names) {
+      if (mode == known) {
+        rules_.mode = value;
+        return;
+      }
+    }
+    throw Error{
+        invalid_argument("{}: resize_mode '{}' is none of eager, lazy, strict-own", name_, mode)};
+  }
+
+  // The last owner may be a C++ thread without the GIL.
+  ~PythonSystem() override {
+    py::gil_scoped_acquire gil;
+    allocator_ = py::object();
+  }
+
+  std::optional<ProfileSpec> profile() const override { return spec_; }
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    const std::vector<double> equal(trace.vms.size(), 1.0);
+    return make_partitioned_lru(machine_, trace, proportional(machine_, equal), rules_);
+  }
+
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
+    py::gil_scoped_acquire gil;
+    const py::object answer = allocator_.attr("allocate")(observation(seen, machine_));
+    if (answer.is_none()) return std::nullopt;
+    const auto array = py::array_t < double, py::array::c_style | py::array::forcecast > (answer);
+    const std::size_t tiers = machine_.tiers.size();
+    const std::size_t vms = seen.vms.size();
+    if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(0)) != tiers ||
+        static_cast<std::size_t>(array.shape(1)) != vms) {
+      return invalid_argument("{}: allocate() must return an array of {} tiers x {} VMs", name_,
+                              tiers, vms);
+    }
+    Decision decision{.targets = Allocation(tiers, vms)};
+    const auto blocks = array.unchecked<2>();
+    for (std::size_t k = 0; k < tiers; ++k) {
+      Count granted = 0;
+      for (std::size_t v = 0; v < vms; ++v) {
+        const double given = blocks(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v));
+        const auto whole = static_cast<Count>(given);
+        if (static_cast<double>(whole) != given || whole < 0) {
+          return invalid_argument("{}: allocate() gave {} blocks; whole numbers from 0 on only",
+                                  name_, given);
+        }
+        decision.targets.at(k, v) = whole;
+        granted += whole;
+      }
+      const Count capacity = machine_.tiers[k].capacity_blocks;
+      if (granted > capacity) {
+        return invalid_argument("{}: allocate() gave {} blocks of tier {}, which has {}", name_,
+                                granted, k, capacity);
+      }
+    }
+    return decision;
+  }
+
+ private:
+  py::object allocator_;
+  Machine machine_;
+  std::string name_;
+  ProfileSpec spec_;
+  PartitionRules rules_;
+};
+
+}  // namespace
+
+std::shared_ptr<System> make_python_system(py::object allocator, SystemContext context) {
+  return std::make_shared<PythonSystem>(std::move(allocator), std::move(context));
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,309 @@
+#include "core/trace/decompress.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/iostreams/filter/bzip2.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filter/lzma.hpp>
+#include <boost/iostreams/filtering_streambuf.hpp>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <ios>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace mcsim {
+namespace {
+
+namespace io = boost::iostreams;
+
+constexpr std::streamsize kFilterBuffer = 256 * 1024;
+
+// The file as it is on disk. Boost.Iostreams reports through exceptions, so
+// this does too; they are caught in read() below and go no further.
+class RawBytes {
+ public:
+  virtual ~RawBytes() = default;
+  std::size_t read(char* to, std::size_t size) {
+    const std::size_t got = do_read(to, size);
+    consumed_ += got;
+    return got;
+  }
+  std::uint64_t consumed() const { return consumed_; }
+
+ private:
+  virtual std::size_t do_read(char* to, std::size_t size) = 0;
+  std::uint64_t consumed_ = 0;
+};
+
+class FileBytes final : public RawBytes {
+ public:
+  explicit FileBytes(int descriptor) : descriptor_(descriptor) {}
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+  ~FileBytes() override { ::close(descriptor_); }
+
+ private:
+  std::size_t do_read(char* to, std::size_t size) override {
+    while (true) {
+      const ssize_t got = ::read(descriptor_, to, size);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category());
+    }
+  }
+
+  int descriptor_;
+};
+
+class MemoryBytes final : public RawBytes {
+ public:
+  explicit MemoryBytes(std::string bytes) : bytes_(std::move(bytes)) {}
+
+ private:
+  std::size_t do_read(char* to, std::size_t size) override {
+    const std::size_t got = std::min(size, bytes_.size() - at_);
+    std::memcpy(to, bytes_.data() + at_, got);
+    at_ += got;
+    return got;
+  }
+
+  std::string bytes_;
+  std::size_t at_ = 0;
+};
+
+// The end of a Boost.Iostreams chain: first the bytes that were read to tell
+// the codec, then the rest.
+class ChainEnd {
+ public:
+  using char_type = char;
+  using category = io::source_tag;
+
+  ChainEnd(RawBytes* raw, std::string_view head) : raw_(raw), head_(head) {}
+
+  std::streamsize read(char* to, std::streamsize size) {
+    const auto wanted = static_cast<std::size_t>(size);
+    if (!head_.empty()) {
+      const std::size_t got = head_.copy(to, wanted);
+      head_.remove_prefix(got);
+      return static_cast<std::streamsize>(got);
+    }
+    const std::size_t got = raw_->read(to, wanted);
+    return got == 0 ? -1 : static_cast<std::streamsize>(got);
+  }
+
+ private:
+  RawBytes* raw_;
+  std::string_view head_;
+};
+
+// Boost's own zstd filter takes a frame that was cut short for a complete one,
+// so this one stands in its place.
+class ZstdDecompressor {
+ public:
+  using char_type = char;
+  struct category : io::multichar_input_filter_tag, io::closable_tag {};
+
+  ZstdDecompressor() : state_(std::make_shared<State>()) {}
+
+  template <class Source>
+  std::streamsize read(Source& source, char* to, std::streamsize size) {
+    ZSTD_outBuffer out{to, static_cast<std::size_t>(size), 0};
+    while (out.pos < out.size) {
+      if (state_->in.pos == state_->in.size && !state_->may_hold_output && !refill(source)) break;
+      const std::size_t wanted = ZSTD_decompressStream(state_->stream.get(), &out, &state_->in);
+      if (ZSTD_isError(wanted)) throw std::runtime_error(ZSTD_getErrorName(wanted));
+      state_->frame_open = wanted != 0;
+      state_->may_hold_output = wanted != 0 && out.pos == out.size;
+    }
+    return out.pos == 0 ? -1 : static_cast<std::streamsize>(out.pos);
+  }
+
+  template <class Source>
+  void close(Source&) {}
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+  struct State {
+    std::unique_ptr<ZSTD_DStream, Free> stream{ZSTD_createDStream()};
+    std::vector<char> input = std::vector<char>(kFilterBuffer);
+    ZSTD_inBuffer in{input.data(), 0, 0};
+    bool frame_open = false;
+    bool may_hold_output = false;
+  };
+
+  template <class Source>
+  bool refill(Source& source) {
+    const std::streamsize got = io::read(source, state_->input.data(), kFilterBuffer);
+    if (got <= 0) {
+      if (state_->frame_open) throw std::runtime_error("unexpected end of file");
+      return false;
+    }
+    state_->in = {state_->input.data(), static_cast<std::size_t>(got), 0};
+    return true;
+  }
+
+  std::shared_ptr<State> state_;  // filters are copied into their chain
+};
+
+class PlainSource final : public ByteSource {
+ public:
+  PlainSource(std::unique_ptr<RawBytes> raw, std::string head, std::string name)
+      : raw_(std::move(raw)), head_(std::move(head)), name_(std::move(name)) {}
+
+  absl::StatusOr<std::size_t> read(std::span<char> buffer) override {
+    std::size_t filled = head_.copy(buffer.data(), buffer.size());
+    head_.erase(0, filled);
+    try {
+      while (filled < buffer.size()) {
+        const std::size_t got = raw_->read(buffer.data() + filled, buffer.size() - filled);
+        if (got == 0) break;
+        filled += got;
+      }
+    } catch (const std::exception& error) {
+      return absl::UnavailableError(fmt::format("{}: {}", name_, error.what()));
+    }
+    return filled;
+  }
+
+  std::uint64_t consumed() const override { return raw_->consumed() - head_.size(); }
+
+ private:
+  std::unique_ptr<RawBytes> raw_;
+  std::string head_;
+  std::string name_;
+};
+
+class DecompressedSource final : public ByteSource {
+ public:
+  DecompressedSource(std::unique_ptr<RawBytes> raw, Codec codec, std::string head, std::string name)
+      : raw_(std::move(raw)), head_(std::move(head)), name_(std::move(name)) {
+    switch (codec) {
+      case Codec::kGzip:
+        push(io::gzip_decompressor(io::zlib::default_window_bits, kFilterBuffer), "gzip");
+        break;
+      case Codec::kBzip2:
+        push(io::bzip2_decompressor(false, kFilterBuffer), "bzip2");
+        break;
+      case Codec::kXz:
+        push(io::lzma_decompressor(kFilterBuffer), "xz");
+        break;
+      case Codec::kZstd:
+        push(ZstdDecompressor(), "zstd");
+        break;
+      case Codec::kNone:
+        break;
+    }
+    chain_.push(ChainEnd(raw_.get(), head_), kFilterBuffer);
+  }
+
+  absl::StatusOr<std::size_t> read(std::span<char> buffer) override {
+    try {
+      const std::streamsize got =
+          chain_.sgetn(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+      return static_cast<std::size_t>(std::max<std::streamsize>(got, 0));
+    } catch (const std::system_error& error) {
+      // Boost's own failures are system errors too, but of another category.
+      if (error.code().category() == std::generic_category()) {
+        return absl::UnavailableError(fmt::format("{}: {}", name_, error.what()));
+      }
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          fmt::format("{}: no memory to decompress the {} data", name_, codec_));
+    } catch (const std::exception&) {
+      // The codecs' own texts say less than what follows.
+    }
+    return data_loss("{}: the {} data is damaged or cut short", name_, codec_);
+  }
+
+  std::uint64_t consumed() const override { return raw_->consumed(); }
+
+ private:
+  template <class Filter>
+  void push(Filter filter, const char* codec) {
+    chain_.push(std::move(filter), kFilterBuffer);
+    codec_ = codec;
+  }
+
+  std::unique_ptr<RawBytes> raw_;
+  std::string head_;
+  std::string name_;
+  const char* codec_ = "";
+  io::filtering_streambuf<io::input> chain_;
+};
+
+absl::StatusOr<std::unique_ptr<ByteSource>> decoded(std::unique_ptr<RawBytes> raw,
+                                                    std::string name) {
+  std::string head(8, '\0');
+  try {
+    std::size_t filled = 0;
+    while (filled < head.size()) {
+      const std::size_t got = raw->read(head.data() + filled, head.size() - filled);
+      if (got == 0) break;
+      filled += got;
+    }
+    head.resize(filled);
+    const Codec codec = codec_of(head);
+    if (codec == Codec::kNone) {
+      return std::make_unique<PlainSource>(std::move(raw), std::move(head), std::move(name));
+    }
+    return std::make_unique<DecompressedSource>(std::move(raw), codec, std::move(head),
+                                                std::move(name));
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+}  // namespace
+
+Codec codec_of(std::string_view head) {
+  using namespace std::string_view_literals;
+  static constexpr std::array kMagic{
+      std::pair{"\x1f\x8b"sv, Codec::kGzip},
+      std::pair{"\x28\xb5\x2f\xfd"sv, Codec::kZstd},
+      std::pair{"\xfd"
+                "7zXZ\0"sv,
+                Codec::kXz},
+      std::pair{"BZh"sv, Codec::kBzip2},
+  };
+  for (const auto& [magic, codec] : kMagic) {
+    if (head.starts_with(magic)) return codec;
+  }
+  // A zstd file may begin with a skippable frame: 0x184D2A5? little-endian.
+  if (head.size() >= 4 && (head[0] & '\xf0') == '\x50' && head.substr(1, 3) == "\x2a\x4d\x18"sv) {
+    return Codec::kZstd;
+  }
+  return Codec::kNone;
+}
+
+absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return not_found("{}: no such file", path);
+    if (errno == EACCES) return absl::PermissionDeniedError(fmt::format("{}: not readable", path));
+    return absl::UnavailableError(fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  auto raw = std::make_unique<FileBytes>(descriptor);
+  struct stat info{};
+  if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+    return invalid_argument("{}: is a directory, expected a trace file", path);
+  }
+  return decoded(std::move(raw), path);
+}
+
+absl::StatusOr<std::unique_ptr<ByteSource>> open_bytes(std::string bytes, std::string name) {
+  return decoded(std::make_unique<MemoryBytes>(std::move(bytes)), std::move(name));
+}
+
+}  // namespace mcsim

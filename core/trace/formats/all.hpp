@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/base/registry.hpp"
+#include "core/trace/formats/arc.hpp"
+#include "core/trace/formats/keys.hpp"
+#include "core/trace/formats/msr.hpp"
+
+namespace mcsim {
+
+// The one list of trace formats. A member derives from RequestReader (or, if it
+// is made of lines, TextReader) and has beside what registry.hpp asks for
+//
+//   static Guess guess(const Head&);   // whether a file is of this format
+using AllFormats = TypeList<MsrReader, ArcReader, KeysReader>;
+
+}  // namespace mcsim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "core/trace/text.hpp"
+
+namespace mcsim {
+
+// The block traces of MSR Cambridge (Narayanan et al., FAST'08), SNIA IOTTA
+// trace set 388. Seven columns, no header:
+//
+//   filetime (100 ns since 1601), host, disk, Read|Write, offset (bytes),
+//   size (bytes), response time (100 ns)
+//
+// The VM of a request is host_disk. A response of -1 stands for none known.
+class MsrReader final : public TextReader<MsrReader> {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      "msr", "MSR Cambridge CSV: filetime, host, disk, Read or Write, offset, size, response",
+      "Narayanan, Donnelly, Rowstron: Write Off-Loading (FAST 2008); SNIA IOTTA 388"};
+
+  MsrReader(Params, ReaderContext context) : TextReader(std::move(context)) {}
+
+  static Guess guess(const Head& head) { return guess_by_lines<MsrReader>(Fit::kCertain, head); }
+
+  TimeBase time_base() const override { return TimeBase::kClock; }
+
+  LineKind parse(std::string_view line, Requests& out) {
+    FieldScanner scan(line, ',');
+    const std::uint64_t filetime = scan.number("a Windows filetime", kUnixEpoch, kLatest);
+    if (!scan.take_if(volume_, 2) && !new_volume(scan)) return bad(scan);
+    const std::string_view type = scan.text("Read or Write");
+    const Op op = type == "Write" ? Op::kWrite : Op::kRead;
+    if (op == Op::kRead && type != "Read") scan.complain_of("Read or Write", type);
+    const std::uint64_t offset = scan.number("an offset");
+    const std::uint64_t size = scan.number("a size", 0, kMaxLength);
+    const Nanoseconds response = scan.time("a response time", kTick);
+    if (offset + size < offset) scan.complain("offset + size exceeds 64 bits");
+    if (!scan.finish()) return bad(scan);
+    out.push(static_cast<Nanoseconds>(filetime - kUnixEpoch) * kTick, vm_, op, offset,
+             static_cast<std::uint32_t>(size), response);
+    return LineKind::kRequest;
+  }
+
+ private:
+  static constexpr Nanoseconds kTick = 100;
+  static constexpr std::uint64_t kUnixEpoch = 116'444'736'000'000'000;
+  static constexpr std::uint64_t kLatest =
+      kUnixEpoch + std::numeric_limits<Nanoseconds>::max() / kTick;
+
+  // Hosts come in runs, so the last one is kept as it stands in the file:
+  // "host,disk,".
+  bool new_volume(FieldScanner& scan) {
+    const std::string_view host = scan.text("a host name");
+    const std::string_view disk = scan.text("a disk number");
+    if (scan.failed()) return false;
+    name_.assign(host).append(1, '_').append(disk);
+    const auto vm = vm_of(name_);
+    if (!vm.ok()) {
+      scan.complain(message_of(vm.status()));
+      return false;
+    }
+    vm_ = *vm;
+    volume_.assign(host).append(1, ',').append(disk).append(1, ',');
+    return true;
+  }
+
+  std::string volume_;
+  std::string name_;
+  VmId vm_ = 0;
+};
+
+}  // namespace mcsim

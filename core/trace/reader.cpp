@@ -1,0 +1,132 @@
+#include "core/trace/reader.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/trace/formats/all.hpp"
+
+namespace mcsim {
+namespace {
+
+template <class... Formats>
+std::vector<Guess> guess_all(const Head& head, TypeList<Formats...>) {
+  return {Formats::guess(head)...};
+}
+
+absl::StatusOr<Head> head_of(const std::string& path) {
+  constexpr std::size_t kHead = 64 * 1024;
+  MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
+  Head head{std::string(kHead, '\0')};
+  MCSIM_ASSIGN_OR_RETURN(const std::size_t got, source->read(head.bytes));
+  head.bytes.resize(got);
+  head.whole = got < kHead;
+  if (got == 0) return data_loss("{}: the file is empty", path);
+  return head;
+}
+
+}  // namespace
+
+absl::Status RequestReader::next(Requests& chunk) {
+  chunk.clear();
+  chunk.reserve(kChunk);
+  MCSIM_RETURN_IF_ERROR(fill(chunk));
+  requests_ += static_cast<Count>(chunk.size());
+  if (requests_ > 0) return absl::OkStatus();
+  const std::string why =
+      skipped_.count > 0 ? fmt::format(" ({} bad ones left out)", skipped_.count) : "";
+  return data_loss("{}: there are no requests in it{}", context_.name, why);
+}
+
+absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
+  const auto known = vm_numbers_.find(name);
+  if (known != vm_numbers_.end()) return known->second;
+  constexpr std::size_t kMost = std::size_t{std::numeric_limits<VmId>::max()} + 1;
+  if (vms_.size() == kMost) return data_loss("more than {} VMs", kMost);
+  const auto number = static_cast<VmId>(vms_.size());
+  vms_.emplace_back(name);
+  vm_numbers_.emplace(name, number);
+  return number;
+}
+
+std::string RequestReader::place(Count number) const {
+  if (unit_ == RecordUnit::kLine) return fmt::format("{}:{}", context_.name, number);
+  return fmt::format("{}: record {}", context_.name, number);
+}
+
+absl::Status RequestReader::reject(Count number, const std::string& complaint) {
+  const std::string text = fmt::format("{}: {}", place(number), complaint);
+  if (context_.on_bad_line == OnBadLine::kError) return absl::DataLossError(text);
+  constexpr std::size_t kShown = 5;
+  ++skipped_.count;
+  if (skipped_.complaints.size() < kShown) skipped_.complaints.push_back(text);
+  return absl::OkStatus();
+}
+
+absl::Status RequestReader::out_of_order(Count number, Nanoseconds at) {
+  if (context_.on_unsorted == OnUnsorted::kError) {
+    return data_loss("{}: time goes back by {} ns (on_unsorted: sort puts requests in order)",
+                     place(number), last_time_ - at);
+  }
+  unsorted_ = true;
+  last_time_ = at;
+  return absl::OkStatus();
+}
+
+const FormatRegistry& formats() {
+  static const FormatRegistry registry("trace format", AllFormats{});
+  return registry;
+}
+
+Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader) {
+  constexpr std::size_t kEnough = 4;
+  Requests chunk;
+  const absl::Status status = reader.next(chunk);
+  if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
+  return {std::move(format), Fit::kNo, message_of(status)};
+}
+
+absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses) {
+  const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
+  std::vector<std::string> candidates;
+  std::vector<std::string> objections;
+  for (const Guess& guess : guesses) {
+    if (guess.fit == best) candidates.push_back(guess.format);
+    objections.push_back(fmt::format("not {} ({})", guess.format, guess.objection));
+  }
+  if (best == Fit::kNo) {
+    return data_loss("{}: no trace format recognised: {}; state the format", name,
+                     fmt::join(objections, ", "));
+  }
+  if (candidates.size() > 1) {
+    return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));
+  }
+  return candidates.front();
+}
+
+absl::StatusOr<std::string> detect_format(const std::string& path) {
+  MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
+  return decide(path, guess_all(head, AllFormats{}));
+}
+
+absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& path,
+                                                          const ReadOptions& options) {
+  std::string format = options.format;
+  if (format.empty()) {
+    MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
+  }
+  MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
+  return formats().make(format, options.params,
+                        ReaderContext{.source = std::move(source),
+                                      .name = path,
+                                      .vm_name = vm_name_of(path),
+                                      .on_bad_line = options.on_bad_line,
+                                      .on_unsorted = options.on_unsorted});
+}
+
+std::string vm_name_of(std::string_view path) {
+  const std::string_view file = path.substr(path.find_last_of('/') + 1);
+  return std::string(file.substr(0, file.find('.', 1)));
+}
+
+}  // namespace mcsim

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "core/base/registry.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/trace/decompress.hpp"
+#include "core/trace/requests.hpp"
+
+// From trace files to requests, in chunks, in bounded memory. A format is one
+// header in core/trace/formats and one word in its list, all.hpp; this file is
+// what the outside sees of them.
+namespace mcsim {
+
+// A line, or a record, that contradicts the format.
+enum class OnBadLine : std::uint8_t {
+  kError,  // stops the reading
+  kSkip,   // is left out, counted, and reported
+};
+
+// A request earlier than the one before it.
+enum class OnUnsorted : std::uint8_t {
+  kError,  // stops the reading
+  kKeep,   // is handed out where it stands: the caller sorts
+};
+
+// What every format is built with, beside its own parameters.
+struct ReaderContext {
+  std::unique_ptr<ByteSource> source;
+  std::string name;     // of the file, as messages say it
+  std::string vm_name;  // of the one VM of a file that names none
+  OnBadLine on_bad_line = OnBadLine::kError;
+  OnUnsorted on_unsorted = OnUnsorted::kError;
+};
+
+// What a file consists of, for messages: "x.csv:17:" or "x.bin: record 17:".
+enum class RecordUnit : std::uint8_t { kLine, kRecord };
+
+// How many lines were left out, and what was wrong with the first few.
+struct SkippedLines {
+  Count count = 0;
+  std::vector<std::string> complaints;
+};
+
+inline constexpr std::uint64_t kMaxOffset = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kMaxLength = std::numeric_limits<std::uint32_t>::max();
+
+class RequestReader {
+ public:
+  // Requests in a full chunk.
+  static constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+  RequestReader(ReaderContext context, RecordUnit unit)
+      : context_(std::move(context)), unit_(unit) {}
+  RequestReader(const RequestReader&) = delete;
+  RequestReader& operator=(const RequestReader&) = delete;
+  virtual ~RequestReader() = default;
+
+  // Replaces `chunk` by the next requests, at most `kChunk`; by none at the end.
+  // A file without any request is an error. After an error the chunk holds what
+  // came before it.
+  absl::Status next(Requests& chunk);
+
+  // Both are complete once next() has come to the end.
+  virtual TimeBase time_base() const = 0;
+  const std::vector<std::string>& vms() const { return vms_; }
+
+  const SkippedLines& skipped() const { return skipped_; }
+
+  // Whether some request was earlier than the one before it (kKeep only).
+  bool unsorted() const { return unsorted_; }
+
+  // Bytes of the file read so far, for progress.
+  std::uint64_t consumed() const { return context_.source->consumed(); }
+
+ protected:
+  // Appends requests until the chunk is full or the file at its end.
+  virtual absl::Status fill(Requests& chunk) = 0;
+
+  // The number of a VM, which is new if its name is.
+  absl::StatusOr<VmId> vm_of(std::string_view name);
+
+  // The file names no VM: all is the context's, number 0.
+  void name_the_only_vm() { vms_ = {context_.vm_name}; }
+
+  // Line or record `number` contradicts the format: OK if it is to be left out.
+  absl::Status reject(Count number, const std::string& complaint);
+
+  // `at` is the time of the request in line or record `number`, just read.
+  absl::Status check_order(Count number, Nanoseconds at) {
+    if (at >= last_time_) [[likely]] {
+      last_time_ = at;
+      return absl::OkStatus();
+    }
+    return out_of_order(number, at);
+  }
+
+  // "x.csv:17", the beginning of a message.
+  std::string place(Count number) const;
+
+  ReaderContext context_;
+
+ private:
+  absl::Status out_of_order(Count number, Nanoseconds at);
+
+  RecordUnit unit_;
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
+  std::vector<std::string> vms_;
+  boost::unordered_flat_map<std::string, VmId, TextHash, std::equal_to<>> vm_numbers_;
+  SkippedLines skipped_;
+  Count requests_ = 0;
+  Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
+  bool unsorted_ = false;
+};
+
+using FormatRegistry = Registry<RequestReader, ReaderContext>;
+const FormatRegistry& formats();
+
+// The beginning of a file, uncompressed, by which formats are told apart.
+struct Head {
+  std::string bytes;
+  bool whole = false;  // there is no more
+};
+
+// How well a file's beginning fits a format.
+enum class Fit : std::uint8_t { kNo, kPossible, kCertain };
+
+struct Guess {
+  std::string format;
+  Fit fit = Fit::kNo;
+  std::string objection;  // if kNo: what contradicts the format
+};
+
+// Fit by trial: `fit` if `reader`, which reads the head, takes it.
+Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader);
+
+// The best guess; an error names all candidates, or every format's objection.
+absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses);
+
+// The format of a file by its content.
+absl::StatusOr<std::string> detect_format(const std::string& path);
+
+struct ReadOptions {
+  std::string format;  // empty: by content
+  ParamMap params;
+  OnBadLine on_bad_line = OnBadLine::kError;
+  OnUnsorted on_unsorted = OnUnsorted::kError;
+};
+
+absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& path,
+                                                          const ReadOptions& options);
+
+// "web_0" for "traces/web_0.csv.gz": a file's name up to its first dot.
+std::string vm_name_of(std::string_view path);
+
+}  // namespace mcsim

@@ -1,0 +1,154 @@
+#include "core/trace/text.hpp"
+
+#include <algorithm>
+
+namespace mcsim {
+namespace {
+
+constexpr std::uint64_t kMaxNumber = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+namespace digits_internal {
+
+bool read_many_digits(const char*& at, std::uint64_t& value) {
+  std::uint64_t sum = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) {
+    const auto digit = static_cast<std::uint64_t>(*at - '0');
+    if (sum > (kMaxNumber - digit) / 10) return false;
+    sum = sum * 10 + digit;
+  }
+  value = sum;
+  return true;
+}
+
+}  // namespace digits_internal
+
+bool LineReader::refill() {
+  const auto left = static_cast<std::size_t>(end_ - at_);
+  if (left > kLongestLine) {
+    status_ = data_loss("{}:{}: longer than {} bytes: not a text trace", name_, number_ + 1,
+                        kLongestLine);
+  }
+  if (source_ended_ || !status_.ok()) return false;
+  std::memmove(buffer_.data(), at_, left);
+  const auto got = source_->read({buffer_.data() + left, kBuffer - left - 1});
+  if (!got.ok()) {
+    status_ = got.status();
+    return false;
+  }
+  at_ = buffer_.data();
+  char* end = buffer_.data() + left + *got;
+  source_ended_ = *got == 0;
+  if (source_ended_ && left > 0) *end++ = '\n';
+  std::memset(end, 0, kPadding);
+  end_ = end;
+  return end_ != at_;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string printable;
+  for (const char c : text.substr(0, kLongest)) {
+    if (c >= ' ' && c <= '~') {
+      printable += c;
+    } else {
+      printable += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return text.size() > kLongest ? printable + "..." : printable;
+}
+
+std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {
+  const std::string_view field = text(what);
+  std::uint64_t value = 0;
+  const char* after = field.data();
+  if (!failed() && !field.empty() && read_digits(after, value) &&
+      after == field.data() + field.size() && value >= min && value <= max) {
+    return value;
+  }
+  const std::string bounds = max == kMaxNumber && min == 0
+                                 ? std::string("a whole number")
+                                 : fmt::format("a whole number from {} to {}", min, max);
+  complain_of(fmt::format("{} ({})", what, bounds), field);
+  return 0;
+}
+
+std::string_view FieldScanner::text_slowly(const char* what) {
+  if (at_end()) {
+    complain(fmt::format("expected {} in column {}, but the line has {} column{}", what,
+                         column_ + 1, column_, column_ == 1 ? "" : "s"));
+    return {};
+  }
+  if (at_ == end_ || *at_ != '"') {
+    const char* after = std::find_if(at_, end_, [this](char c) { return is_delimiter(c); });
+    const std::string_view field(at_, static_cast<std::size_t>(after - at_));
+    advance(after);
+    return field;
+  }
+  const char* close = std::find(at_ + 1, end_, '"');
+  const std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
+  if (close == end_ || !at_boundary(close + 1)) {
+    complain(fmt::format("column {}: the quote that begins '{}' does not end with the column",
+                         column_ + 1, shown({at_, static_cast<std::size_t>(end_ - at_)})));
+    at_ = end_ + 1;
+    return {};
+  }
+  advance(close + 1);
+  return field;
+}
+
+Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
+  const std::string_view field = text(what);
+  const char* at = field.data();
+  const char* const end = at + field.size();
+  const bool negative = at < end && *at == '-';
+  if (negative) ++at;
+  std::uint64_t whole = 0;
+  bool read = at < end && read_digits(at, whole);
+  Nanoseconds below_one = 0;
+  if (read && at < end && *at == '.') {
+    // `unit` is a power of ten, so every digit is worth a whole number of
+    // nanoseconds until it is worth less than one.
+    Nanoseconds worth = unit;
+    for (++at; at < end && *at >= '0' && *at <= '9'; ++at) {
+      worth /= 10;
+      below_one += worth * (*at - '0');
+    }
+  }
+  const auto limit = static_cast<std::uint64_t>(std::numeric_limits<Nanoseconds>::max() - unit);
+  read = read && at == end && whole <= limit / static_cast<std::uint64_t>(unit);
+  if (!read) {
+    complain_of(what, field);
+    return 0;
+  }
+  const Nanoseconds sum = static_cast<Nanoseconds>(whole) * unit + below_one;
+  return negative ? -sum : sum;
+}
+
+absl::StatusOr<ReaderContext> first_lines(const Head& head) {
+  constexpr std::size_t kLines = 64;
+  std::size_t size = 0;
+  for (std::size_t lines = 0; lines < kLines; ++lines) {
+    const std::size_t newline = head.bytes.find('\n', size);
+    if (newline == std::string::npos) break;
+    size = newline + 1;
+  }
+  if (head.whole && head.bytes.find('\n', size) == std::string::npos) size = head.bytes.size();
+  if (size == 0) return data_loss("line 1 does not end");
+  MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(head.bytes.substr(0, size), "line"));
+  return ReaderContext{.source = std::move(source), .name = "line", .vm_name = ""};
+}
+
+void FieldScanner::complain_of(std::string_view what, std::string_view got) {
+  complain(fmt::format("expected {} in column {}, got '{}'", what, column_, shown(got)));
+}
+
+void FieldScanner::complain_of_rest() {
+  if (failed()) return;
+  const int expected = column_;
+  while (!at_end() && !failed()) text("");
+  complain(fmt::format("expected {} columns, got {}", expected, column_));
+}
+
+}  // namespace mcsim

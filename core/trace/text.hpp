@@ -1,0 +1,223 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/trace/digits.hpp"
+#include "core/trace/reader.hpp"
+
+// What the line-oriented formats share: lines out of a byte source, fields out
+// of a line, and the loop from lines to requests.
+namespace mcsim {
+
+// Hands out lines one by one, without their end ("\n" or "\r\n"); the last line
+// may lack it. A line is a view into the reader's buffer, valid until the next
+// call; kPadding bytes after it may be read.
+class LineReader {
+ public:
+  static constexpr std::size_t kLongestLine = 64 * 1024;
+  static constexpr std::size_t kPadding = 16;
+
+  LineReader(ByteSource* source, std::string name)
+      : source_(source), name_(std::move(name)), buffer_(kBuffer + kPadding) {}
+
+  // False at the end of the file, and after an error.
+  bool next() {
+    while (true) {
+      if (const void* found = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_))) {
+        const char* newline = static_cast<const char*>(found);
+        const std::ptrdiff_t size = newline - at_;
+        const bool carriage_return = size > 0 && newline[-1] == '\r';
+        line_ = {at_, static_cast<std::size_t>(carriage_return ? size - 1 : size)};
+        at_ = newline + 1;
+        ++number_;
+        return true;
+      }
+      if (!refill()) return false;
+    }
+  }
+
+  std::string_view line() const { return line_; }
+  Count number() const { return number_; }  // of line(), from 1
+  const absl::Status& status() const { return status_; }
+
+ private:
+  static constexpr std::size_t kBuffer = 256 * 1024;
+  static_assert(kLongestLine < kBuffer);
+
+  // Reads more of the file; a newline that the last line lacks is added.
+  bool refill();
+
+  ByteSource* source_;
+  std::string name_;
+  std::vector<char> buffer_;
+  const char* at_ = buffer_.data();
+  const char* end_ = buffer_.data();
+  bool source_ended_ = false;
+  std::string_view line_;
+  Count number_ = 0;
+  absl::Status status_;
+};
+
+// Text from a file as a message may show it: short and printable.
+std::string shown(std::string_view text);
+
+// Takes the fields of a line from left to right. The first thing that is wrong
+// becomes the complaint; the caller asks for it once, at the end. Delimiter ' '
+// means runs of blanks. A field may stand in double quotes.
+class FieldScanner {
+ public:
+  // `line` must come from a LineReader.
+  FieldScanner(std::string_view line, char delimiter)
+      : at_(line.data()), end_(line.data() + line.size()), delimiter_(delimiter) {
+    if (delimiter_ == ' ') skip_blanks();
+  }
+
+  // A whole number in [min, max]; `what` names the field in complaints.
+  std::uint64_t number(const char* what, std::uint64_t min = 0,
+                       std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
+    std::uint64_t value = 0;
+    const char* after = at_;
+    if (at_ < end_ && read_digits(after, value) && at_boundary(after) && value >= min &&
+        value <= max) [[likely]] {
+      advance(after);
+      return value;
+    }
+    return number_slowly(what, min, max);
+  }
+
+  std::string_view text(const char* what) {
+    if (at_ < end_ && *at_ != '"') [[likely]] {
+      const char* after = at_;
+      while (!at_boundary(after)) ++after;
+      const std::string_view field(at_, static_cast<std::size_t>(after - at_));
+      advance(after);
+      return field;
+    }
+    return text_slowly(what);
+  }
+
+  // A decimal number of `unit` nanoseconds, read exactly; what is below one
+  // nanosecond is cut off.
+  Nanoseconds time(const char* what, Nanoseconds unit);
+
+  // Takes `fields` whole fields, delimiters included, if they read `expected`.
+  bool take_if(std::string_view expected, int fields) {
+    if (at_ + expected.size() > end_ || expected.empty() ||
+        std::memcmp(at_, expected.data(), expected.size()) != 0) {
+      return false;
+    }
+    at_ += expected.size();
+    column_ += fields;
+    return true;
+  }
+
+  bool at_end() const { return at_ > end_; }
+  int column() const { return column_; }  // of the field last taken, from 1
+  bool failed() const { return !complaint_.empty(); }
+  std::string take_complaint() { return std::move(complaint_); }
+
+  void complain(std::string complaint) {
+    if (complaint_.empty()) complaint_ = std::move(complaint);
+  }
+  // "expected <what> in column <of the field last taken>, got '<got>'"
+  void complain_of(std::string_view what, std::string_view got);
+
+  // Whether all went well and the line is used up.
+  bool finish() {
+    if (at_end() && !failed()) [[likely]]
+      return true;
+    complain_of_rest();
+    return false;
+  }
+
+ private:
+  bool is_delimiter(char c) const { return c == delimiter_ || (delimiter_ == ' ' && c == '\t'); }
+  bool at_boundary(const char* p) const { return p == end_ || is_delimiter(*p); }
+
+  void skip_blanks() {
+    while (at_ < end_ && is_delimiter(*at_)) ++at_;
+    if (at_ == end_) ++at_;
+  }
+
+  // Steps behind the field that ends at `after`, and behind its delimiter.
+  void advance(const char* after) {
+    ++column_;
+    at_ = after + 1;
+    if (delimiter_ == ' ' && at_ <= end_) skip_blanks();
+  }
+
+  std::uint64_t number_slowly(const char* what, std::uint64_t min, std::uint64_t max);
+  std::string_view text_slowly(const char* what);
+  void complain_of_rest();
+
+  const char* at_;  // behind end_ when the line is used up
+  const char* end_;
+  char delimiter_;
+  int column_ = 0;
+  std::string complaint_;
+};
+
+// What a line turned out to be.
+enum class LineKind : std::uint8_t { kRequest, kNothing, kBad };
+
+// A reader of lines. `Format` derives from TextReader<Format> and has
+//
+//   LineKind parse(std::string_view line, Requests& out);
+//
+// which appends one request, or none, or leaves a `complaint_`. Empty lines are
+// passed over.
+template <class Format>
+class TextReader : public RequestReader {
+ public:
+  explicit TextReader(ReaderContext context)
+      : RequestReader(std::move(context), RecordUnit::kLine),
+        lines_(context_.source.get(), context_.name) {}
+
+ private:
+  absl::Status fill(Requests& chunk) final {
+    while (chunk.size() < kChunk && lines_.next()) {
+      if (lines_.line().empty()) continue;
+      switch (static_cast<Format*>(this)->parse(lines_.line(), chunk)) {
+        case LineKind::kRequest:
+          MCSIM_RETURN_IF_ERROR(check_order(lines_.number(), chunk.time.back()));
+          break;
+        case LineKind::kNothing:
+          break;
+        case LineKind::kBad:
+          MCSIM_RETURN_IF_ERROR(reject(lines_.number(), complaint_));
+          break;
+      }
+    }
+    return lines_.status();
+  }
+
+ protected:
+  LineKind bad(FieldScanner& scan) {
+    complaint_ = scan.take_complaint();
+    return LineKind::kBad;
+  }
+
+  LineReader lines_;
+  std::string complaint_;
+};
+
+// The first whole lines of a file, to be read like a file of their own.
+absl::StatusOr<ReaderContext> first_lines(const Head& head);
+
+// The fit of a line-oriented format: `fit` if a reader with default parameters
+// takes the first lines.
+template <class Format>
+Guess guess_by_lines(Fit fit, const Head& head) {
+  auto context = first_lines(head);
+  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, message_of(context.status())};
+  Format reader(typename Format::Params{}, *std::move(context));
+  return guess_by_trial(Format::kInfo.name, fit, reader);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,103 @@
+// Replay of an interned trace: accesses per second of the data paths.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/engine/exclusive_lru.hpp"
+#include "core/trace/accesses.hpp"
+
+namespace mcsim {
+namespace {
+
+// Zipf(0.9) over `blocks` ids in shuffled order, dealt to `vms` VMs with equal
+// universes: the shape of the peers' common trace.
+Accesses zipf_trace(std::size_t accesses, std::size_t blocks, std::size_t vms) {
+  Random random(1);
+  std::vector<double> cumulative(blocks);
+  double sum = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    cumulative[i] = sum += std::pow(static_cast<double>(i + 1), -0.9);
+  }
+  std::vector<BlockId> shuffled(blocks);
+  std::iota(shuffled.begin(), shuffled.end(), BlockId{0});
+  std::ranges::shuffle(shuffled, random);
+
+  Accesses trace;
+  const std::size_t each = blocks / vms;
+  for (std::size_t v = 0; v < vms; ++v) {
+    trace.vms.push_back({.name = std::to_string(v),
+                         .first_id = static_cast<BlockId>(v * each),
+                         .unique_blocks = static_cast<Count>(each)});
+  }
+  for (std::size_t i = 0; i < accesses; ++i) {
+    const auto rank = std::ranges::lower_bound(cumulative, random.uniform() * sum);
+    const BlockId id = shuffled[static_cast<std::size_t>(rank - cumulative.begin())];
+    trace.ids.push_back(id);
+    trace.request_begin.push_back(trace.ids.size());
+    trace.request_time.push_back(static_cast<Nanoseconds>(i));
+    trace.request_vm.push_back(static_cast<VmId>(std::min(id / each, vms - 1)));
+    trace.request_op.push_back(0);
+  }
+  return trace;
+}
+
+const Accesses& shared_trace() {
+  static const Accesses trace = zipf_trace(20'000'000, 2'000'000, 4);
+  return trace;
+}
+
+Machine machine_of(std::vector<Count> capacities) {
+  Machine machine;
+  for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
+  return machine;
+}
+
+void report(benchmark::State& state, const Accesses& trace, const Host& host) {
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * trace.access_count());
+  Count hits = 0;
+  for (const VmCounters& vm : host.counters()) hits += vm.accesses - vm.misses;
+  state.counters["hit_ratio"] =
+      static_cast<double>(hits) / static_cast<double>(trace.access_count());
+}
+
+void BM_GlobalLru(benchmark::State& state) {
+  const Accesses& trace = shared_trace();
+  std::vector<Count> capacities{20'000, 180'000};
+  if (state.range(0) == 1) capacities = {200'000};
+  std::unique_ptr<Host> host;
+  for (auto _ : state) {
+    host = make_shared_lru(machine_of(capacities), trace).value();
+    host->replay(trace, trace.all());
+  }
+  report(state, trace, *host);
+}
+BENCHMARK(BM_GlobalLru)->ArgName("tiers")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
+
+void BM_PartitionedLru(benchmark::State& state) {
+  const Accesses& trace = shared_trace();
+  Allocation targets(2, 4);
+  for (std::size_t v = 0; v < 4; ++v) {
+    targets.at(0, v) = 5'000;
+    targets.at(1, v) = 45'000;
+  }
+  const auto mode = static_cast<ResizeMode>(state.range(0));
+  std::unique_ptr<Host> host;
+  for (auto _ : state) {
+    host =
+        make_partitioned_lru(machine_of({20'000, 180'000}), trace, targets, {.mode = mode}).value();
+    host->replay(trace, trace.all());
+  }
+  report(state, trace, *host);
+}
+BENCHMARK(BM_PartitionedLru)
+    ->ArgName("mode")
+    ->Arg(static_cast<int>(ResizeMode::kEager))
+    ->Arg(static_cast<int>(ResizeMode::kLazy))
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace mcsim
