@@ -43,11 +43,12 @@ class Stage:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=done, rate=self._rate())
 
-    def expect(self, total: int) -> None:
-        """Say how much there is to do, once that is known."""
-        self.total = total
-        if self._progress is not None and self._task is not None:
+    def update_of(self, done: int, total: int) -> None:
+        """Say how much is done of how much, where only the work itself knows."""
+        if total != self.total and self._progress is not None and self._task is not None:
             self._progress.update(self._task, total=total)
+        self.total = total
+        self.update(done)
 
     def _rate(self) -> str:
         elapsed = time.monotonic() - self.begun

@@ -35,7 +35,7 @@ from mcsim.workload import Workload, open_workload
 if TYPE_CHECKING:
     from mcsim._core import engine, locality
 
-__all__ = ["run"]
+__all__ = ["default_trace_dirs", "run"]
 
 View = dict[str, Any]
 
@@ -89,9 +89,8 @@ def run(
     reporter = reporter or Reporter()
     experiment = Experiment.load(given, overrides)
     with reporter.live():
-        with reporter.stage("parse", unit="requests") as stage:
-            dirs = _default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
-            workload = open_workload(experiment.spec, experiment.source, dirs, stage.update)
+        dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+        workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
@@ -112,7 +111,8 @@ def run(
     return results
 
 
-def _default_trace_dirs() -> list[Path]:
+def default_trace_dirs() -> list[Path]:
+    """Return the folders that `MCSIM_TRACE_DIR` names."""
     return [Path(d) for d in os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep) if d]
 
 
