@@ -6,5 +6,6 @@
 namespace mcsim::python {
 
 void bind_errors(pybind11::module_& m);
+void bind_optimizers(pybind11::module_& m);
 
 }  // namespace mcsim::python

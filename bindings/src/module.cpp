@@ -6,4 +6,5 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "mcsim's compiled core; use the `mcsim` package instead.";
   using namespace mcsim::python;
   bind_errors(m);
+  bind_optimizers(m);
 }

@@ -18,7 +18,7 @@ namespace mcsim {
 // What a system may use beside its own parameters.
 struct SystemContext {
   Machine machine;
-  std::unique_ptr<Optimizer> optimizer;  // null unless the system asks for one
+  std::shared_ptr<Optimizer> optimizer;  // null unless the system asks for one
 };
 
 // Everything a controller may look at when an interval ends.
