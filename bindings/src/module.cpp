@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, m) {
   bind_engine(m);
   bind_synthetic(m);
   bind_trace(m);
+  bind_optimizers(m);
 }
