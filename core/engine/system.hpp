@@ -19,15 +19,7 @@ namespace mcsim {
 // What a system knows beside its own parameters.
 struct SystemContext {
   Machine machine;
-<<<<<<< HEAD
   Nanoseconds interval = 3600 * kSecond;  // of the experiment
-=======
-<<<<<<< HEAD
-  Nanoseconds interval = 3600 * kSecond;  // of the experiment
-=======
-  std::shared_ptr<Optimizer> optimizer;  // null unless the system asks for one
->>>>>>> optim
->>>>>>> app
 };
 
 // Everything a controller may look at when an interval ends.
