@@ -122,7 +122,7 @@ using BinaryProgramSolver =
 // What an optimiser may use beside its own parameters.
 struct OptimizerContext {
   std::uint64_t seed = 1;
-  BinaryProgramSolver binary_program_solver;
+  BinaryProgramSolver binary_program_solver{};
 };
 
 }  // namespace mcsim
