@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import threading
 import time
 from collections import OrderedDict
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcsim._core import engine
 from mcsim._core import locality as core
 from mcsim.errors import ConfigError
 from mcsim.locality import COLD, hit_ratio_curve, reuse_distances
@@ -230,3 +232,65 @@ def test_hyperloglog_estimates_within_its_error() -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(mcsim.locality).failed == 0
+
+
+def two_vms() -> engine.Accesses:
+    """Two hours: VM a loops over 4 blocks, VM b reads one block and then is silent."""
+    builder = engine.AccessBuilder(block_bytes=4096)
+    hour = 3600 * 10**9
+    for name, times, blocks in (
+        ("a", [0, 1, 2, 3, 4, 5, hour, hour + 1], [0, 1, 2, 3, 0, 1, 0, 0]),
+        ("b", [2, 3], [9, 9]),
+    ):
+        n = len(times)
+        builder.begin_vm(name)
+        builder.add(
+            np.array(times, np.int64),
+            np.zeros(n, np.uint16),
+            np.zeros(n, np.uint8),
+            np.array(blocks, np.uint64) * 4096,
+            np.full(n, 4096, np.uint32),
+        )
+    return builder.finish()
+
+
+def test_a_profile_is_tables_by_interval_and_vm() -> None:
+    profile = core.characterise(two_vms(), core.ProfileSpec())
+    assert profile.interval_count == 2
+    assert profile.cuts.tolist() == [0, 8, 10]
+    assert profile.accesses.tolist() == [[6, 2], [2, 0]]
+    assert profile.requests.tolist() == [[6, 2], [2, 0]]
+    assert profile.reads.tolist() == [[6, 2], [2, 0]]
+    assert profile.unique_blocks.tolist() == [[4, 1], [1, 0]]
+    assert profile.curve(0, 0).hits([3, 4]).tolist() == [0, 2]
+    assert profile.curve(1, 0).hits(1) == 1
+    # The last of the hour's 60 windows is empty; the trace ends in the next hour's first.
+    assert profile.reuse_intensity.tolist() == [[0.0, 0.0], [0.5, 0.0]]
+    assert profile.ri_window_unique.tolist() == [[0, 0], [1, 0]]
+    minute, end = 60 * 10**9, 3600 * 10**9 + 1
+    assert profile.ri_time.tolist() == [minute, minute, end]
+    assert profile.ri_vm.tolist() == [0, 1, 0]
+    assert profile.ri_value.tolist() == [1 - 4 / 6, 0.5, 0.5]
+    assert profile.ri_accesses.tolist() == [6, 2, 2]
+    assert profile.spec == core.ProfileSpec()
+    with pytest.raises(IndexError, match="interval 2: this profile has 2 of them"):
+        profile.curve(2, 0)
+    with pytest.raises(IndexError, match="vm -1: this profile has 2 of them"):
+        profile.curve(0, -1)
+
+
+def test_a_curve_outlives_its_profile() -> None:
+    curve = core.characterise(two_vms(), core.ProfileSpec()).curve(0, 0)
+    gc.collect()
+    assert curve.distances.tolist() == [3]
+
+
+def test_whole_curves_are_one_per_vm() -> None:
+    a, b = core.whole_curves(two_vms())
+    assert a == core.hit_curve(np.array([0, 1, 2, 3, 0, 1, 0, 0], np.uint64))
+    assert b == core.hit_curve(np.array([9, 9], np.uint64))
+
+
+def test_mistakes_in_a_profile_spec_are_named() -> None:
+    with pytest.raises(ConfigError, match="interval: must be positive, got 0 ns"):
+        core.characterise(two_vms(), core.ProfileSpec(interval=0))
