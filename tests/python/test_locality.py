@@ -124,7 +124,7 @@ def test_other_ids_are_refused(ids: Any, error: type[Exception], text: str) -> N
 
 def test_the_core_converts_nothing() -> None:
     with pytest.raises(TypeError):
-        core.reuse_distances(np.array([1.0, 2.0]))  # type: ignore[arg-type]
+        core.reuse_distances(np.array([1.0, 2.0]))
     with pytest.raises(TypeError):
         core.reuse_distances(np.array([1, 2], np.int64))  # type: ignore[arg-type]
 
