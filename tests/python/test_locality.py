@@ -8,16 +8,17 @@ import time
 from collections import OrderedDict
 from typing import Any
 
-import mcsim.locality
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import mcsim.locality
 from mcsim._core import engine
 from mcsim._core import locality as core
 from mcsim.errors import ConfigError
 from mcsim.locality import COLD, hit_ratio_curve, reuse_distances
-from numpy.typing import NDArray
 
 streams = st.integers(1, 30).flatmap(
     lambda blocks: st.lists(st.integers(0, blocks), min_size=1, max_size=200)
