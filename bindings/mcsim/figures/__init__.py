@@ -186,7 +186,7 @@ def draw(
     if folder is None and len(listed) > 1:
         raise ConfigError("figures of several runs need a folder to go to")
     out = listed[0].path / "figures" if folder is None else Path(folder)
-    wanted = {name: _find(name) for name in (FIGURES if names is None else names)}
+    wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for name, figure in wanted.items():
@@ -197,6 +197,10 @@ def draw(
             continue
         written += save(plotted, out / name, figure.title, listed)
     return written
+
+
+def _applicable(runs: Sequence[Results]) -> list[str]:
+    return [name for name, figure in FIGURES.items() if len(runs) == 1 or figure.of_runs]
 
 
 def _find(name: str) -> PaperFigure:

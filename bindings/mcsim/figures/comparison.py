@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.data import CannotDrawError, series_of
 from mcsim.figures.style import (
-    COLUMN,
     PAGE,
     Look,
     Sheet,
@@ -214,9 +214,7 @@ def _label_sizes(panels: Sequence[Axes], run: Results) -> None:
 
 
 def _rows(results: Results) -> _Rows:
-    return {
-        (row["system"], row["vm"] or _ALL): row for row in comparison(results).to_pylist()
-    }
+    return {(row["system"], row["vm"] or _ALL): row for row in comparison(results).to_pylist()}
 
 
 def _common_systems(runs: Sequence[Results]) -> list[SystemSpec]:
@@ -227,7 +225,7 @@ def _common_systems(runs: Sequence[Results]) -> list[SystemSpec]:
     return [system for system in runs[0].spec.systems if system.title in titles]
 
 
-def _places(groups: int, index: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _places(groups: int, index: int, count: int) -> NDArray[np.floating]:
     """Where the bars of one of `count` series stand, one in each group."""
     return np.arange(groups) + 0.8 * ((index + 0.5) / count - 0.5)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mcsim.figures.data import CannotDrawError, curve_of, multicache, series_of, vms_of
+from mcsim.figures.data import CannotDrawError, HitCurve, curve_of, multicache, series_of, vms_of
 from mcsim.figures.style import COLUMN, PAGE, Sheet, lighter, new_sheet, vm_looks
 from mcsim.results import Results
 from mcsim.units import format_count
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
+
+_BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": (0, (2, 2))}
 
 
 def example_curve(results: Results) -> Sheet:
@@ -27,8 +30,8 @@ def example_curve(results: Results) -> Sheet:
 
     sheet = new_sheet(COLUMN, 2.4)
     (axes,) = sheet.axes
-    sheet.legend = axes.plot(curve.capacity, 100 * curve.ratio, **look.line)
-    reading = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
+    sheet.legend += axes.plot(curve.capacity, 100 * curve.ratio, **look.line)
+    reading: dict[str, Any] = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
     axes.plot([capacity, capacity, 0], [0, 100 * ratio, 100 * ratio], **reading)
     axes.annotate(
         f"{capacity:,} blocks hit {100 * ratio:.0f} %",
@@ -37,7 +40,7 @@ def example_curve(results: Results) -> Sheet:
         textcoords="offset points",
     )
     _label(axes)
-    axes.set_xlim(0, curve.capacity[-1])
+    axes.set_xlim(0, min(1.5 * space, float(curve.capacity[-1])))
     return sheet
 
 
@@ -56,16 +59,14 @@ def hit_ratio_curves(results: Results) -> Sheet:
     axes.set_xscale("log")
     axes.set_xlim(max(1, boundaries[0] / 1000), 1.1 * last)
     for k, boundary in enumerate(boundaries):
-        axes.axvline(boundary, color="#777777", linewidth=0.7, linestyle=(0, (2, 2)))
+        axes.axvline(boundary, **_BOUNDARY)
         axes.annotate(
-            f"{'+' * (k > 0)}{results.spec.tiers[k].device}",
+            f"{'+ ' * (k > 0)}{results.spec.tiers[k].device}",
             (boundary, 1),
             xycoords=("data", "axes fraction"),
-            xytext=(-2, 0),
+            xytext=(0, 2),
             textcoords="offset points",
-            ha="right",
-            va="top",
-            rotation="vertical",
+            ha="center",
             color="#555555",
         )
     _label(axes)
@@ -80,6 +81,8 @@ def tier_split(results: Results) -> Sheet:
     CannotDrawError
         If the run has less than two VMs, or no Multi-Cache to allocate.
     """
+    from matplotlib.patches import Patch
+
     system = multicache(results)
     target = series_of(results, system).target.mean(axis=0)
     vms = vms_of(results)
@@ -90,46 +93,55 @@ def tier_split(results: Results) -> Sheet:
     chosen = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
 
     looks = vm_looks(results)
-    sheet = new_sheet(PAGE, 2.4, columns=2, sharey=True)
+    sheet = new_sheet(PAGE, 2.5, columns=2, sharey=True)
+    highest = 0.0
     for axes, v in zip(sheet.axes, chosen, strict=True):
-        look, curve = looks[vms[v]], curve_of(results, vms[v])
-        axes.plot(curve.capacity, 100 * curve.ratio, color=look.color)
-        low = 0.0
-        for k, high in enumerate(cuts[v]):
-            _fill_tier(axes, results, vms[v], (low, high), k, look.color)
-            low = high
-        axes.set_xlim(0, max(1.6 * cuts[v, -1], 1))
-        axes.set_title(f"{vms[v]}: {100 * reached[v]:.0f} % in all", loc="left")
+        right = max(1.4 * cuts[v, -1], 1.0)
+        curve = curve_of(results, vms[v])
+        _shade_tiers(axes, curve, cuts[v], looks[vms[v]].color)
+        axes.plot(curve.capacity, 100 * curve.ratio, color=looks[vms[v]].color)
+        axes.set_xlim(0, right)
+        axes.set_title(_split_title(results, vms[v], curve, cuts[v]), loc="left")
         _label(axes)
-        axes.label_outer(remove_inner_ticks=True)
-        axes.xaxis.set_tick_params(labelbottom=True)
-        axes.set_xlabel("Capacity (blocks)")
+        highest = max(highest, 100 * curve.at(right))
+    sheet.axes[0].set_ylim(0, 1.05 * highest)
+    sheet.axes[1].set_ylabel("")
+    sheet.legend = [
+        Patch(
+            facecolor=lighter("#555555", shade), edgecolor="white", hatch=hatch, label=tier.device
+        )
+        for tier, (shade, hatch) in zip(results.spec.tiers, _tier_shades(len(cuts[0])), strict=True)
+    ]
     sheet.notes.append("Cut at the mean of what Multi-Cache granted the VM in each tier.")
     return sheet
 
 
-def _fill_tier(
-    axes: Axes, results: Results, vm: str, span: tuple[float, float], tier: int, color: str
-) -> None:
-    """Shade what a tier adds: the strip under the curve between two capacities."""
-    curve = curve_of(results, vm)
-    low, high = span
-    inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
-    x = np.concatenate([[low], inner, [high]])
-    y = np.interp(x, curve.capacity, 100 * curve.ratio)
-    hatch = ("", "////", "....")[tier % 3]
-    shade = lighter(color, 0.45 + 0.4 * tier / len(results.spec.tiers))
-    axes.fill_between(x, y, facecolor=shade, edgecolor="white", hatch=hatch, linewidth=0)
-    axes.axvline(high, color="#777777", linewidth=0.7, linestyle=(0, (2, 2)))
-    added = curve.at(high) - curve.at(low)
-    axes.annotate(
-        f"{results.spec.tiers[tier].device}: {100 * added:.0f} %\n{format_count(high - low)} blocks",
-        (high, 0.04 + 0.2 * tier),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 0),
-        textcoords="offset points",
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},
-    )
+def _shade_tiers(axes: Axes, curve: HitCurve, cuts: NDArray[np.float64], color: str) -> None:
+    """Shade what each tier adds: the strip under the curve between two cuts."""
+    low = 0.0
+    for high, (shade, hatch) in zip(cuts, _tier_shades(len(cuts)), strict=True):
+        inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
+        x = np.concatenate([[low], inner, [high]])
+        y = 100 * np.interp(x, curve.capacity, curve.ratio)
+        area: dict[str, Any] = {"facecolor": lighter(color, shade), "edgecolor": "white", "hatch": hatch}
+        axes.fill_between(x, y, linewidth=0, **area)
+        axes.axvline(high, **_BOUNDARY)
+        low = high
+
+
+def _tier_shades(tiers: int) -> list[tuple[float, str]]:
+    """How much lighter than the VM's colour each tier is, and its hatch."""
+    return [(0.3 + 0.5 * k / tiers, ("", "////", "....")[k % 3]) for k in range(tiers)]
+
+
+def _split_title(results: Results, vm: str, curve: HitCurve, cuts: NDArray[np.float64]) -> str:
+    sizes = np.diff(cuts, prepend=0.0)
+    added = np.diff([100 * curve.at(cut) for cut in cuts], prepend=0.0)
+    parts = [
+        f"{tier.device} {ratio:.0f} % ({format_count(round(size))} blocks)"
+        for tier, ratio, size in zip(results.spec.tiers, added, sizes, strict=True)
+    ]
+    return f"{vm}: " + ", ".join(parts)
 
 
 def _label(axes: Axes) -> None:

@@ -26,7 +26,6 @@ from mcsim.figures.data import is_legacy, vms_of
 from mcsim.results import Results
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -49,7 +48,7 @@ PAGE = 7.0  # inches, both columns
 _TEXT = 7.5  # points
 _LINE = 1.6 * _TEXT  # from one line of text to the next
 
-_RC: dict[str, Any] = {
+_RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": _TEXT,
     "axes.labelsize": _TEXT,
@@ -146,8 +145,7 @@ _NAMES = {
 def vm_looks(results: Results) -> dict[str, Look]:
     """Return the look of every VM, by name, in the order of the experiment."""
     return {
-        vm: Look(vm, *_VM_LOOKS[index % len(_VM_LOOKS)])
-        for index, vm in enumerate(vms_of(results))
+        vm: Look(vm, *_VM_LOOKS[index % len(_VM_LOOKS)]) for index, vm in enumerate(vms_of(results))
     }
 
 
@@ -199,7 +197,7 @@ class Sheet:
 
     figure: Figure
     axes: list[Axes]
-    legend: list[Artist] = field(default_factory=list)
+    legend: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def finish(self, title: str, runs: Sequence[Results]) -> Figure:
@@ -208,7 +206,7 @@ class Sheet:
         height = self.figure.get_figheight() * 72
         shown_title = title + (" (synthetic workload)" if synthetic else "")
         self._text(shown_title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
-        above = 1.3 * _LINE + self._add_legend(1 - 1.3 * _LINE / height)
+        above = 1.6 * _LINE + self._add_legend(1 - 1.6 * _LINE / height)
         below = [*self.notes, _footer(runs, synthetic)]
         for line, text in enumerate(reversed(below)):
             self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
@@ -232,15 +230,16 @@ class Sheet:
                 handles=self.legend,
                 ncols=columns,
                 loc="upper left",
-                bbox_to_anchor=(0, y),
+                bbox_to_anchor=(0.01, y),
                 frameon=False,
+                borderpad=0,
                 borderaxespad=0,
                 columnspacing=1.2,
                 handlelength=2.4,
             )
             legend.set_in_layout(False)
             extent = legend.get_window_extent()
-            if extent.width <= width or columns == 1:
+            if extent.width <= 0.98 * width or columns == 1:
                 break
             legend.remove()
         return float(extent.height * 72 / self.figure.dpi)
@@ -259,7 +258,7 @@ def new_sheet(
 
 def _footer(runs: Sequence[Results], synthetic: bool) -> str:
     first = runs[0].run_id
-    named = f"run {first}" if len(runs) == 1 else f"{len(runs)} runs, {first} and others"
+    named = f"run {first}" if len(runs) == 1 else f"runs {first} and {len(runs) - 1} more"
     return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
 
 

@@ -18,9 +18,6 @@ from mcsim.figures.data import (
 from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
 from mcsim.results import Results
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-
 __all__ = [
     "global_lru_occupancy",
     "hit_ratio_over_time",
@@ -76,16 +73,13 @@ def _occupancy(results: Results, system: SystemSpec) -> Sheet:
     sheet = new_sheet(PAGE, 0.9 + 1.5 * tiers, rows=tiers, sharex=True)
     for k, axes in enumerate(sheet.axes):
         stacked = np.cumsum(occupancy[:, :, k], axis=1)
-        baseline = np.zeros(len(stacked))
-        handles: list[Artist] = []
+        baseline = np.zeros_like(stacked[:, 0])
+        sheet.legend = []
         for v, look in enumerate(looks.values()):
-            handles.append(
-                axes.stairs(
-                    stacked[:, v], clock.edges, baseline=baseline, fill=True, **look.area
-                )
+            sheet.legend.append(
+                axes.stairs(stacked[:, v], clock.edges, baseline=baseline, fill=True, **look.area)
             )
             baseline = stacked[:, v]
-        sheet.legend = handles
         capacity = results.spec.tiers[k].capacity_blocks
         axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
         axes.set_ylim(0, 1.04 * capacity)
