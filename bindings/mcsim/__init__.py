@@ -1,1 +1,72 @@
-"""mcsim: a simulator of host-side storage caches shared by many virtual machines."""
+"""mcsim: a simulator of host-side storage caches shared by many virtual machines.
+
+    import mcsim as mc
+
+    trace = mc.Trace.open("web_0.csv.gz")
+    results = mc.run("experiments/web.yaml")
+    results.to_pandas("metrics")
+
+Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcsim.config import ExperimentSpec
+    from mcsim.errors import ConfigError, McsimError, TraceError
+    from mcsim.locality import hit_ratio_curve, reuse_distances
+    from mcsim.optimizers import optimize
+    from mcsim.results import Results
+    from mcsim.runner import run
+    from mcsim.traces import Trace
+
+_HOME = {
+    "ConfigError": "errors",
+    "ExperimentSpec": "config",
+    "McsimError": "errors",
+    "Results": "results",
+    "Trace": "traces",
+    "TraceError": "errors",
+    "__version__": "_core",
+    "hit_ratio_curve": "locality",
+    "optimize": "optimizers",
+    "reuse_distances": "locality",
+    "run": "runner",
+}
+
+__all__ = [
+    "ConfigError",
+    "ExperimentSpec",
+    "McsimError",
+    "Results",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "hit_ratio_curve",
+    "optimize",
+    "reuse_distances",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mcsim' has no attribute {name!r}")
+    try:
+        value = getattr(importlib.import_module(f"mcsim.{_HOME[name]}"), name)
+    except ImportError as error:
+        if "_core" not in str(error):
+            raise
+        raise ImportError(
+            "mcsim's compiled core is missing: run `pip install .` in the source tree, or use "
+            "its launcher `./mcsim`"
+        ) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

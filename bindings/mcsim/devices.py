@@ -8,12 +8,13 @@ entries of `tiers:` in YAML).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from mcsim.suggest import did_you_mean
+from mcsim.units import format_duration
 
-__all__ = ["CATALOGUE", "Device", "Range", "find_device"]
+__all__ = ["CATALOGUE", "Device", "Range"]
 
 TABLE_I = "Multi-Cache (Table I)"
 
@@ -45,6 +46,26 @@ class Device:
     summary: str
     reference: str = TABLE_I
 
+    def describe(self) -> Iterator[dict[str, Any]]:
+        """Yield its quantities in the form of declared parameters."""
+        for name, kind, of, text in (
+            ("read", "duration", self.read_ns, "time to read one block"),
+            ("write", "duration", self.write_ns, "time to write one block"),
+            ("dollars_per_gb", "real", self.dollars_per_gb, "price of 10^9 bytes"),
+        ):
+            middle = round(of.middle) if kind == "duration" else of.middle
+            printed = format_duration if kind == "duration" else "{:g}".format
+            span = f"; the source prints {printed(of.low)} to {printed(of.high)}"
+            yield {
+                "name": name,
+                "kind": kind,
+                "default": middle,
+                "help": text + (span if of.low < of.high else ""),
+                "min": 0.0,
+                "max": float("inf"),
+                "choices": [],
+            }
+
 
 CATALOGUE: Mapping[str, Device] = {
     device.name: device
@@ -72,17 +93,3 @@ CATALOGUE: Mapping[str, Device] = {
         ),
     )
 }
-
-
-def find_device(name: str) -> Device:
-    """Return a device of the catalogue.
-
-    Raises
-    ------
-    KeyError
-        If there is none of that name; the message names the nearest.
-    """
-    try:
-        return CATALOGUE[name]
-    except KeyError:
-        raise KeyError(f"unknown device {name!r}{did_you_mean(name, CATALOGUE)}") from None

@@ -43,11 +43,12 @@ class Stage:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=done, rate=self._rate())
 
-    def expect(self, total: int) -> None:
-        """Say how much there is to do, once that is known."""
-        self.total = total
-        if self._progress is not None and self._task is not None:
+    def update_of(self, done: int, total: int) -> None:
+        """Say how much is done of how much, where only the work itself knows."""
+        if total != self.total and self._progress is not None and self._task is not None:
             self._progress.update(self._task, total=total)
+        self.total = total
+        self.update(done)
 
     def _rate(self) -> str:
         elapsed = time.monotonic() - self.begun
@@ -73,19 +74,20 @@ class Reporter:
         self.seconds: dict[str, float] = {}
         self._console = console
         self._lock = threading.Lock()
-        self._lines: list[str] = []
+        self._waiting: list[str] = []
         self._log: Path | None = None
         self._progress: Progress | None = None
 
     def log_to(self, path: Path) -> None:
-        """Write the log here from now on, beginning with what was logged before."""
+        """Write the log here from now on, beginning with what is not written yet."""
         with self._lock:
             self._log = path
             with path.open("a", encoding="utf-8") as file:
-                file.writelines(self._lines)
+                file.writelines(self._waiting)
+            self._waiting.clear()
 
     def stop_log(self) -> None:
-        """Write to the log no more."""
+        """Keep what is logged until the next `log_to`."""
         with self._lock:
             self._log = None
 
@@ -99,8 +101,9 @@ class Reporter:
         """Log a line without showing it."""
         line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
         with self._lock:
-            self._lines.append(line)
-            if self._log is not None:
+            if self._log is None:
+                self._waiting.append(line)
+            else:
                 with self._log.open("a", encoding="utf-8") as file:
                     file.write(line)
 

@@ -281,6 +281,10 @@ class Draft:
         """Write one of the tables of `SCHEMAS`."""
         _write_parquet(self.folder / f"{name}.parquet", table.cast(SCHEMAS[name]))
 
+    def has_tables(self, *names: str) -> bool:
+        """Whether these tables were written, by this run or the one it took over."""
+        return all((self.folder / f"{name}.parquet").exists() for name in names)
+
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `<name>.json`."""
         _write_json(self.folder / f"{name}.json", value)
@@ -351,7 +355,9 @@ def _build_of(folder: Path) -> str | None:
 
 
 def _write_parquet(path: Path, table: pa.Table) -> None:
-    pq.write_table(table, path, compression="zstd")
+    temporary = path.with_suffix(".tmp")
+    pq.write_table(table, temporary, compression="zstd")
+    temporary.rename(path)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from mcsim.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from mcsim._core import engine
+    from mcsim.progress import Reporter
+    from mcsim.traces import Trace
+
 __all__ = ["Workload", "WorkloadVm", "open_workload"]
 
 
@@ -98,9 +101,11 @@ def open_workload(
     spec: ExperimentSpec,
     source: Source,
     trace_dirs: Sequence[Path],
-    progress: Callable[[int], None] | None = None,
+    reporter: Reporter,
 ) -> Workload:
     """Open the traces of an experiment, parsing those that were not parsed before.
+
+    Every file is a stage `parse` of its own.
 
     Raises
     ------
@@ -123,13 +128,13 @@ def open_workload(
             key = repr((path, vm.format, vm.options, vm.on_bad_line, vm.on_unsorted))
             if key not in opened:
                 try:
-                    opened[key] = _open(vm, path, progress)
+                    opened[key] = _open(vm, path, reporter)
                 except ConfigError as error:
                     raise source.complain(where, str(error)) from None
             vms.append(_pick(vm, opened[key], source, where))
         workload = Workload(tuple(vms), synthetic=False)
     elif spec.workload.profile is not None:
-        workload = _synthesise(spec, source, missing, progress)
+        workload = _synthesise(spec, source, missing, reporter)
     else:
         index = found.index(None)
         raise source.complain(
@@ -160,15 +165,21 @@ def _find(vm: VmSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
     return find_trace(name, trace_dirs)
 
 
-def _open(vm: VmSpec, path: Path, progress: Callable[[int], None] | None) -> Trace:
-    return Trace.open(
-        path,
-        format=vm.format,
-        options=vm.options,
-        on_bad_line=vm.on_bad_line,
-        on_unsorted=vm.on_unsorted,
-        progress=progress,
-    )
+def _open(vm: VmSpec, path: Path, reporter: Reporter) -> Trace:
+    from mcsim.traces import Trace
+
+    with reporter.stage("parse", unit="B", about=vm.name) as stage:
+        trace = Trace.open(
+            path,
+            format=vm.format,
+            options=vm.options,
+            on_bad_line=vm.on_bad_line,
+            on_unsorted=vm.on_unsorted,
+            progress=stage.update_of,
+        )
+    for complaint in trace.metadata.complaints:
+        reporter.note(f"skipped: {complaint}")
+    return trace
 
 
 def _pick(vm: VmSpec, trace: Trace, source: Source, where: tuple[str | int, ...]) -> WorkloadVm:
@@ -190,7 +201,7 @@ def _synthesise(
     spec: ExperimentSpec,
     source: Source,
     missing: tuple[str, ...],
-    progress: Callable[[int], None] | None,
+    reporter: Reporter,
 ) -> Workload:
     from mcsim.synth import synth_trace
 
@@ -198,7 +209,8 @@ def _synthesise(
     path = source.folder / spec.workload.profile
     if not path.is_file():
         raise source.complain(("workload", "profile"), f"no file {spec.workload.profile!r}")
-    trace = synth_trace(path, progress=progress)
+    with reporter.stage("parse", unit="requests", about=spec.workload.profile) as stage:
+        trace = synth_trace(path, progress=stage.update_of)
     names = list(trace.vms)
     wanted = [vm.name for vm in spec.workload.vms] or names
     for index, name in enumerate(wanted):

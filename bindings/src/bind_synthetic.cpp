@@ -38,41 +38,40 @@ void bind_models(py::module_& m) {
 }
 
 void bind_profile(py::module_& m) {
-  py::class_<ComponentProfile>(m, "Component")
+  py::class_<SyntheticComponent>(m, "Component")
       .def(py::init([](std::string name, LocalityModel model,
                        const std::vector<std::pair<std::uint32_t, double>>& sizes) {
-             return ComponentProfile{std::move(name), std::move(model), sizes_of(sizes)};
+             return SyntheticComponent{std::move(name), std::move(model), sizes_of(sizes)};
            }),
            py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"));
-  py::class_<DiurnalProfile>(m, "Diurnal")
-      .def(py::init(
-               [](double amplitude, Nanoseconds peak) { return DiurnalProfile{amplitude, peak}; }),
+  py::class_<Diurnal>(m, "Diurnal")
+      .def(py::init([](double amplitude, Nanoseconds peak) { return Diurnal{amplitude, peak}; }),
            py::kw_only(), py::arg("amplitude"), py::arg("peak"));
-  py::class_<BurstProfile>(m, "Bursts")
+  py::class_<Bursts>(m, "Bursts")
       .def(py::init([](Nanoseconds period, Nanoseconds length, double share, const Shares& reads,
                        const Shares& writes) {
-             return BurstProfile{period, length, share, shares_of(reads), shares_of(writes)};
+             return Bursts{period, length, share, shares_of(reads), shares_of(writes)};
            }),
            py::kw_only(), py::arg("period"), py::arg("length"), py::arg("share"), py::arg("reads"),
            py::arg("writes"));
-  py::class_<PhaseProfile>(m, "Phase")
+  py::class_<SyntheticPhase>(m, "Phase")
       .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests, double read_share,
-                       const Shares& reads, const Shares& writes,
-                       std::optional<DiurnalProfile> diurnal, std::optional<BurstProfile> bursts) {
-             return PhaseProfile{start,      duration,         requests,
-                                 read_share, shares_of(reads), shares_of(writes),
-                                 diurnal,    std::move(bursts)};
+                       const Shares& reads, const Shares& writes, std::optional<Diurnal> diurnal,
+                       std::optional<Bursts> bursts) {
+             return SyntheticPhase{start,      duration,         requests,
+                                   read_share, shares_of(reads), shares_of(writes),
+                                   diurnal,    std::move(bursts)};
            }),
            py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
            py::arg("read_share"), py::arg("reads"), py::arg("writes"), py::arg("diurnal"),
            py::arg("bursts"));
-  py::class_<VmWorkload>(m, "Vm")
-      .def(py::init([](std::string name, std::vector<ComponentProfile> components,
-                       std::vector<PhaseProfile> phases) {
-             return VmWorkload{std::move(name), std::move(components), std::move(phases)};
+  py::class_<SyntheticVm>(m, "Vm")
+      .def(py::init([](std::string name, std::vector<SyntheticComponent> components,
+                       std::vector<SyntheticPhase> phases) {
+             return SyntheticVm{std::move(name), std::move(components), std::move(phases)};
            }),
            py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"))
-      .def("validate", [](const VmWorkload& vm) { raise_if_error(validate(vm)); });
+      .def("validate", [](const SyntheticVm& vm) { raise_if_error(validate(vm)); });
 }
 
 py::dict columns_of(Requests&& chunk) {
@@ -93,10 +92,11 @@ void bind_synthetic(py::module_& m) {
   bind_models(sub);
   bind_profile(sub);
   py::class_<SyntheticTrace>(sub, "Generator")
-      .def(py::init([](std::vector<VmWorkload> vms, std::uint32_t block_bytes, std::uint64_t seed) {
-             return value_or_raise(SyntheticTrace::make({block_bytes, seed, std::move(vms)}));
-           }),
-           py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))
+      .def(
+          py::init([](std::vector<SyntheticVm> vms, std::uint32_t block_bytes, std::uint64_t seed) {
+            return value_or_raise(SyntheticTrace::make({block_bytes, seed, std::move(vms)}));
+          }),
+          py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))
       .def_property_readonly("request_count", &SyntheticTrace::request_count)
       .def(
           "next",

@@ -39,7 +39,6 @@ std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::s
 }
 
 void bind_reader(py::module_& m) {
-  m.attr("STORE_COLUMNS") = py::make_tuple("time", "vm", "op", "offset", "length", "response");
   m.def(
       "formats", [] { return describe_registry(formats()); },
       "The trace formats, as dictionaries: name, summary, reference, params.");
@@ -92,7 +91,8 @@ void bind_summary(py::module_& m) {
       .def(py::init<std::uint32_t>(), py::arg("block_bytes"))
       .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
            py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
-      .def("vms", &TraceSummary::vms);
+      .def("vms", &TraceSummary::vms)
+      .def("total", &TraceSummary::total);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "mcsim's compiled core; use the `mcsim` package instead.";
   using namespace mcsim::python;
   bind_errors(m);
+  bind_locality(m);
   bind_engine(m);
   bind_synthetic(m);
   bind_trace(m);

@@ -5,10 +5,10 @@
 
 namespace mcsim {
 
-AliasTable::AliasTable(std::span<const double> weights)
-    : threshold_(weights.size(), std::numeric_limits<std::uint64_t>::max()),
-      alias_(weights.size()) {
-  std::iota(alias_.begin(), alias_.end(), 0U);
+AliasTable::AliasTable(std::span<const double> weights) {
+  for (std::uint32_t i = 0; i < weights.size(); ++i) {
+    columns_.push_back({std::numeric_limits<std::uint64_t>::max(), i});
+  }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const double columns = static_cast<double>(weights.size());
 
@@ -23,8 +23,7 @@ AliasTable::AliasTable(std::span<const double> weights)
     const std::uint32_t small = low.back();
     const std::uint32_t large = high.back();
     low.pop_back();
-    threshold_[small] = static_cast<std::uint64_t>(height[small] * 0x1.0p64);
-    alias_[small] = large;
+    columns_[small] = {static_cast<std::uint64_t>(height[small] * 0x1.0p64), large};
     height[large] -= 1 - height[small];
     if (height[large] < 1) {
       high.pop_back();

@@ -1,126 +1,155 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <limits>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 namespace mcsim {
 
+namespace recency_list_internal {
+
+inline constexpr std::uint64_t kEveryByte = 0x0101010101010101;
+inline constexpr std::uint64_t kEveryHalf = 0x0001000100010001;  // 16-bit lanes
+
+// Position of the n-th set bit of a byte, at [n][byte].
+inline constexpr auto kBitOfByte = [] {
+  std::array<std::array<std::uint8_t, 256>, 8> table{};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    unsigned n = 0;
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      if ((byte >> bit & 1) != 0) table[n++][byte] = static_cast<std::uint8_t>(bit);
+    }
+  }
+  return table;
+}();
+
+// Position of the n-th set bit, counted from the lowest as 0; n < popcount. The
+// bytes' bits are counted in parallel (Vigna, "Broadword implementation of
+// rank/select queries", 2008).
+inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
+  std::uint64_t counts = bits - (bits >> 1 & 0x5555555555555555);
+  counts = (counts & 0x3333333333333333) + (counts >> 2 & 0x3333333333333333);
+  counts = (counts + (counts >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  const std::uint64_t up_to = counts * kEveryByte;  // bits in this byte and those below
+  const std::uint64_t passed = (((n * kEveryByte) | kEveryByte << 7) - up_to) >> 7 & kEveryByte;
+  const std::uint64_t byte = passed * kEveryByte >> 56;
+  const std::uint64_t below = (up_to << 8) >> (8 * byte) & 0xff;
+  return 8 * byte + kBitOfByte[n - below][bits >> (8 * byte) & 0xff];
+}
+
+}  // namespace recency_list_internal
+
 // A list in order of use whose elements are found by position: "the k-th most
 // recently used, and move it to the front", the step of an LRU-stack model.
 //
-// Elements sit in slots in order of their last use; a bitmap marks the slots in
-// use and a Fenwick tree counts them per 512 slots. Moving an element clears
-// its slot and takes the next one at the end. When the slots run out the
-// elements are packed to the start, which is paid for by the moves since.
+// Elements sit in slots in order of their last use. A bitmap marks the slots
+// that hold one, and all that are yet to be filled, so that taking the next
+// slot changes no count: moving an element only clears the bit of its old slot.
+// Bits are counted per 64 slots and per 256, and over those by a binary tree
+// whose nodes count their older half: one descent finds an element and takes it
+// out. When the slots run out the elements are packed to the start, which the moves
+// since the last time have paid for.
 //
-// Cost: O(log n) a move, dominated by the one cache miss on the element; about
-// 2 to 4 slots an element.
+// Cost: O(log n) a move and one cache miss on the element; two to four slots an
+// element.
 template <class T>
+  requires std::is_trivially_copyable_v<T>
 class RecencyList {
  public:
-  RecencyList() { rebuild(); }
+  RecencyList() { reset(kLeastSlots); }
 
   std::size_t size() const { return size_; }
 
-  void push_front(T value) {
-    if (next_ == slots_.size()) rebuild();
-    slots_[next_] = std::move(value);
-    bits_[next_ / kWordBits] |= std::uint64_t{1} << (next_ % kWordBits);
-    add(next_ / kGroupSlots, 1);
-    ++next_;
-    ++size_;
-  }
-
-  // The element at position k, counted from the most recent as 0; k < size().
-  const T& at(std::size_t k) const { return slots_[slot_of(k)]; }
-
-  // The same, and makes it the most recent.
-  T move_to_front(std::size_t k) {
-    const std::size_t slot = slot_of(k);
-    T value = std::move(slots_[slot]);
-    bits_[slot / kWordBits] &= ~(std::uint64_t{1} << (slot % kWordBits));
-    add(slot / kGroupSlots, -1);
-    --size_;
-    push_front(value);
-    return value;
+  // For each i in turn makes the element at positions[i], counted from the most
+  // recent as 0, the most recent and copies it to values[i]; where the list is
+  // not that long it adds values[i] as a new element. A batch of a few dozen
+  // waits for its cache misses together.
+  void use(std::span<const std::size_t> positions, std::span<T> values) {
+    if (next_ + positions.size() > slots_.size()) pack(positions.size());
+    from_.clear();
+    for (const std::size_t position : positions) {
+      from_.push_back(position < size_ ? take(position) : kNew);
+      ++size_;
+    }
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (from_[i] != kNew) values[i] = slots_[from_[i]];
+      slots_[next_++] = values[i];
+    }
   }
 
  private:
-  static constexpr std::size_t kWordBits = 64;
-  static constexpr std::size_t kGroupSlots = 512;
+  static constexpr std::size_t kWordSlots = 64;
+  static constexpr std::size_t kGroupSlots = 256;
+  static constexpr std::size_t kGroupWords = kGroupSlots / kWordSlots;
   static constexpr std::size_t kLeastSlots = 4096;
+  static constexpr std::size_t kNew = std::numeric_limits<std::size_t>::max();
 
-  std::size_t slot_of(std::size_t k) const {
-    std::uint32_t before = static_cast<std::uint32_t>(size_ - 1 - k);  // older elements
-    std::size_t group = 0;
-    for (std::size_t step = std::bit_floor(counts_.size() - 1); step != 0; step /= 2) {
-      if (group + step < counts_.size() && counts_[group + step] <= before) {
-        group += step;
-        before -= counts_[group];
-      }
+  // Finds the slot of the element at position k and clears its bit.
+  std::size_t take(std::size_t k) {
+    using namespace recency_list_internal;
+    std::uint64_t before = --size_ - k;  // older elements
+    const std::size_t groups = words_.size();
+    std::size_t node = 1;
+    while (node < groups) {
+      const std::uint32_t older = older_[node];
+      const bool newer = older <= before;
+      older_[node] = older - !newer;
+      before -= newer ? older : 0;
+      node = 2 * node + newer;
     }
-    std::size_t word = group * (kGroupSlots / kWordBits);
-    for (;; ++word) {
-      const auto used = static_cast<std::uint32_t>(std::popcount(bits_[word]));
-      if (before < used) break;
-      before -= used;
-    }
-    return word * kWordBits + nth_set_bit(bits_[word], before);
+    const std::size_t group = node - groups;
+    // Both sums and ranks fit 15 bits, so lanes do not borrow from each other.
+    const std::uint64_t up_to = words_[group] * kEveryHalf;
+    const std::uint64_t passed =
+        (((before * kEveryHalf) | kEveryHalf << 15) - up_to) >> 15 & kEveryHalf;
+    const std::uint64_t word = passed * kEveryHalf >> 48;
+    before -= (up_to << 16) >> (16 * word) & 0xffff;
+    words_[group] -= std::uint64_t{1} << (16 * word);
+
+    std::uint64_t& bits = bits_[group * kGroupWords + word];
+    const std::size_t bit = nth_set_bit(bits, before);
+    bits &= ~(std::uint64_t{1} << bit);
+    return group * kGroupSlots + word * kWordSlots + bit;
   }
 
-  static std::size_t nth_set_bit(std::uint64_t bits, std::uint32_t n) {
-    std::size_t base = 0;
-    for (unsigned width = 32; width != 0; width /= 2) {
-      const std::uint64_t low = bits & ((std::uint64_t{1} << width) - 1);
-      const auto used = static_cast<std::uint32_t>(std::popcount(low));
-      if (n < used) {
-        bits = low;
-      } else {
-        n -= used;
-        bits >>= width;
-        base += width;
-      }
-    }
-    return base;
+  bool holds(std::size_t slot) const {
+    return (bits_[slot / kWordSlots] >> (slot % kWordSlots) & 1) != 0;
   }
 
-  void add(std::size_t group, int delta) {
-    for (std::size_t i = group + 1; i < counts_.size(); i += i & -i) {
-      counts_[i] += static_cast<std::uint32_t>(delta);
-    }
-  }
-
-  // Packs the elements to the start of twice to four times as many slots.
-  void rebuild() {
+  // Makes room for `more` elements.
+  void pack(std::size_t more) {
     std::size_t packed = 0;
     for (std::size_t slot = 0; slot < next_; ++slot) {
-      if ((bits_[slot / kWordBits] >> (slot % kWordBits) & 1) != 0) {
-        if (packed != slot) slots_[packed] = std::move(slots_[slot]);
-        ++packed;
-      }
+      slots_[packed] = slots_[slot];
+      packed += holds(slot);
     }
     next_ = packed;
-    slots_.resize(std::max({kLeastSlots, slots_.size(), 2 * std::bit_ceil(packed)}));
-    bits_.assign(slots_.size() / kWordBits, 0);
-    counts_.assign(slots_.size() / kGroupSlots + 1, 0);
-    for (std::size_t slot = 0; slot < packed; ++slot) {
-      bits_[slot / kWordBits] |= std::uint64_t{1} << (slot % kWordBits);
-      ++counts_[slot / kGroupSlots + 1];
-    }
-    for (std::size_t i = 1; i < counts_.size(); ++i) {
-      const std::size_t parent = i + (i & -i);
-      if (parent < counts_.size()) counts_[parent] += counts_[i];
+    reset(std::max(slots_.size(), 2 * std::bit_ceil(packed + more)));
+  }
+
+  // Marks all slots; their number is a power of two.
+  void reset(std::size_t slots) {
+    slots_.resize(slots);
+    bits_.assign(slots / kWordSlots, ~std::uint64_t{0});
+    words_.assign(slots / kGroupSlots, recency_list_internal::kEveryHalf * kWordSlots);
+    older_.resize(words_.size());
+    for (std::size_t node = 1; node < older_.size(); ++node) {
+      older_[node] = static_cast<std::uint32_t>(slots / 2 / std::bit_floor(node));
     }
   }
 
-  std::vector<T> slots_;               // by last use, oldest first
-  std::vector<std::uint64_t> bits_;    // slots in use
-  std::vector<std::uint32_t> counts_;  // Fenwick tree over groups of slots, from 1
-  std::size_t next_ = 0;               // first slot never used since the last rebuild
+  std::vector<T> slots_;              // by last use, oldest first
+  std::vector<std::uint64_t> bits_;   // slots that hold an element or will
+  std::vector<std::uint64_t> words_;  // set bits of a group's four words, 16 bits each
+  std::vector<std::uint32_t> older_;  // a tree over the groups: set bits in the older half
+  std::vector<std::size_t> from_;     // slots of a batch
+  std::size_t next_ = 0;              // the slot to fill next
   std::size_t size_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace mcsim {
 
@@ -32,11 +33,10 @@ void DistanceHistogram::truncate(Count limit) {
   count.resize(static_cast<std::size_t>(kept));
 }
 
-HitCurve::HitCurve(const DistanceHistogram& histogram)
-    : distance_(histogram.distance),
-      cumulative_(histogram.count.size()),
-      accesses_(histogram.accesses()) {
-  std::partial_sum(histogram.count.begin(), histogram.count.end(), cumulative_.begin());
+HitCurve::HitCurve(DistanceHistogram histogram)
+    : distance_(std::move(histogram.distance)), cumulative_(std::move(histogram.count)) {
+  std::partial_sum(cumulative_.begin(), cumulative_.end(), cumulative_.begin());
+  accesses_ = histogram.cold + (cumulative_.empty() ? 0 : cumulative_.back());
 }
 
 Count HitCurve::hits(Count capacity) const {
@@ -57,6 +57,20 @@ std::vector<Count> HitCurve::points(std::span<const Count> capacities) const {
   return found;
 }
 
+HitCurve HitCurve::sampled(std::span<const Count> capacities) const {
+  HitCurve curve;
+  curve.accesses_ = accesses_;
+  Count known = 0;
+  for (const Count capacity : capacities) {
+    const Count found = hits(capacity);
+    if (found == known) continue;
+    curve.distance_.push_back(capacity - 1);
+    curve.cumulative_.push_back(found);
+    known = found;
+  }
+  return curve;
+}
+
 Count HitCurve::capacity_for(Count wanted) const {
   if (wanted <= 0) return 0;
   const auto step = std::lower_bound(cumulative_.begin(), cumulative_.end(), wanted);
@@ -67,7 +81,7 @@ Count HitCurve::capacity_for(Count wanted) const {
 void HitCurve::merge(const HitCurve& other) {
   DistanceHistogram sum = histogram();
   sum.merge(other.histogram());
-  *this = HitCurve(sum);
+  *this = HitCurve(std::move(sum));
 }
 
 DistanceHistogram HitCurve::histogram() const {

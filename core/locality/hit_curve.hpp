@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/base/types.hpp"
@@ -29,7 +28,7 @@ struct DistanceHistogram {
 class HitCurve {
  public:
   HitCurve() = default;
-  explicit HitCurve(const DistanceHistogram& histogram);
+  explicit HitCurve(DistanceHistogram histogram);
 
   // Hits of LRU(capacity): accesses with distance < capacity.
   Count hits(Count capacity) const;
@@ -37,6 +36,9 @@ class HitCurve {
   double ratio(Count capacity) const;
   // hits() of each capacity, in any order.
   std::vector<Count> points(std::span<const Count> capacities) const;
+  // This curve known at `capacities` alone (increasing): exact there, and between
+  // two of them what the smaller one hits.
+  HitCurve sampled(std::span<const Count> capacities) const;
   Count accesses() const { return accesses_; }
   // The smallest capacity at which no larger one hits more.
   Count saturation() const { return distance_.empty() ? 0 : distance_.back() + 1; }

@@ -64,6 +64,13 @@ absl::Status check(const Accesses& trace, const ProfileSpec& spec) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             spec.distance_limit);
   }
+  for (std::size_t i = 0; i < spec.capacities.size(); ++i) {
+    const Count below = i == 0 ? 0 : spec.capacities[i - 1];
+    if (spec.capacities[i] <= below) {
+      return invalid_argument("capacities[{}]: must be above {}, got {}", i, below,
+                              spec.capacities[i]);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -143,6 +150,7 @@ class VmMeter {
       : trace_(trace),
         first_id_(trace.vms[vm].first_id),
         cumulative_(spec.scope == DistanceScope::kCumulative),
+        capacities_(spec.capacities),
         engine_(blocks_of(trace, vm)),
         counter_(spec.distance_limit),
         interval_blocks_(cumulative_ ? blocks_of(trace, vm) : 0),
@@ -178,6 +186,7 @@ class VmMeter {
     if (!cumulative_) profile_.unique_blocks = engine_.distinct();
     intensity_.end_interval(interval, profile_);
     profile_.curve = HitCurve(counter_.histogram());
+    if (!capacities_.empty()) profile_.curve = profile_.curve.sampled(capacities_);
     return std::move(profile_);
   }
 
@@ -197,6 +206,7 @@ class VmMeter {
   const Accesses& trace_;
   BlockId first_id_;
   bool cumulative_;
+  std::span<const Count> capacities_;
   DistanceEngine engine_;
   DistanceCounter counter_;
   EpochSet interval_blocks_;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
@@ -23,6 +26,18 @@ enum class DistanceScope : std::uint8_t {
 
 enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
 
+template <>
+struct Choices<DistanceScope> {
+  static constexpr std::array names{std::pair{"interval", DistanceScope::kInterval},
+                                    std::pair{"cumulative", DistanceScope::kCumulative}};
+};
+template <>
+struct Choices<RiAggregate> {
+  static constexpr std::array names{std::pair{"last", RiAggregate::kLast},
+                                    std::pair{"mean", RiAggregate::kMean},
+                                    std::pair{"max", RiAggregate::kMax}};
+};
+
 // Lengths are in the trace's own time: a trace without a clock is cut every so
 // many references.
 struct ProfileSpec {
@@ -33,6 +48,10 @@ struct ProfileSpec {
   Nanoseconds ri_window = 60 * kSecond;
   RiAggregate ri_aggregate = RiAggregate::kLast;
   UniqueCounter unique = UniqueCounter::kExact;  // of the RI windows
+  // If any, increasing: all that curves are kept at (HitCurve::sampled). Exact
+  // cumulative curves of a long trace take memory: 16 bytes a distance, VM and
+  // interval.
+  std::vector<Count> capacities = {};
   friend bool operator==(const ProfileSpec&, const ProfileSpec&) = default;
 };
 

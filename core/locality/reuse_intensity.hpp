@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "core/base/params.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/epoch_set.hpp"
 #include "core/locality/hyperloglog.hpp"
@@ -10,6 +13,12 @@
 namespace mcsim {
 
 enum class UniqueCounter : std::uint8_t { kExact, kHyperLogLog };
+
+template <>
+struct Choices<UniqueCounter> {
+  static constexpr std::array names{std::pair{"exact", UniqueCounter::kExact},
+                                    std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
+};
 
 // Reuse intensity of a window: 1 - unique / accesses, and 0 for an empty one
 // (SPEC B9).

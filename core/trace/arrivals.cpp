@@ -10,7 +10,7 @@ namespace {
 constexpr Nanoseconds kLongestSegment = 600 * kSecond;
 constexpr Nanoseconds kDay = 86'400 * kSecond;
 
-double relative_rate(const PhaseProfile& phase, Nanoseconds at) {
+double relative_rate(const SyntheticPhase& phase, Nanoseconds at) {
   if (!phase.diurnal) return 1;
   const double turns = static_cast<double>(at - phase.diurnal->peak) / static_cast<double>(kDay);
   return 1 + phase.diurnal->amplitude * portable_cos_turns(turns);
@@ -18,7 +18,7 @@ double relative_rate(const PhaseProfile& phase, Nanoseconds at) {
 
 }  // namespace
 
-Arrivals::Arrivals(const PhaseProfile& phase, Random random) : random_(random) {
+Arrivals::Arrivals(const SyntheticPhase& phase, Random random) : random_(random) {
   const Nanoseconds end = phase.start + phase.duration;
   Nanoseconds quiet_from = phase.start;
   if (phase.bursts) {
@@ -37,7 +37,7 @@ Arrivals::Arrivals(const PhaseProfile& phase, Random random) : random_(random) {
   scale(phase);
 }
 
-void Arrivals::add_quiet(const PhaseProfile& phase, Nanoseconds begin, Nanoseconds end) {
+void Arrivals::add_quiet(const SyntheticPhase& phase, Nanoseconds begin, Nanoseconds end) {
   while (begin < end) {
     const Nanoseconds stop = std::min(end, begin + kLongestSegment);
     const double weight =
@@ -52,7 +52,7 @@ void Arrivals::add_burst(Nanoseconds begin, Nanoseconds end) {
 }
 
 // Turns the segments' weights into expected numbers of requests.
-void Arrivals::scale(const PhaseProfile& phase) {
+void Arrivals::scale(const SyntheticPhase& phase) {
   double weight[2] = {0, 0};
   for (const Segment& segment : segments_) weight[segment.in_burst] += segment.requests;
   const double in_bursts = weight[1] == 0 ? 0 : weight[0] == 0 ? 1 : phase.bursts->share;

@@ -21,7 +21,7 @@ struct Arrival {
 // one request of the declared number in every stretch of time.
 class Arrivals {
  public:
-  Arrivals(const PhaseProfile& phase, Random random);
+  Arrivals(const SyntheticPhase& phase, Random random);
 
   // To be called phase.requests times.
   Arrival next();
@@ -35,9 +35,9 @@ class Arrivals {
     bool in_burst;
   };
 
-  void add_quiet(const PhaseProfile& phase, Nanoseconds begin, Nanoseconds end);
+  void add_quiet(const SyntheticPhase& phase, Nanoseconds begin, Nanoseconds end);
   void add_burst(Nanoseconds begin, Nanoseconds end);
-  void scale(const PhaseProfile& phase);
+  void scale(const SyntheticPhase& phase);
 
   Random random_;
   std::vector<Segment> segments_;

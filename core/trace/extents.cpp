@@ -102,15 +102,23 @@ Count DistanceSampler::draw(Random& random) const {
 StackStream::StackStream(const StackModel& model, SizeMix sizes, const BlockSpace& space)
     : distances_(model), sizes_(std::move(sizes)), mean_blocks_(sizes_.mean_blocks(space)) {}
 
-Extent StackStream::next(BlockSpace& space, Random& random) {
-  const Count distance = distances_.draw(random);
-  const auto depth = static_cast<std::size_t>(static_cast<double>(distance) / mean_blocks_);
-  if (distance == DistanceSampler::kCold || depth >= stack_.size()) {
-    const Extent fresh = space.take(sizes_.draw(random));
-    stack_.push_front(fresh);
-    return fresh;
+void StackStream::refill(BlockSpace& space, Random& random) {
+  const std::span<Extent> extents = batch_.refill();
+  std::array<std::size_t, ExtentBatch::kSize> depths;
+  std::size_t live = stack_.size();
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Count distance = distances_.draw(random);
+    if (distance == DistanceSampler::kCold) {
+      depths[i] = live;
+    } else {
+      depths[i] = static_cast<std::size_t>(static_cast<double>(distance) / mean_blocks_);
+    }
+    if (depths[i] >= live) {
+      extents[i] = space.take(sizes_.draw(random));
+      ++live;
+    }
   }
-  return stack_.move_to_front(depth);
+  stack_.use(depths, extents);
 }
 
 ZipfStream::ZipfStream(const ZipfModel& model, const SizeMix& sizes, BlockSpace& space,
@@ -118,11 +126,18 @@ ZipfStream::ZipfStream(const ZipfModel& model, const SizeMix& sizes, BlockSpace&
     : extents_(fixed_extents(model.blocks, sizes, space, random)),
       ranks_(zipf_weights(extents_.size(), model.alpha)) {}
 
+void ZipfStream::refill(Random& random) {
+  const std::span<Extent> extents = batch_.refill();
+  std::array<std::size_t, ExtentBatch::kSize> ranks;
+  ranks_.draw(random, ranks);
+  for (std::size_t i = 0; i < extents.size(); ++i) extents[i] = extents_[ranks[i]];
+}
+
 LoopStream::LoopStream(const LoopModel& model, const SizeMix& sizes, BlockSpace& space,
                        Random& random)
     : extents_(fixed_extents(model.blocks, sizes, space, random)) {}
 
-ExtentStream make_stream(const ComponentProfile& component, BlockSpace& space, Random& random) {
+ExtentStream make_stream(const SyntheticComponent& component, BlockSpace& space, Random& random) {
   SizeMix sizes(component.sizes);
   if (const auto* stack = std::get_if<StackModel>(&component.model)) {
     return StackStream(*stack, std::move(sizes), space);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -75,26 +78,55 @@ class DistanceSampler {
   AliasTable pieces_;          // the last one is cold
 };
 
+// Extents made in batches and handed out one by one: cache misses overlap.
+class ExtentBatch {
+ public:
+  static constexpr std::size_t kSize = 32;
+
+  bool empty() const { return position_ == kSize; }
+  Extent pop() { return extents_[position_++]; }
+  std::span<Extent> refill() {
+    position_ = 0;
+    return extents_;
+  }
+
+ private:
+  std::array<Extent, kSize> extents_{};
+  std::size_t position_ = kSize;
+};
+
 class StackStream {
  public:
   StackStream(const StackModel& model, SizeMix sizes, const BlockSpace& space);
-  Extent next(BlockSpace& space, Random& random);
+  Extent next(BlockSpace& space, Random& random) {
+    if (batch_.empty()) refill(space, random);
+    return batch_.pop();
+  }
 
  private:
+  void refill(BlockSpace& space, Random& random);
+
   DistanceSampler distances_;
   SizeMix sizes_;
   double mean_blocks_;
   RecencyList<Extent> stack_;
+  ExtentBatch batch_;
 };
 
 class ZipfStream {
  public:
   ZipfStream(const ZipfModel& model, const SizeMix& sizes, BlockSpace& space, Random& random);
-  Extent next(BlockSpace&, Random& random) { return extents_[ranks_.draw(random)]; }
+  Extent next(BlockSpace&, Random& random) {
+    if (batch_.empty()) refill(random);
+    return batch_.pop();
+  }
 
  private:
+  void refill(Random& random);
+
   std::vector<Extent> extents_;  // most popular first
   AliasTable ranks_;
+  ExtentBatch batch_;
 };
 
 class LoopStream {
@@ -121,6 +153,6 @@ class ScanStream {
 
 using ExtentStream = std::variant<StackStream, ZipfStream, LoopStream, ScanStream>;
 
-ExtentStream make_stream(const ComponentProfile& component, BlockSpace& space, Random& random);
+ExtentStream make_stream(const SyntheticComponent& component, BlockSpace& space, Random& random);
 
 }  // namespace mcsim

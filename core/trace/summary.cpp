@@ -8,6 +8,7 @@ namespace mcsim {
 namespace {
 
 double median_of(const boost::unordered_flat_map<std::uint32_t, Count>& sizes, Count total) {
+  if (total == 0) return 0;
   std::vector<std::pair<std::uint32_t, Count>> sorted(sizes.begin(), sizes.end());
   std::ranges::sort(sorted);
   // The middle value, or the mean of the two middle ones.
@@ -68,11 +69,32 @@ std::vector<VmSummary> TraceSummary::vms() const {
   std::vector<VmSummary> result;
   for (const Vm& vm : vms_) {
     result.push_back(vm.summary);
-    if (vm.summary.requests > 0) {
-      result.back().median_request = median_of(vm.sizes, vm.summary.requests);
-    }
+    result.back().median_request = median_of(vm.sizes, vm.summary.requests);
   }
   return result;
+}
+
+VmSummary TraceSummary::total() const {
+  VmSummary total;
+  boost::unordered_flat_map<std::uint32_t, Count> sizes;
+  for (const Vm& vm : vms_) {
+    const VmSummary& part = vm.summary;
+    if (part.requests == 0) continue;
+    const bool is_first = total.requests == 0;
+    total.first_time = is_first ? part.first_time : std::min(total.first_time, part.first_time);
+    total.last_time = is_first ? part.last_time : std::max(total.last_time, part.last_time);
+    total.requests += part.requests;
+    total.read_requests += part.read_requests;
+    total.blocks += part.blocks;
+    total.read_blocks += part.read_blocks;
+    total.unique_blocks += part.unique_blocks;
+    total.unique_read_blocks += part.unique_read_blocks;
+    total.bytes += part.bytes;
+    total.largest_request = std::max(total.largest_request, part.largest_request);
+    for (const auto& [size, count] : vm.sizes) sizes[size] += count;
+  }
+  total.median_request = median_of(sizes, total.requests);
+  return total;
 }
 
 }  // namespace mcsim

@@ -40,6 +40,9 @@ class TraceSummary {
   // One per VM number seen, in order.
   std::vector<VmSummary> vms() const;
 
+  // All VMs together; blocks of different VMs are different.
+  VmSummary total() const;
+
  private:
   struct Word {
     std::uint64_t touched = 0;

@@ -68,7 +68,7 @@ absl::Status check(const LoopModel& model) { return check_blocks("loop", model.b
 
 absl::Status check(const ScanModel&) { return absl::OkStatus(); }
 
-absl::Status check(const ComponentProfile& component) {
+absl::Status check(const SyntheticComponent& component) {
   MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
   for (const RequestSize& size : component.sizes) {
     if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
@@ -87,7 +87,7 @@ absl::Status check_shares(std::string_view what, const std::vector<ComponentShar
   return check_weights(what, shares);
 }
 
-absl::Status check(const BurstProfile& bursts, const PhaseProfile& phase,
+absl::Status check(const Bursts& bursts, const SyntheticPhase& phase,
                    const std::vector<std::string_view>& components) {
   if (bursts.length < 1 || bursts.length > bursts.period || bursts.length > phase.duration) {
     return invalid_argument("bursts: length: {} ns is outside [1, min(period, duration)]",
@@ -105,7 +105,7 @@ absl::Status check(const BurstProfile& bursts, const PhaseProfile& phase,
   return absl::OkStatus();
 }
 
-absl::Status check(const PhaseProfile& phase, const std::vector<std::string_view>& components) {
+absl::Status check(const SyntheticPhase& phase, const std::vector<std::string_view>& components) {
   if (phase.duration < 1) return invalid_argument("duration: must be at least 1 ns");
   if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
   if (!is_share(phase.read_share)) {
@@ -131,10 +131,10 @@ absl::Status within(std::string_view where, const absl::Status& status) {
 // Which component an access goes to.
 class Mixture {
  public:
-  Mixture(const std::vector<ComponentShare>& shares, const std::vector<ComponentProfile>& all)
+  Mixture(const std::vector<ComponentShare>& shares, const std::vector<SyntheticComponent>& all)
       : table_(weights(shares)) {
     for (const ComponentShare& share : shares) {
-      const auto found = std::ranges::find(all, share.component, &ComponentProfile::name);
+      const auto found = std::ranges::find(all, share.component, &SyntheticComponent::name);
       component_.push_back(static_cast<std::size_t>(found - all.begin()));
     }
   }
@@ -161,9 +161,9 @@ struct Component {
 
 }  // namespace
 
-absl::Status validate(const VmWorkload& vm) {
+absl::Status validate(const SyntheticVm& vm) {
   std::vector<std::string_view> names;
-  for (const ComponentProfile& component : vm.components) {
+  for (const SyntheticComponent& component : vm.components) {
     const std::string where = fmt::format("component '{}'", component.name);
     if (std::ranges::find(names, component.name) != names.end()) {
       return invalid_argument("{}: declared twice", where);
@@ -173,7 +173,7 @@ absl::Status validate(const VmWorkload& vm) {
   }
   Nanoseconds free_from = 0;
   for (std::size_t i = 0; i < vm.phases.size(); ++i) {
-    const PhaseProfile& phase = vm.phases[i];
+    const SyntheticPhase& phase = vm.phases[i];
     const std::string where = fmt::format("phases[{}]", i);
     MCSIM_RETURN_IF_ERROR(within(where, check(phase, names)));
     if (phase.start < free_from) {
@@ -188,14 +188,14 @@ absl::Status validate(const VmWorkload& vm) {
 // The requests of one VM.
 class SyntheticTrace::VmGenerator {
  public:
-  VmGenerator(const VmWorkload& vm, std::uint32_t block_bytes, const Random& random)
+  VmGenerator(const SyntheticVm& vm, std::uint32_t block_bytes, const Random& random)
       : vm_(vm),
         random_(random),
         space_(block_bytes),
         arrival_random_(random.split("arrivals")),
         choice_random_(random.split("choices")) {
     components_.reserve(vm.components.size());
-    for (const ComponentProfile& component : vm.components) {
+    for (const SyntheticComponent& component : vm.components) {
       Random own = random.split("component/" + component.name);
       ExtentStream stream = make_stream(component, space_, own);
       components_.push_back({std::move(stream), own});
@@ -219,14 +219,14 @@ class SyntheticTrace::VmGenerator {
   bool exhausted() const { return space_.exhausted(); }
 
  private:
-  void begin(const PhaseProfile& phase) {
+  void begin(const SyntheticPhase& phase) {
     requests_left_ = phase.requests;
     const double reads = phase.read_share * static_cast<double>(phase.requests);
     reads_left_ = static_cast<Count>(std::floor(reads + 0.5));
     arrivals_.emplace(phase, arrival_random_);
     arrival_random_ = arrival_random_.split("phase");
-    const BurstProfile none;
-    const BurstProfile& bursts = phase.bursts ? *phase.bursts : none;
+    const Bursts none;
+    const Bursts& bursts = phase.bursts ? *phase.bursts : none;
     const auto either = [](const auto& own, const auto& otherwise) -> const auto& {
       return own.empty() ? otherwise : own;
     };
@@ -251,7 +251,7 @@ class SyntheticTrace::VmGenerator {
                std::uint64_t{extent.first_block} * space_.block_bytes(), extent.bytes);
   }
 
-  const VmWorkload& vm_;
+  const SyntheticVm& vm_;
   Random random_;
   BlockSpace space_;
   Random arrival_random_;
@@ -271,7 +271,7 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
     return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
                             std::numeric_limits<VmId>::max());
   }
-  for (const VmWorkload& vm : profile.vms) {
+  for (const SyntheticVm& vm : profile.vms) {
     MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
   }
   return SyntheticTrace(std::move(profile));
@@ -284,8 +284,8 @@ SyntheticTrace::~SyntheticTrace() = default;
 
 Count SyntheticTrace::request_count() const {
   Count requests = 0;
-  for (const VmWorkload& vm : profile_.vms) {
-    for (const PhaseProfile& phase : vm.phases) requests += phase.requests;
+  for (const SyntheticVm& vm : profile_.vms) {
+    for (const SyntheticPhase& phase : vm.phases) requests += phase.requests;
   }
   return requests;
 }
@@ -293,7 +293,7 @@ Count SyntheticTrace::request_count() const {
 absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
   chunk = {};
   for (; vm_ < profile_.vms.size(); ++vm_) {
-    const VmWorkload& vm = profile_.vms[vm_];
+    const SyntheticVm& vm = profile_.vms[vm_];
     if (generator_ == nullptr) {
       generator_ = std::make_unique<VmGenerator>(vm, profile_.block_bytes,
                                                  Random(profile_.seed).split("vm/" + vm.name));

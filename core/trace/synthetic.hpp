@@ -68,7 +68,7 @@ struct ScanModel {};
 
 using LocalityModel = std::variant<StackModel, ZipfModel, LoopModel, ScanModel>;
 
-struct ComponentProfile {
+struct SyntheticComponent {
   std::string name;
   LocalityModel model;
   std::vector<RequestSize> sizes{};
@@ -83,7 +83,7 @@ struct ComponentShare {
 // In every `period` one window of `length`, somewhere, takes its part of the
 // share of the phase's requests that arrives in bursts. Where `reads` or
 // `writes` is given it replaces the phase's own inside the windows.
-struct BurstProfile {
+struct Bursts {
   Nanoseconds period = 0;
   Nanoseconds length = 0;
   double share = 0;
@@ -93,7 +93,7 @@ struct BurstProfile {
 
 // The rate outside bursts is multiplied by 1 + amplitude·cos(2π(t - peak)/day),
 // t counted from the start of the trace.
-struct DiurnalProfile {
+struct Diurnal {
   double amplitude = 0;
   Nanoseconds peak = 0;
 };
@@ -101,31 +101,31 @@ struct DiurnalProfile {
 // Requests arrive evenly, each at a random moment of its own share of the
 // phase; what is uneven is declared. The number of requests and of reads,
 // round(read_share · requests), is exact.
-struct PhaseProfile {
+struct SyntheticPhase {
   Nanoseconds start = 0;
   Nanoseconds duration = 0;
   Count requests = 0;
   double read_share = 1;
   std::vector<ComponentShare> reads{};
   std::vector<ComponentShare> writes{};
-  std::optional<DiurnalProfile> diurnal{};
-  std::optional<BurstProfile> bursts{};
+  std::optional<Diurnal> diurnal{};
+  std::optional<Bursts> bursts{};
 };
 
-struct VmWorkload {
+struct SyntheticVm {
   std::string name;
-  std::vector<ComponentProfile> components{};
-  std::vector<PhaseProfile> phases{};  // in order of time, without overlap
+  std::vector<SyntheticComponent> components{};
+  std::vector<SyntheticPhase> phases{};  // in order of time, without overlap
 };
 
 struct SyntheticProfile {
   std::uint32_t block_bytes = 4096;
   std::uint64_t seed = 0;
-  std::vector<VmWorkload> vms{};
+  std::vector<SyntheticVm> vms{};
 };
 
 // Says what is wrong with a VM and where, or OK.
-absl::Status validate(const VmWorkload& vm);
+absl::Status validate(const SyntheticVm& vm);
 
 // The requests of a profile, chunk by chunk: VM after VM, each in order of
 // time. Memory is that of the live extents: 8 bytes each in a loop, 20 for

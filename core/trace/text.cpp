@@ -126,6 +126,14 @@ Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
   return negative ? -sum : sum;
 }
 
+Nanoseconds filetime(FieldScanner& scan) {
+  constexpr std::uint64_t kUnixEpoch = 116'444'736'000'000'000;
+  constexpr std::uint64_t kLatest =
+      kUnixEpoch + std::numeric_limits<Nanoseconds>::max() / kFiletimeTick;
+  const std::uint64_t ticks = scan.number("a Windows filetime", kUnixEpoch, kLatest);
+  return static_cast<Nanoseconds>(ticks - kUnixEpoch) * kFiletimeTick;
+}
+
 absl::StatusOr<ReaderContext> first_lines(const Head& head) {
   constexpr std::size_t kLines = 64;
   std::size_t size = 0;

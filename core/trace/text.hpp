@@ -163,21 +163,42 @@ class FieldScanner {
   std::string complaint_;
 };
 
+// Takes a Windows filetime, 100 ns since 1601, as nanoseconds since 1970.
+inline constexpr Nanoseconds kFiletimeTick = 100;
+Nanoseconds filetime(FieldScanner& scan);
+
 // What a line turned out to be.
-enum class LineKind : std::uint8_t { kRequest, kNothing, kBad };
+enum class LineKind : std::uint8_t {
+  kRequest,
+  kNothing,
+  kBad,      // skipped, if the user wants that
+  kRefused,  // no use in reading on
+};
 
 // A reader of lines. `Format` derives from TextReader<Format> and has
 //
 //   LineKind parse(std::string_view line, Requests& out);
 //
-// which appends one request, or none, or leaves a `complaint_`. Empty lines are
-// passed over.
+// which appends one request, or none, or ends in bad() or refuse(). Empty lines
+// are passed over.
 template <class Format>
 class TextReader : public RequestReader {
  public:
   explicit TextReader(ReaderContext context)
       : RequestReader(std::move(context), RecordUnit::kLine),
         lines_(context_.source.get(), context_.name) {}
+
+ protected:
+  LineKind bad(FieldScanner& scan) {
+    complaint_ = scan.take_complaint();
+    return LineKind::kBad;
+  }
+
+  LineKind refuse(const absl::Status& why) {
+    refusal_ = absl::Status(why.code(),
+                            fmt::format("{}: {}", this->place(lines_.number()), message_of(why)));
+    return LineKind::kRefused;
+  }
 
  private:
   absl::Status fill(Requests& chunk) final {
@@ -192,19 +213,16 @@ class TextReader : public RequestReader {
         case LineKind::kBad:
           MCSIM_RETURN_IF_ERROR(reject(lines_.number(), complaint_));
           break;
+        case LineKind::kRefused:
+          return refusal_;
       }
     }
     return lines_.status();
   }
 
- protected:
-  LineKind bad(FieldScanner& scan) {
-    complaint_ = scan.take_complaint();
-    return LineKind::kBad;
-  }
-
   LineReader lines_;
   std::string complaint_;
+  absl::Status refusal_;
 };
 
 // The first whole lines of a file, to be read like a file of their own.

@@ -46,22 +46,6 @@ struct Choices<IdlePolicy> {
                                     std::pair{"keep", IdlePolicy::kKeep}};
 };
 template <>
-struct Choices<RiAggregate> {
-  static constexpr std::array names{std::pair{"last", RiAggregate::kLast},
-                                    std::pair{"mean", RiAggregate::kMean},
-                                    std::pair{"max", RiAggregate::kMax}};
-};
-template <>
-struct Choices<UniqueCounter> {
-  static constexpr std::array names{std::pair{"exact", UniqueCounter::kExact},
-                                    std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
-};
-template <>
-struct Choices<DistanceScope> {
-  static constexpr std::array names{std::pair{"interval", DistanceScope::kInterval},
-                                    std::pair{"cumulative", DistanceScope::kCumulative}};
-};
-template <>
 struct Choices<BlockKey> {
   static constexpr std::array names{std::pair{"aligned", BlockKey::kAligned},
                                     std::pair{"byte-offset", BlockKey::kByteOffset}};

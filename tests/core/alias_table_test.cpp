@@ -30,6 +30,15 @@ TEST(AliasTable, DrawsInProportionToTheWeights) {
   expect_frequencies({0.5, 100, 3, 0, 20, 7e-3});
 }
 
+TEST(AliasTable, DrawsManyAsOneByOne) {
+  const AliasTable table(std::vector<double>{1, 2, 3, 4});
+  Random one(7);
+  Random many(7);
+  std::vector<std::size_t> drawn(100);
+  table.draw(many, drawn);
+  for (const std::size_t index : drawn) ASSERT_EQ(table.draw(one), index);
+}
+
 TEST(AliasTable, KeepsAWeightOfZeroForGood) {
   std::vector<double> weights(1000, 1.0 / 3);
   weights[0] = weights[999] = 0;

@@ -75,6 +75,20 @@ TEST(HitCurve, EqualsCountingOneByOne) {
   }
 }
 
+TEST(HitCurve, SampledIsExactAtItsCapacitiesAndNeverAbove) {
+  const std::vector<Count> capacities{1, 4, 5, 60, 64, 100};
+  for (const auto& [name, keys] : naive::awkward_streams()) {
+    SCOPED_TRACE(name);
+    const HitCurve exact(histogram_of(keys));
+    const HitCurve sampled = exact.sampled(capacities);
+    EXPECT_EQ(sampled.accesses(), exact.accesses());
+    EXPECT_EQ(sampled.points(capacities), exact.points(capacities));
+    EXPECT_EQ(sampled.hits(63), exact.hits(60));
+    EXPECT_EQ(sampled.hits(1000), exact.hits(100));
+    EXPECT_LE(sampled.distances().size(), capacities.size());
+  }
+}
+
 TEST(HitCurve, GivesItsHistogramBack) {
   EXPECT_EQ(HitCurve(kExample).histogram(), kExample);
   EXPECT_EQ(HitCurve().histogram(), DistanceHistogram{});

@@ -333,6 +333,20 @@ TEST(Profile, AnIndexedTraceIsCutByReferences) {
             "interval: must be positive, got 0 references");
 }
 
+TEST(Profile, CurvesAreKeptAtTheCapacitiesAskedFor) {
+  Random random(16);
+  const std::vector<Row> rows = random_rows(random, 2);
+  ProfileSpec spec{.interval = 200, .scope = DistanceScope::kCumulative, .ri_window = 50};
+  const Profile exact = profile_of(rows, spec, 2);
+  spec.capacities = {2, 10, 30};
+  const Profile sampled = profile_of(rows, spec, 2);
+  for (std::size_t k = 0; k < exact.interval_count(); ++k) {
+    for (VmId vm = 0; vm < 2; ++vm) {
+      EXPECT_EQ(sampled.vms[k][vm].curve, exact.vms[k][vm].curve.sampled(spec.capacities));
+    }
+  }
+}
+
 TEST(Profile, WholeCurvesAreThoseOfEachVmsStream) {
   Random random(14);
   const std::vector<Row> rows = random_rows(random, 3);
@@ -352,6 +366,8 @@ TEST(Profile, MistakesAreNamed) {
   EXPECT_EQ(complaint({.ri_window = 0}), "ri_window: must be positive, got 0 ns");
   EXPECT_EQ(complaint({.distance_limit = -1}),
             "distance_limit: must be 0 (none) or positive, got -1");
+  EXPECT_EQ(complaint({.capacities = {0, 5}}), "capacities[0]: must be above 0, got 0");
+  EXPECT_EQ(complaint({.capacities = {7, 5}}), "capacities[1]: must be above 7, got 5");
   EXPECT_EQ(complaint({.interval = 1000}),
             "interval: 1000 ns cut this trace into 3600000001 pieces; at most 1048576 can be kept");
 }

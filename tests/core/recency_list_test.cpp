@@ -1,6 +1,7 @@
 // Trusts: a std::vector whose elements are moved by hand.
 #include "core/containers/recency_list.hpp"
 
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,34 +11,47 @@
 namespace mcsim {
 namespace {
 
+// Uses positions one by one on a vector, most recent first.
+void use(std::vector<int>& twin, std::size_t position, int& value) {
+  if (position < twin.size()) {
+    value = twin[position];
+    twin.erase(twin.begin() + static_cast<std::ptrdiff_t>(position));
+  }
+  twin.insert(twin.begin(), value);
+}
+
 TEST(RecencyList, EqualsAVectorMoveByMove) {
   RecencyList<int> list;
-  std::vector<int> twin;  // most recent first
+  std::vector<int> twin;
   Random random(3);
-  for (int step = 0; step < 60'000; ++step) {
-    if (twin.empty() || random.below(20) == 0) {
-      list.push_front(step);
-      twin.insert(twin.begin(), step);
-    } else {
-      const std::size_t k = random.below(twin.size());
-      const int moved = twin[k];
-      twin.erase(twin.begin() + static_cast<std::ptrdiff_t>(k));
-      twin.insert(twin.begin(), moved);
-      ASSERT_EQ(list.at(k), moved);
-      ASSERT_EQ(list.move_to_front(k), moved);
+  for (int fresh = 0; fresh < 60'000;) {
+    std::vector<std::size_t> positions(1 + random.below(40));
+    std::vector<int> values(positions.size());
+    std::vector<int> expected(positions.size());
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      // Positions that lie inside the batch, deep ones, and new elements.
+      const std::uint64_t kind = random.below(20);
+      positions[i] = kind == 0 ? 1'000'000 : random.below(kind < 4 ? 8 : twin.size() + 1);
+      values[i] = expected[i] = fresh++;
+      use(twin, positions[i], expected[i]);
     }
+    list.use(positions, values);
+    ASSERT_EQ(values, expected);
     ASSERT_EQ(list.size(), twin.size());
   }
-  for (std::size_t k = 0; k < twin.size(); ++k) ASSERT_EQ(list.at(k), twin[k]);
 }
 
 TEST(RecencyList, SurvivesPackingAtEverySize) {
-  for (const std::size_t size : {std::size_t{1}, std::size_t{512}, std::size_t{4096}}) {
+  for (const std::size_t size : {1U, 512U, 4095U, 4096U, 4097U}) {
     RecencyList<std::size_t> list;
-    for (std::size_t i = 0; i < size; ++i) list.push_front(i);
-    // Moving the last to the front `size` times rotates the list once.
+    std::vector<std::size_t> values(size);
+    std::iota(values.begin(), values.end(), 0U);
+    list.use(std::vector<std::size_t>(size, size), values);
+    // Moving the last to the front `size` times turns the list once.
     for (int turn = 0; turn < 3; ++turn) {
-      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(list.move_to_front(size - 1), i);
+      std::vector<std::size_t> turned(size);
+      list.use(std::vector<std::size_t>(size, size - 1), turned);
+      ASSERT_EQ(turned, values);
     }
   }
 }

@@ -19,15 +19,15 @@ using ::testing::HasSubstr;
 
 constexpr Nanoseconds kHour = 3600 * kSecond;
 
-ComponentProfile component(std::string name, LocalityModel model,
-                           std::vector<RequestSize> sizes = {{4096, 1}}) {
+SyntheticComponent component(std::string name, LocalityModel model,
+                             std::vector<RequestSize> sizes = {{4096, 1}}) {
   return {std::move(name), std::move(model), std::move(sizes)};
 }
 
 // A VM of one hour that reads from its components in equal parts.
-SyntheticProfile profile_of(std::vector<ComponentProfile> components, Count requests) {
-  PhaseProfile phase{.duration = kHour, .requests = requests};
-  for (const ComponentProfile& part : components) phase.reads.push_back({part.name, 1});
+SyntheticProfile profile_of(std::vector<SyntheticComponent> components, Count requests) {
+  SyntheticPhase phase{.duration = kHour, .requests = requests};
+  for (const SyntheticComponent& part : components) phase.reads.push_back({part.name, 1});
   SyntheticProfile profile{.seed = 1};
   profile.vms.push_back({"vm", std::move(components), {phase}});
   return profile;
@@ -250,8 +250,7 @@ TEST(Totals, RequestsAndReadsAreExact) {
 TEST(Arrivals, AreInOrderAndInsideTheirPhase) {
   auto profile = profile_of({component("s", ScanModel{})}, 5'000);
   profile.vms[0].phases[0].start = 7 * kHour;
-  profile.vms[0].phases[0].bursts =
-      BurstProfile{.period = kHour / 6, .length = kSecond, .share = 0.5};
+  profile.vms[0].phases[0].bursts = Bursts{.period = kHour / 6, .length = kSecond, .share = 0.5};
   const auto requests = generate(profile);
   EXPECT_TRUE(std::ranges::is_sorted(requests.time));
   EXPECT_GE(requests.time.front(), 7 * kHour);
@@ -268,9 +267,9 @@ TEST(Arrivals, AnEvenPhaseIsEvenEverywhere) {
 TEST(Arrivals, FollowTheTimeOfDay) {
   constexpr double kRequests = 100'000;
   auto profile = profile_of({component("s", ScanModel{})}, static_cast<Count>(kRequests));
-  PhaseProfile& phase = profile.vms[0].phases[0];
+  SyntheticPhase& phase = profile.vms[0].phases[0];
   phase.duration = 48 * kHour;
-  phase.diurnal = DiurnalProfile{.amplitude = 0.6, .peak = 15 * kHour};
+  phase.diurnal = Diurnal{.amplitude = 0.6, .peak = 15 * kHour};
   std::vector<double> hourly(48);
   for (const Nanoseconds time : generate(profile).time) {
     ++hourly.at(static_cast<std::size_t>(time / kHour));
@@ -286,11 +285,11 @@ TEST(Arrivals, FollowTheTimeOfDay) {
 
 TEST(Arrivals, BurstsTakeTheirShareAndTheirOwnMixture) {
   auto profile = profile_of({component("l", LoopModel{10}), component("s", ScanModel{})}, 40'000);
-  PhaseProfile& phase = profile.vms[0].phases[0];
+  SyntheticPhase& phase = profile.vms[0].phases[0];
   phase.duration = 10 * kHour;
   phase.reads = {{"s", 1}};
   phase.bursts =
-      BurstProfile{.period = kHour, .length = 10 * kSecond, .share = 0.25, .reads = {{"l", 1}}};
+      Bursts{.period = kHour, .length = 10 * kSecond, .share = 0.25, .reads = {{"l", 1}}};
   const auto requests = generate(profile);
   std::map<Nanoseconds, std::vector<Nanoseconds>> burst;  // by hour
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -347,7 +346,7 @@ TEST(Validation, SaysWhatIsWrongAndWhere) {
   bad = profile_of({component("s", ScanModel{}), component("s", ScanModel{})}, 10);
   EXPECT_THAT(message(bad), HasSubstr("component 's': declared twice"));
   bad = good;
-  bad.vms[0].phases[0].bursts = BurstProfile{.period = 5, .length = 6, .share = 1};
+  bad.vms[0].phases[0].bursts = Bursts{.period = 5, .length = 6, .share = 1};
   EXPECT_THAT(message(bad), HasSubstr("bursts: length: 6 ns is outside"));
 }
 

@@ -2,8 +2,10 @@
 
 #include "core/base/registry.hpp"
 #include "core/trace/formats/arc.hpp"
+#include "core/trace/formats/csv.hpp"
 #include "core/trace/formats/keys.hpp"
 #include "core/trace/formats/msr.hpp"
+#include "core/trace/formats/oracle_general.hpp"
 
 namespace mcsim {
 
@@ -11,6 +13,6 @@ namespace mcsim {
 // is made of lines, TextReader) and has beside what registry.hpp asks for
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
-using AllFormats = TypeList<MsrReader, ArcReader, KeysReader>;
+using AllFormats = TypeList<MsrReader, CsvReader, ArcReader, KeysReader, OracleGeneralReader>;
 
 }  // namespace mcsim

@@ -26,27 +26,21 @@ class MsrReader final : public TextReader<MsrReader> {
 
   LineKind parse(std::string_view line, Requests& out) {
     FieldScanner scan(line, ',');
-    const std::uint64_t filetime = scan.number("a Windows filetime", kUnixEpoch, kLatest);
+    const Nanoseconds time = filetime(scan);
     if (!scan.take_if(volume_, 2) && !new_volume(scan)) return bad(scan);
     const std::string_view type = scan.text("Read or Write");
     const Op op = type == "Write" ? Op::kWrite : Op::kRead;
     if (op == Op::kRead && type != "Read") scan.complain_of("Read or Write", type);
     const std::uint64_t offset = scan.number("an offset");
     const std::uint64_t size = scan.number("a size", 0, kMaxLength);
-    const Nanoseconds response = scan.time("a response time", kTick);
+    const Nanoseconds response = scan.time("a response time", kFiletimeTick);
     if (offset + size < offset) scan.complain("offset + size exceeds 64 bits");
     if (!scan.finish()) return bad(scan);
-    out.push(static_cast<Nanoseconds>(filetime - kUnixEpoch) * kTick, vm_, op, offset,
-             static_cast<std::uint32_t>(size), response);
+    out.push(time, vm_, op, offset, static_cast<std::uint32_t>(size), response);
     return LineKind::kRequest;
   }
 
  private:
-  static constexpr Nanoseconds kTick = 100;
-  static constexpr std::uint64_t kUnixEpoch = 116'444'736'000'000'000;
-  static constexpr std::uint64_t kLatest =
-      kUnixEpoch + std::numeric_limits<Nanoseconds>::max() / kTick;
-
   // Hosts come in runs, so the last one is kept as it stands in the file:
   // "host,disk,".
   bool new_volume(FieldScanner& scan) {

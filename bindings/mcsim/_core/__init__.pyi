@@ -1,0 +1,7 @@
+from . import engine as engine
+from . import locality as locality
+from . import optimizers as optimizers
+from . import synthetic as synthetic
+from . import trace as trace
+
+__version__: str

@@ -1,0 +1,134 @@
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .locality import Profile, ProfileSpec
+from .optimizers import Optimizer
+
+ParamValue = bool | int | float | str | Mapping[str, float]
+
+class VmInfo:
+    @property
+    def name(self) -> str: ...
+    @property
+    def first_id(self) -> int: ...
+    @property
+    def unique_blocks(self) -> int: ...
+    @property
+    def requests(self) -> int: ...
+    @property
+    def accesses(self) -> int: ...
+
+class Accesses:
+    @property
+    def vms(self) -> list[VmInfo]: ...
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def time_base(self) -> str: ...
+    @property
+    def ids(self) -> NDArray[np.uint32]: ...
+    @property
+    def request_begin(self) -> NDArray[np.uint64]: ...
+    @property
+    def request_time(self) -> NDArray[np.int64]: ...
+    @property
+    def request_vm(self) -> NDArray[np.uint16]: ...
+    @property
+    def request_op(self) -> NDArray[np.uint8]: ...
+    @property
+    def access_count(self) -> int: ...
+    @property
+    def request_count(self) -> int: ...
+    @property
+    def id_count(self) -> int: ...
+
+class AccessBuilder:
+    def __init__(
+        self,
+        *,
+        block_bytes: int = 4096,
+        ops: str = "reads",
+        key: str = "aligned",
+        whole_seconds: bool = False,
+        time_base: str = "clock",
+    ) -> None: ...
+    def begin_vm(self, name: str) -> None: ...
+    def add(
+        self,
+        time: NDArray[np.int64],
+        vm: NDArray[np.uint16],
+        op: NDArray[np.uint8],
+        offset: NDArray[np.uint64],
+        length: NDArray[np.uint32],
+        *,
+        only: int | None = None,
+        shift: int = 0,
+    ) -> None: ...
+    def finish(self) -> Accesses: ...
+
+class Device:
+    def __init__(
+        self, name: str, read_ns: float, write_ns: float, dollars_per_gb: float
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def read_ns(self) -> float: ...
+    @property
+    def write_ns(self) -> float: ...
+    @property
+    def dollars_per_gb(self) -> float: ...
+
+class Machine:
+    def __init__(self, tiers: Sequence[tuple[Device, int]], backend: Device) -> None: ...
+
+class System:
+    def __init__(
+        self,
+        name: str,
+        params: Mapping[str, ParamValue],
+        machine: Machine,
+        optimizer: Optimizer | None = None,
+        *,
+        interval: int = ...,
+        seed: int = 1,
+    ) -> None: ...
+    @staticmethod
+    def from_python(allocator: object, machine: Machine, *, interval: int = ...) -> System: ...
+    def view(
+        self,
+        *,
+        block_bytes: int = 4096,
+        ops: str = "reads",
+        key: str = "aligned",
+        whole_seconds: bool = False,
+    ) -> dict[str, Any]: ...
+    @property
+    def default_optimizer(self) -> str | None: ...
+    @property
+    def profile_spec(self) -> ProfileSpec | None: ...
+
+class RunResult:
+    @property
+    def tiers(self) -> dict[str, NDArray[np.int64]]: ...
+    @property
+    def vms(self) -> dict[str, NDArray[np.int64]]: ...
+    @property
+    def decisions(self) -> list[dict[str, Any]]: ...
+    @property
+    def replay_seconds(self) -> float: ...
+    @property
+    def decide_seconds(self) -> float: ...
+
+def aligned_cuts(accesses: Accesses, length: int) -> NDArray[np.int64]: ...
+def describe_systems() -> list[dict[str, Any]]: ...
+def run(
+    accesses: Accesses,
+    system: System,
+    profile: Profile | None,
+    cuts: NDArray[np.int64],
+    progress: Callable[[int], object] | None = None,
+) -> RunResult: ...
