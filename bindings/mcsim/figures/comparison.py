@@ -236,7 +236,8 @@ def _grouped_bars(
     (axes,) = sheet.axes
     for index, (title, look) in enumerate(looks.items()):
         places = _places(len(groups), index, len(looks))
-        drawn = axes.bar(places, bars[title], 0.8 / len(looks), linewidth=0.4, **look.area)
+        area = look.area | {"edgecolor": "white", "linewidth": 0.4}
+        drawn = axes.bar(places, bars[title], 0.8 / len(looks), **area)
         sheet.legend.append(drawn)
     _group_ticks(axes, groups)
 

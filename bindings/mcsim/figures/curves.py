@@ -123,7 +123,11 @@ def _shade_tiers(axes: Axes, curve: HitCurve, cuts: NDArray[np.float64], color: 
         inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
         x = np.concatenate([[low], inner, [high]])
         y = 100 * np.interp(x, curve.capacity, curve.ratio)
-        area: dict[str, Any] = {"facecolor": lighter(color, shade), "edgecolor": "white", "hatch": hatch}
+        area: dict[str, Any] = {
+            "facecolor": lighter(color, shade),
+            "edgecolor": "white",
+            "hatch": hatch,
+        }
         axes.fill_between(x, y, linewidth=0, **area)
         axes.axvline(high, **_BOUNDARY)
         low = high

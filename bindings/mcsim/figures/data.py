@@ -75,20 +75,23 @@ class Clock:
 
     Attributes
     ----------
+    begin : array of int64, shape (intervals,)
+        Where the intervals begin, in the trace's own time.
     edges : array of float64, shape (intervals + 1,)
-        Where the intervals begin, and where the last one ends.
+        Where they begin, and where the last one ends.
     label : str
         Of the axis, with its unit.
     """
 
+    begin: NDArray[np.int64]
     edges: NDArray[np.float64]
     label: str
-    origin: int
     per_unit: int
 
     def __call__(self, time: NDArray[np.int64]) -> NDArray[np.float64]:
         """Convert a trace's own times to positions on the axis."""
-        return (time - self.origin) / self.per_unit
+        position: NDArray[np.float64] = (time - self.begin[0]) / self.per_unit
+        return position
 
 
 # The first unit of which a run lasts at least two.
@@ -125,12 +128,11 @@ def clock_of(results: Results) -> Clock:
     """Return the time axis of a run."""
     begin = np.unique(results.vms()["begin_ns"].to_numpy())
     interval = results.spec.interval
-    edges = np.append(begin, begin[-1] + interval.length)
+    edges = np.append(begin, begin[-1] + interval.length) - begin[0]
     if interval.by_reference:
-        return Clock((edges - edges[0]).astype(np.float64), "References", int(edges[0]), 1)
-    lasts = edges[-1] - edges[0]
-    unit, per_unit = next(entry for entry in _UNITS if lasts >= 2 * entry[1] or entry[1] == 1)
-    return Clock((edges - edges[0]) / per_unit, f"Time ({unit})", int(edges[0]), per_unit)
+        return Clock(begin, edges / 1, "Time (references)", 1)
+    unit, per_unit = next(entry for entry in _UNITS if edges[-1] >= 2 * entry[1] or entry[1] == 1)
+    return Clock(begin, edges / per_unit, f"Time ({unit})", per_unit)
 
 
 def is_legacy(system: SystemSpec) -> bool:

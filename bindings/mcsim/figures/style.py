@@ -242,7 +242,7 @@ class Sheet:
             if extent.width <= 0.98 * width or columns == 1:
                 break
             legend.remove()
-        return float(extent.height * 72 / self.figure.dpi)
+        return float(extent.height * 72 / self.figure.dpi) + 0.3 * _LINE
 
 
 def new_sheet(
