@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Batch", "Trace", "TraceInfo", "VmInfo", "find_trace", "trace_formats"]
+__all__ = [
+    "Batch",
+    "Trace",
+    "TraceInfo",
+    "VmInfo",
+    "cache_directory",
+    "find_trace",
+    "trace_formats",
+]
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
@@ -171,7 +179,7 @@ class Trace:
             sort=on_unsorted == "sort",
             progress=progress or (lambda done, total: None),
         )
-        store = plan.cached_store(Path(cache_dir) if cache_dir is not None else _cache_dir())
+        store = plan.cached_store(Path(cache_dir) if cache_dir is not None else cache_directory())
         return cls(store, store.metadata)
 
     @classmethod
@@ -448,7 +456,8 @@ def find_trace(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path | None
     return next(iter(found.values()), None)
 
 
-def _cache_dir() -> Path:
+def cache_directory() -> Path:
+    """Return where traces are kept that were parsed or generated."""
     return Path(os.environ.get("MCSIM_CACHE_DIR") or ".mcsim/traces")
 
 

@@ -168,7 +168,7 @@ def _find(vm: VmSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
 def _open(vm: VmSpec, path: Path, reporter: Reporter) -> Trace:
     from mcsim.traces import Trace
 
-    with reporter.stage("parse", unit="B", about=vm.name) as stage:
+    with reporter.stage("parse", unit="bytes", about=vm.name) as stage:
         trace = Trace.open(
             path,
             format=vm.format,

@@ -50,6 +50,7 @@ void bind_errors(py::module_& m) {
     }
   });
   m.attr("__version__") = MCSIM_VERSION;
+  m.attr("__compiler__") = MCSIM_COMPILER;
 }
 
 }  // namespace mcsim::python

@@ -43,7 +43,8 @@ void bind_profile(py::module_& m) {
                        const std::vector<std::pair<std::uint32_t, double>>& sizes) {
              return SyntheticComponent{std::move(name), std::move(model), sizes_of(sizes)};
            }),
-           py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"));
+           py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"))
+      .def("validate", [](const SyntheticComponent& c) { raise_if_error(validate(c)); });
   py::class_<Diurnal>(m, "Diurnal")
       .def(py::init([](double amplitude, Nanoseconds peak) { return Diurnal{amplitude, peak}; }),
            py::kw_only(), py::arg("amplitude"), py::arg("peak"));
@@ -64,7 +65,14 @@ void bind_profile(py::module_& m) {
            }),
            py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
            py::arg("read_share"), py::arg("reads"), py::arg("writes"), py::arg("diurnal"),
-           py::arg("bursts"));
+           py::arg("bursts"))
+      .def(
+          "validate",
+          [](const SyntheticPhase& phase, const std::vector<std::string>& components) {
+            const std::vector<std::string_view> names(components.begin(), components.end());
+            raise_if_error(validate(phase, names));
+          },
+          py::arg("components"));
   py::class_<SyntheticVm>(m, "Vm")
       .def(py::init([](std::string name, std::vector<SyntheticComponent> components,
                        std::vector<SyntheticPhase> phases) {

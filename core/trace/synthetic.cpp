@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -68,16 +70,8 @@ absl::Status check(const LoopModel& model) { return check_blocks("loop", model.b
 
 absl::Status check(const ScanModel&) { return absl::OkStatus(); }
 
-absl::Status check(const SyntheticComponent& component) {
-  MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
-  for (const RequestSize& size : component.sizes) {
-    if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
-  }
-  return std::visit([](const auto& model) { return check(model); }, component.model);
-}
-
 absl::Status check_shares(std::string_view what, const std::vector<ComponentShare>& shares,
-                          const std::vector<std::string_view>& components) {
+                          std::span<const std::string_view> components) {
   for (const ComponentShare& share : shares) {
     if (std::ranges::find(components, share.component) == components.end()) {
       return not_found("{}: unknown component '{}'{}", what, share.component,
@@ -88,7 +82,7 @@ absl::Status check_shares(std::string_view what, const std::vector<ComponentShar
 }
 
 absl::Status check(const Bursts& bursts, const SyntheticPhase& phase,
-                   const std::vector<std::string_view>& components) {
+                   std::span<const std::string_view> components) {
   if (bursts.length < 1 || bursts.length > bursts.period || bursts.length > phase.duration) {
     return invalid_argument("bursts: length: {} ns is outside [1, min(period, duration)]",
                             bursts.length);
@@ -103,24 +97,6 @@ absl::Status check(const Bursts& bursts, const SyntheticPhase& phase,
     MCSIM_RETURN_IF_ERROR(check_shares("bursts: writes", bursts.writes, components));
   }
   return absl::OkStatus();
-}
-
-absl::Status check(const SyntheticPhase& phase, const std::vector<std::string_view>& components) {
-  if (phase.duration < 1) return invalid_argument("duration: must be at least 1 ns");
-  if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
-  if (!is_share(phase.read_share)) {
-    return invalid_argument("read_share: {} is outside [0, 1]", phase.read_share);
-  }
-  if (phase.read_share > 0) {
-    MCSIM_RETURN_IF_ERROR(check_shares("reads", phase.reads, components));
-  }
-  if (phase.read_share < 1) {
-    MCSIM_RETURN_IF_ERROR(check_shares("writes", phase.writes, components));
-  }
-  if (phase.diurnal && !is_share(phase.diurnal->amplitude)) {
-    return invalid_argument("diurnal: amplitude: {} is outside [0, 1]", phase.diurnal->amplitude);
-  }
-  return phase.bursts ? check(*phase.bursts, phase, components) : absl::OkStatus();
 }
 
 absl::Status within(std::string_view where, const absl::Status& status) {
@@ -161,6 +137,32 @@ struct Component {
 
 }  // namespace
 
+absl::Status validate(const SyntheticComponent& component) {
+  MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
+  for (const RequestSize& size : component.sizes) {
+    if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
+  }
+  return std::visit([](const auto& model) { return check(model); }, component.model);
+}
+
+absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components) {
+  if (phase.duration < 1) return invalid_argument("duration: must be at least 1 ns");
+  if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
+  if (!is_share(phase.read_share)) {
+    return invalid_argument("read_share: {} is outside [0, 1]", phase.read_share);
+  }
+  if (phase.read_share > 0) {
+    MCSIM_RETURN_IF_ERROR(check_shares("reads", phase.reads, components));
+  }
+  if (phase.read_share < 1) {
+    MCSIM_RETURN_IF_ERROR(check_shares("writes", phase.writes, components));
+  }
+  if (phase.diurnal && !is_share(phase.diurnal->amplitude)) {
+    return invalid_argument("diurnal: amplitude: {} is outside [0, 1]", phase.diurnal->amplitude);
+  }
+  return phase.bursts ? check(*phase.bursts, phase, components) : absl::OkStatus();
+}
+
 absl::Status validate(const SyntheticVm& vm) {
   std::vector<std::string_view> names;
   for (const SyntheticComponent& component : vm.components) {
@@ -169,13 +171,13 @@ absl::Status validate(const SyntheticVm& vm) {
       return invalid_argument("{}: declared twice", where);
     }
     names.push_back(component.name);
-    MCSIM_RETURN_IF_ERROR(within(where, check(component)));
+    MCSIM_RETURN_IF_ERROR(within(where, validate(component)));
   }
   Nanoseconds free_from = 0;
   for (std::size_t i = 0; i < vm.phases.size(); ++i) {
     const SyntheticPhase& phase = vm.phases[i];
     const std::string where = fmt::format("phases[{}]", i);
-    MCSIM_RETURN_IF_ERROR(within(where, check(phase, names)));
+    MCSIM_RETURN_IF_ERROR(within(where, validate(phase, names)));
     if (phase.start < free_from) {
       return invalid_argument("{}: starts at {} ns, before the phase before it ends ({} ns)", where,
                               phase.start, free_from);
@@ -202,18 +204,30 @@ class SyntheticTrace::VmGenerator {
     }
   }
 
-  // Appends requests until the chunk holds `limit`; false once there are no more.
-  bool fill(VmId vm, std::size_t limit, Requests& chunk) {
-    for (;;) {
-      while (requests_left_ == 0) {
-        if (phase_ == vm_.phases.size()) return false;
-        begin(vm_.phases[phase_++]);
-      }
-      for (; requests_left_ != 0; --requests_left_) {
-        if (chunk.size() >= limit) return true;
-        push_one(vm, chunk);
-      }
+  // Makes the next request; false once there are no more.
+  bool advance() {
+    while (requests_left_ == 0) {
+      if (phase_ == vm_.phases.size()) return false;
+      begin(vm_.phases[phase_++]);
     }
+    const Arrival arrival = arrivals_->next();
+    const auto left = static_cast<std::uint64_t>(requests_left_--);
+    const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
+    if (is_read) --reads_left_;
+    const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
+    Component& component = components_[mixture.draw(choice_random_)];
+    extent_ = std::visit([&](auto& stream) { return stream.next(space_, component.random); },
+                         component.stream);
+    time_ = arrival.time;
+    op_ = is_read ? Op::kRead : Op::kWrite;
+    return true;
+  }
+
+  Nanoseconds time() const { return time_; }
+
+  void push(VmId vm, Requests& chunk) const {
+    chunk.push(time_, vm, op_, std::uint64_t{extent_.first_block} * space_.block_bytes(),
+               extent_.bytes);
   }
 
   bool exhausted() const { return space_.exhausted(); }
@@ -237,20 +251,6 @@ class SyntheticTrace::VmGenerator {
     mixtures_.emplace_back(either(bursts.writes, phase.writes), vm_.components);
   }
 
-  void push_one(VmId vm, Requests& chunk) {
-    const Arrival arrival = arrivals_->next();
-    const bool is_read =
-        static_cast<Count>(choice_random_.below(static_cast<std::uint64_t>(requests_left_))) <
-        reads_left_;
-    if (is_read) --reads_left_;
-    const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
-    Component& component = components_[mixture.draw(choice_random_)];
-    const Extent extent = std::visit(
-        [&](auto& stream) { return stream.next(space_, component.random); }, component.stream);
-    chunk.push(arrival.time, vm, is_read ? Op::kRead : Op::kWrite,
-               std::uint64_t{extent.first_block} * space_.block_bytes(), extent.bytes);
-  }
-
   const SyntheticVm& vm_;
   Random random_;
   BlockSpace space_;
@@ -263,6 +263,10 @@ class SyntheticTrace::VmGenerator {
   Count reads_left_ = 0;
   std::optional<Arrivals> arrivals_;
   std::vector<Mixture> mixtures_;  // reads, writes; the same in bursts
+
+  Nanoseconds time_ = 0;
+  Op op_ = Op::kRead;
+  Extent extent_;
 };
 
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
@@ -277,14 +281,25 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
   return SyntheticTrace(std::move(profile));
 }
 
-SyntheticTrace::SyntheticTrace(SyntheticProfile profile) : profile_(std::move(profile)) {}
+SyntheticTrace::SyntheticTrace(SyntheticProfile profile)
+    : profile_(std::make_unique<SyntheticProfile>(std::move(profile))) {
+  const Random random(profile_->seed);
+  for (const SyntheticVm& vm : profile_->vms) {
+    const auto id = static_cast<VmId>(generators_.size());
+    generators_.push_back(
+        std::make_unique<VmGenerator>(vm, profile_->block_bytes, random.split("vm/" + vm.name)));
+    if (generators_.back()->advance()) heads_.push_back({generators_.back()->time(), id});
+  }
+  std::ranges::make_heap(heads_, std::greater{});
+}
+
 SyntheticTrace::SyntheticTrace(SyntheticTrace&&) noexcept = default;
 SyntheticTrace& SyntheticTrace::operator=(SyntheticTrace&&) noexcept = default;
 SyntheticTrace::~SyntheticTrace() = default;
 
 Count SyntheticTrace::request_count() const {
   Count requests = 0;
-  for (const SyntheticVm& vm : profile_.vms) {
+  for (const SyntheticVm& vm : profile_->vms) {
     for (const SyntheticPhase& phase : vm.phases) requests += phase.requests;
   }
   return requests;
@@ -292,18 +307,26 @@ Count SyntheticTrace::request_count() const {
 
 absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
   chunk = {};
-  for (; vm_ < profile_.vms.size(); ++vm_) {
-    const SyntheticVm& vm = profile_.vms[vm_];
-    if (generator_ == nullptr) {
-      generator_ = std::make_unique<VmGenerator>(vm, profile_.block_bytes,
-                                                 Random(profile_.seed).split("vm/" + vm.name));
+  chunk.reserve(limit);
+  while (!heads_.empty() && chunk.size() < limit) {
+    std::ranges::pop_heap(heads_, std::greater{});
+    Head& head = heads_.back();
+    VmGenerator& vm = *generators_[head.vm];
+    bool more = true;
+    do {
+      vm.push(head.vm, chunk);
+      more = vm.advance();
+      head.time = vm.time();
+    } while (more && chunk.size() < limit && head <= heads_.front());
+    if (vm.exhausted()) {
+      return out_of_range("vm '{}': touches more than 2^32 blocks", profile_->vms[head.vm].name);
     }
-    const bool more = generator_->fill(vm_, limit, chunk);
-    if (generator_->exhausted()) {
-      return out_of_range("vm '{}': touches more than 2^32 blocks", vm.name);
+    if (more) {
+      std::ranges::push_heap(heads_, std::greater{});
+    } else {
+      generators_[head.vm].reset();
+      heads_.pop_back();
     }
-    if (more) break;
-    generator_.reset();
   }
   return absl::OkStatus();
 }

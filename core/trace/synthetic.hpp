@@ -1,9 +1,13 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -124,12 +128,15 @@ struct SyntheticProfile {
   std::vector<SyntheticVm> vms{};
 };
 
-// Says what is wrong with a VM and where, or OK.
+// Say what is wrong and where, or OK. `components` are the names a phase may
+// refer to.
+absl::Status validate(const SyntheticComponent& component);
+absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components);
 absl::Status validate(const SyntheticVm& vm);
 
-// The requests of a profile, chunk by chunk: VM after VM, each in order of
-// time. Memory is that of the live extents: 8 bytes each in a loop, 20 for
-// zipf, 16 to 32 for a stack.
+// The requests of a profile, chunk by chunk, in order of time; at equal times in
+// order of the VMs. Memory is that of the live extents: 8 bytes each in a loop,
+// 24 for zipf, 16 to 32 for a stack.
 class SyntheticTrace {
  public:
   static absl::StatusOr<SyntheticTrace> make(SyntheticProfile profile);
@@ -147,11 +154,18 @@ class SyntheticTrace {
 
  private:
   class VmGenerator;
+  // A VM's next request, in a heap with the earliest on top.
+  struct Head {
+    Nanoseconds time;
+    VmId vm;
+    friend auto operator<=>(const Head&, const Head&) = default;
+  };
+
   explicit SyntheticTrace(SyntheticProfile profile);
 
-  SyntheticProfile profile_;
-  VmId vm_ = 0;
-  std::unique_ptr<VmGenerator> generator_;
+  std::unique_ptr<SyntheticProfile> profile_;  // the generators refer to it
+  std::vector<std::unique_ptr<VmGenerator>> generators_;
+  std::vector<Head> heads_;
 };
 
 }  // namespace mcsim

@@ -222,18 +222,43 @@ TEST(Components, KeepTheirStateFromPhaseToPhase) {
   for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(blocks[i], i % 100);
 }
 
+// The requests of one VM of several.
+Requests of_vm(const Requests& all, VmId vm) {
+  Requests own;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all.vm[i] != vm) continue;
+    own.push(all.time[i], 0, static_cast<Op>(all.op[i]), all.offset[i], all.length[i]);
+  }
+  return own;
+}
+
 TEST(Components, DoNotDisturbEachOther) {
   const auto alone = profile_of({component("z", ZipfModel{.blocks = 1000})}, 500);
   auto beside = alone;
   beside.vms[0].components.push_back(component("unused", ScanModel{}));
   beside.vms.insert(beside.vms.begin(), beside.vms[0]);
-  beside.vms[0].name = "before";
-  const auto first = generate(alone);
-  const auto second = generate(beside);
-  ASSERT_EQ(second.size(), 1000U);
-  EXPECT_TRUE(std::equal(first.offset.begin(), first.offset.end(), second.offset.begin() + 500));
-  EXPECT_TRUE(std::equal(first.time.begin(), first.time.end(), second.time.begin() + 500));
-  EXPECT_FALSE(std::equal(first.time.begin(), first.time.end(), second.time.begin()));
+  beside.vms[0].name = "other";
+  const auto expected = generate(alone);
+  const auto both = generate(beside);
+  EXPECT_EQ(of_vm(both, 1).offset, expected.offset);
+  EXPECT_EQ(of_vm(both, 1).time, expected.time);
+  EXPECT_NE(of_vm(both, 0).time, expected.time);
+}
+
+TEST(Vms, AreMergedByTimeThenByTheirOrder) {
+  auto profile = profile_of({component("s", ScanModel{})}, 3'000);
+  profile.vms[0].phases[0].duration = 1'000;  // three requests a nanosecond
+  for (const char* name : {"b", "c"}) {
+    profile.vms.push_back(profile.vms[0]);
+    profile.vms.back().name = name;
+  }
+  profile.vms[1].phases[0].start = 500;
+  const auto all = generate(profile, 700);
+  ASSERT_EQ(all.size(), 9'000U);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    ASSERT_LE(std::pair(all.time[i - 1], all.vm[i - 1]), std::pair(all.time[i], all.vm[i]));
+  }
+  for (VmId vm = 0; vm < 3; ++vm) ASSERT_EQ(of_vm(all, vm).size(), 3'000U);
 }
 
 TEST(Totals, RequestsAndReadsAreExact) {

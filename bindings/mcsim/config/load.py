@@ -14,7 +14,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
@@ -30,9 +30,10 @@ from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, ExperimentSpec
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
 
-__all__ = ["Location", "Source", "check_spec", "format_location"]
+__all__ = ["Location", "Source", "check", "check_spec", "format_location"]
 
 Location = tuple[str | int, ...]
+Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def format_location(where: Sequence[str | int]) -> str:
@@ -219,11 +220,22 @@ def check_spec(source: Source) -> ExperimentSpec:
     ConfigError
         The first complaint, in the order of the file.
     """
+    return check(source, ExperimentSpec)
+
+
+def check(source: Source, schema: type[Schema]) -> Schema:
+    """Check nodes against any schema; capacities may use the nodes' `block_bytes`.
+
+    Raises
+    ------
+    ConfigError
+        The first complaint, in the order of the file.
+    """
     plain = to_plain(source.root)
     try:
-        return ExperimentSpec.model_validate(plain, context={"block_bytes": _block_bytes(plain)})
+        return schema.model_validate(plain, context={"block_bytes": _block_bytes(plain)})
     except ValidationError as error:
-        raise _first_complaint(source, error.errors(include_url=False)) from None
+        raise _first_complaint(source, schema, error.errors(include_url=False)) from None
 
 
 def _block_bytes(plain: Mapping[str, Any]) -> int:
@@ -234,7 +246,7 @@ def _block_bytes(plain: Mapping[str, Any]) -> int:
         return DEFAULT_BLOCK_BYTES
 
 
-def _first_complaint(source: Source, errors: Iterable[Any]) -> ConfigError:
+def _first_complaint(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> ConfigError:
     errors = list(errors)
     # A misspelt key is often reported as missing too: the misspelling is the cause.
     misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
@@ -243,7 +255,7 @@ def _first_complaint(source: Source, errors: Iterable[Any]) -> ConfigError:
     where: Location = error["loc"]
     match error["type"]:
         case "extra_forbidden":
-            known = _keys_at(where[:-1])
+            known = _keys_at(schema, where[:-1])
             message = f"unknown key {where[-1]!r}{did_you_mean(str(where[-1]), known)}"
             return source.complain(where, message, about=where[:-1])
         case "missing":
@@ -270,15 +282,24 @@ def _reworded(error: Mapping[str, Any]) -> str:
     return f"expected {expected}, got {error['input']!r}"
 
 
-def _keys_at(where: Sequence[str | int]) -> list[str]:
+def _keys_at(schema: type[BaseModel], where: Sequence[str | int]) -> list[str]:
     """The keys that the schema allows in the map at a location."""
-    model: Any = ExperimentSpec
+    annotation: Any = schema
     for step in where:
-        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
-            field = model.model_fields.get(step)
-            model = None if field is None else field.annotation
-        model = _model_in(model)
+        annotation = _inside(annotation, step)
+    model = _model_in(annotation)
     return list(model.model_fields) if model is not None else []
+
+
+def _inside(annotation: Any, step: str | int) -> Any:
+    """The type of what stands at a step into a value of a type; None if unknown."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        field = annotation.model_fields.get(str(step))
+        return None if field is None else field.annotation
+    parts = getattr(annotation, "__args__", ())
+    if getattr(annotation, "__origin__", None) in (list, tuple, dict):
+        return parts[-1] if isinstance(step, str) else parts[0]
+    return next((found for part in parts if (found := _inside(part, step)) is not None), None)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

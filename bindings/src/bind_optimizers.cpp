@@ -1,0 +1,313 @@
+#include <algorithm>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+#include "optimizers/registry.hpp"
+
+namespace mcsim::python {
+namespace {
+
+// A Python object that may be let go by a thread without the GIL.
+using Shared = std::shared_ptr<py::object>;
+
+Shared share(py::object object) {
+  return Shared(new py::object(std::move(object)), [](py::object* held) {
+    py::gil_scoped_acquire gil;
+    delete held;
+  });
+}
+
+Error config_error(absl::Status status) { return Error{std::move(status)}; }
+
+// --- the problem -----------------------------------------------------------
+
+std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const char* name) {
+  std::vector<std::vector<std::size_t>> bounds;
+  if (given.is_none()) return bounds;
+  const auto table = given.cast<Column<std::int64_t>>();
+  if (table.ndim() != 1 && table.ndim() != 2) {
+    throw config_error(invalid_argument("{}: expected shape (vm,) or (vm, tier), got {} axes", name,
+                                        table.ndim()));
+  }
+  const auto vms = static_cast<std::size_t>(table.shape(0));
+  const auto cells = span_of(table);
+  const std::size_t tiers = vms == 0 ? 0 : cells.size() / vms;
+  for (std::size_t v = 0; v < vms; ++v) {
+    auto& row = bounds.emplace_back();
+    for (const std::int64_t index : cells.subspan(v * tiers, tiers)) {
+      if (index < 0)
+        throw config_error(out_of_range("{}[{}]: index {} is negative", name, v, index));
+      row.push_back(static_cast<std::size_t>(index));
+    }
+  }
+  return bounds;
+}
+
+AllocationProblem make_problem(const Column<Count>& sizes, const Column<Count>& capacities,
+                               const Column<double>& values, const py::object& lowest,
+                               const py::object& highest) {
+  if (sizes.ndim() != 1 || capacities.ndim() != 1) {
+    throw config_error(invalid_argument("sizes and capacities: expected one axis each"));
+  }
+  if (values.ndim() != 3 && (values.ndim() != 2 || capacities.size() != 1)) {
+    throw config_error(invalid_argument(
+        "values: expected shape (vm, tier, size), or (vm, size) with one tier; got {} axes for {} "
+        "tiers",
+        values.ndim(), capacities.size()));
+  }
+  AllocationProblem problem;
+  problem.sizes.assign(sizes.data(), sizes.data() + sizes.size());
+  problem.capacities.assign(capacities.data(), capacities.data() + capacities.size());
+  const auto vms = static_cast<std::size_t>(values.shape(0));
+  const auto tiers = static_cast<std::size_t>(values.ndim() == 3 ? values.shape(1) : 1);
+  const auto count = static_cast<std::size_t>(values.shape(values.ndim() - 1));
+  const auto cells = span_of(values);
+  for (std::size_t v = 0; v < vms; ++v) {
+    auto& tables = problem.value.emplace_back();
+    for (std::size_t k = 0; k < tiers; ++k) {
+      const auto table = cells.subspan((v * tiers + k) * count, count);
+      tables.emplace_back(table.begin(), table.end());
+    }
+  }
+  problem.lowest = bounds_from(lowest, "lowest");
+  problem.highest = bounds_from(highest, "highest");
+  raise_if_error(problem.validate());
+  return problem;
+}
+
+// An array of the given shape, filled by `cell(flat index)`.
+template <class T, class Cell>
+py::array_t<T> filled(std::vector<py::ssize_t> shape, Cell cell) {
+  py::array_t<T> array(std::move(shape));
+  T* data = array.mutable_data();
+  for (py::ssize_t i = 0; i < array.size(); ++i) data[i] = cell(static_cast<std::size_t>(i));
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+std::vector<py::ssize_t> shape_of(std::initializer_list<std::size_t> lengths) {
+  return {lengths.begin(), lengths.end()};
+}
+
+py::array_t<double> values_of(const AllocationProblem& problem) {
+  const std::size_t tiers = problem.tiers();
+  const std::size_t count = problem.sizes.size();
+  return filled<double>(shape_of({problem.vms(), tiers, count}), [&](std::size_t i) {
+    return problem.value[i / count / tiers][i / count % tiers][i % count];
+  });
+}
+
+template <class Bound>
+py::array_t<std::int64_t> bound_of(const AllocationProblem& problem, Bound bound) {
+  return filled<std::int64_t>(shape_of({problem.vms(), problem.tiers()}), [&](std::size_t i) {
+    return static_cast<std::int64_t>((problem.*bound)(i / problem.tiers(), i % problem.tiers()));
+  });
+}
+
+// --- the solution ----------------------------------------------------------
+
+struct NamedSolution {
+  Solution solution;
+  Allocation allocation;
+
+  // How far the objective may be from the best, as a share of the proven bound.
+  double gap() const {
+    const double missing = solution.upper_bound - solution.objective;
+    return missing == 0 ? 0 : missing / std::abs(solution.upper_bound);
+  }
+};
+
+NamedSolution solve(Optimizer& optimizer, const AllocationProblem& problem) {
+  py::gil_scoped_release release;
+  Solution solution = value_or_raise(optimizer.solve(problem));
+  Allocation allocation = solution.allocation(problem);
+  return {std::move(solution), std::move(allocation)};
+}
+
+py::array_t<std::int64_t> choice_of(const NamedSolution& named) {
+  const auto& choice = named.solution.choice;
+  const std::size_t tiers = named.allocation.tiers();
+  return filled<std::int64_t>(shape_of({choice.size(), tiers}), [&](std::size_t i) {
+    return static_cast<std::int64_t>(choice[i / tiers][i % tiers]);
+  });
+}
+
+py::array_t<Count> allocation_of(const NamedSolution& named) {
+  const Allocation& blocks = named.allocation;
+  return filled<Count>(shape_of({blocks.tiers(), blocks.vms()}), [&](std::size_t i) {
+    return blocks.at(i / blocks.vms(), i % blocks.vms());
+  });
+}
+
+// --- an optimiser written in Python ----------------------------------------
+
+class PythonOptimizer final : public Optimizer {
+ public:
+  explicit PythonOptimizer(py::object object)
+      : name_(py::str(py::type::of(object).attr("__name__"))), object_(share(std::move(object))) {}
+
+  absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
+    const Stopwatch watch;
+    MCSIM_RETURN_IF_ERROR(problem.validate());
+    absl::StatusOr<Choice> choice = ask(problem);
+    if (choice.ok()) {
+      if (absl::Status status = check_feasible(problem, *choice); !status.ok()) choice = status;
+    }
+    if (!choice.ok()) {
+      return absl::Status(choice.status().code(),
+                          fmt::format("{}.optimize: {}", name_, message_of(choice.status())));
+    }
+    return make_solution(problem, *std::move(choice), relaxed_bound(problem), 0, watch);
+  }
+
+ private:
+  absl::StatusOr<Choice> ask(const AllocationProblem& problem) const {
+    py::gil_scoped_acquire gil;
+    const auto given = py::array::ensure(object_->attr("optimize")(problem));
+    const bool whole = given && (given.dtype().kind() == 'i' || given.dtype().kind() == 'u');
+    if (!whole) return invalid_argument("expected an array of whole numbers of blocks");
+    const auto blocks = py::array_t < Count, py::array::c_style | py::array::forcecast > (given);
+    const auto vms = static_cast<py::ssize_t>(problem.vms());
+    const auto tiers = static_cast<py::ssize_t>(problem.tiers());
+    const bool per_vm = tiers == 1 && blocks.ndim() == 1 && blocks.shape(0) == vms;
+    const bool per_tier = blocks.ndim() == 2 && blocks.shape(0) == tiers && blocks.shape(1) == vms;
+    if (!per_vm && !per_tier) {
+      return invalid_argument("expected blocks shaped ({}, {}), got {}", tiers, vms,
+                              std::string(py::str(given.attr("shape"))));
+    }
+    return choice_from({blocks.data(), static_cast<std::size_t>(blocks.size())}, problem);
+  }
+
+  // Cumulative sizes are rounded down to sizes the problem knows.
+  static absl::StatusOr<Choice> choice_from(std::span<const Count> blocks,
+                                            const AllocationProblem& problem) {
+    Choice choice(problem.vms());
+    for (std::size_t v = 0; v < problem.vms(); ++v) {
+      Count size = 0;
+      for (std::size_t k = 0; k < problem.tiers(); ++k) {
+        const Count taken = blocks[k * problem.vms() + v];
+        if (taken < 0) return out_of_range("VM {}, tier {}: {} blocks are negative", v, k, taken);
+        size += taken;
+        const auto above = std::ranges::upper_bound(problem.sizes, size);
+        choice[v].push_back(static_cast<std::size_t>(above - problem.sizes.begin()) - 1);
+      }
+    }
+    return choice;
+  }
+
+  std::string name_;
+  Shared object_;
+};
+
+// --- binary programs -------------------------------------------------------
+
+// Python sees the program's columns without copies, during the call only.
+BinaryProgramSolver solver_from(py::object solver) {
+  if (solver.is_none()) return nullptr;
+  return [held = share(std::move(solver))](
+             const BinaryProgram& program) -> absl::StatusOr<BinaryProgramSolution> {
+    py::gil_scoped_acquire gil;
+    const py::object result = (*held)(py::cast(&program, py::return_value_policy::reference));
+    const auto x = result.attr("x").cast<Column<double>>();
+    return BinaryProgramSolution{.x = {x.data(), x.data() + x.size()},
+                                 .objective = result.attr("objective").cast<double>(),
+                                 .upper_bound = result.attr("upper_bound").cast<double>(),
+                                 .nodes = result.attr("nodes").cast<Count>()};
+  };
+}
+
+std::shared_ptr<Optimizer> make_optimizer(const std::string& name, const ParamMap& params,
+                                          std::uint64_t seed, py::object solver) {
+  OptimizerContext context{.seed = seed, .binary_program_solver = solver_from(std::move(solver))};
+  return value_or_raise(optimizer_registry().make(name, params, std::move(context)));
+}
+
+template <class T>
+auto column(std::vector<T> BinaryProgram::* member) {
+  return [member](const py::object& self) {
+    return view_of(std::span<const T>(self.cast<const BinaryProgram&>().*member), self);
+  };
+}
+
+void bind_problem(py::module_& m) {
+  py::class_<AllocationProblem>(m, "AllocationProblem")
+      .def(py::init(&make_problem), py::arg("sizes"), py::arg("capacities"), py::arg("values"),
+           py::arg("lowest") = py::none(), py::arg("highest") = py::none())
+      .def_property_readonly("vms", &AllocationProblem::vms)
+      .def_property_readonly("tiers", &AllocationProblem::tiers)
+      .def_property_readonly("sizes",
+                             [](const py::object& self) {
+                               const auto& problem = self.cast<const AllocationProblem&>();
+                               return view_of(std::span<const Count>(problem.sizes), self);
+                             })
+      .def_property_readonly("capacities",
+                             [](const py::object& self) {
+                               const auto& problem = self.cast<const AllocationProblem&>();
+                               return view_of(std::span<const Count>(problem.capacities), self);
+                             })
+      .def_property_readonly("values", &values_of)
+      .def_property_readonly("lowest",
+                             [](const AllocationProblem& problem) {
+                               return bound_of(problem, &AllocationProblem::low);
+                             })
+      .def_property_readonly("highest", [](const AllocationProblem& problem) {
+        return bound_of(problem, &AllocationProblem::high);
+      });
+}
+
+void bind_solution(py::module_& m) {
+  py::class_<NamedSolution>(m, "Solution")
+      .def_property_readonly("choice", &choice_of)
+      .def_property_readonly("allocation", &allocation_of)
+      .def_property_readonly("objective",
+                             [](const NamedSolution& named) { return named.solution.objective; })
+      .def_property_readonly("upper_bound",
+                             [](const NamedSolution& named) { return named.solution.upper_bound; })
+      .def_property_readonly("gap", &NamedSolution::gap)
+      .def_property_readonly("evaluations",
+                             [](const NamedSolution& named) { return named.solution.evaluations; })
+      .def_property_readonly("seconds",
+                             [](const NamedSolution& named) { return named.solution.seconds; })
+      .def("__repr__", [](const NamedSolution& named) {
+        return fmt::format("<Solution objective={:g} upper_bound={:g} gap={:.3g}>",
+                           named.solution.objective, named.solution.upper_bound, named.gap());
+      });
+}
+
+}  // namespace
+
+void bind_optimizers(py::module_& parent) {
+  py::module_ m = parent.def_submodule("optimizers", "Dividing cache space among VMs.");
+  bind_problem(m);
+  bind_solution(m);
+  py::class_<BinaryProgram>(m, "BinaryProgram")
+      .def_property_readonly("cost", column(&BinaryProgram::cost))
+      .def_property_readonly("row_start", column(&BinaryProgram::row_start))
+      .def_property_readonly("column", column(&BinaryProgram::column))
+      .def_property_readonly("coefficient", column(&BinaryProgram::coefficient))
+      .def_property_readonly("row_low", column(&BinaryProgram::row_low))
+      .def_property_readonly("row_high", column(&BinaryProgram::row_high));
+  py::class_<Optimizer, std::shared_ptr<Optimizer>>(m, "Optimizer")
+      .def("solve", &solve, py::arg("problem"));
+  m.def("describe", [] { return describe_registry(optimizer_registry()); });
+  m.def("make", &make_optimizer, py::arg("name"), py::arg("params") = ParamMap{},
+        py::arg("seed") = 1, py::arg("solver") = py::none());
+  m.def(
+      "from_python",
+      [](py::object object) -> std::shared_ptr<Optimizer> {
+        return std::make_shared<PythonOptimizer>(std::move(object));
+      },
+      py::arg("object"));
+  m.def(
+      "solve",
+      [](const AllocationProblem& problem, const std::string& name, const ParamMap& params,
+         std::uint64_t seed, py::object solver) {
+        return solve(*make_optimizer(name, params, seed, std::move(solver)), problem);
+      },
+      py::arg("problem"), py::arg("name"), py::arg("params") = ParamMap{}, py::arg("seed") = 1,
+      py::arg("solver") = py::none());
+}
+
+}  // namespace mcsim::python

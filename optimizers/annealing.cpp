@@ -1,0 +1,178 @@
+#include "optimizers/annealing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.hpp"
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim {
+namespace {
+
+// `units` of the cumulative sizes of tiers first..last go from one VM to
+// another; the number of VMs stands for free space.
+struct Move {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t units = 0;  // 0: there is no such move
+};
+
+// A choice on equally spaced sizes that can be shifted both ways.
+class Walker {
+ public:
+  Walker(const AllocationProblem& problem, const Draft& start, double stride)
+      : problem_(problem), limits_(closed_limits(problem)), choice_(start.choice()) {
+    for (std::size_t k = 0; k < problem.tiers(); ++k) {
+      const Count unit = problem.unit();
+      left_.push_back(static_cast<std::size_t>(start.left(k) / unit));
+      const double units = static_cast<double>(problem.capacities[k] / unit);
+      longest_.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(stride * units)));
+    }
+  }
+
+  const Choice& choice() const { return choice_; }
+
+  Move random_move(Random& random) const {
+    Move move;
+    move.first = random.below(left_.size());
+    move.last = move.first + random.below(left_.size() - move.first);
+    move.from = random.below(choice_.size() + 1);
+    move.to = random.below(choice_.size());
+    if (move.to >= move.from) ++move.to;
+    const std::size_t wanted = 1 + random.below(longest_[move.first]);
+    move.units = std::min({wanted, most_to_give(move), most_to_take(move)});
+    return move;
+  }
+
+  double gain(const Move& move) const {
+    double sum = 0;
+    for (std::size_t k = move.first; k <= move.last; ++k) {
+      if (!is_free(move.from)) {
+        const auto& value = problem_.value[move.from][k];
+        const std::size_t i = choice_[move.from][k];
+        sum += value[i - move.units] - value[i];
+      }
+      if (!is_free(move.to)) {
+        const auto& value = problem_.value[move.to][k];
+        const std::size_t i = choice_[move.to][k];
+        sum += value[i + move.units] - value[i];
+      }
+    }
+    return sum;
+  }
+
+  void apply(const Move& move) {
+    const std::size_t next = move.last + 1;
+    for (std::size_t k = move.first; k <= move.last; ++k) {
+      if (!is_free(move.from)) choice_[move.from][k] -= move.units;
+      if (!is_free(move.to)) choice_[move.to][k] += move.units;
+    }
+    if (is_free(move.from)) {
+      left_[move.first] -= move.units;
+      if (next < left_.size()) left_[next] += move.units;
+    }
+    if (is_free(move.to)) {
+      left_[move.first] += move.units;
+      if (next < left_.size()) left_[next] -= move.units;
+    }
+  }
+
+ private:
+  bool is_free(std::size_t vm) const { return vm == choice_.size(); }
+
+  std::size_t most_to_give(const Move& move) const {
+    if (is_free(move.from)) return left_[move.first];
+    const auto& mine = choice_[move.from];
+    std::size_t most = move.first == 0 ? mine[0] : mine[move.first] - mine[move.first - 1];
+    for (std::size_t k = move.first; k <= move.last; ++k) {
+      most = std::min(most, mine[k] - limits_.low[move.from][k]);
+    }
+    return most;
+  }
+
+  // Space freed in the fastest tier of a range is missing in the tier after it,
+  // which then holds more of the same cumulative size.
+  std::size_t most_to_take(const Move& move) const {
+    const bool is_last = move.last + 1 == left_.size();
+    if (is_free(move.to)) return is_last ? problem_.sizes.size() : left_[move.last + 1];
+    const auto& mine = choice_[move.to];
+    std::size_t most = is_last ? problem_.sizes.size() : mine[move.last + 1] - mine[move.last];
+    for (std::size_t k = move.first; k <= move.last; ++k) {
+      most = std::min(most, limits_.high[move.to][k] - mine[k]);
+    }
+    return most;
+  }
+
+  const AllocationProblem& problem_;
+  Limits limits_;
+  Choice choice_;
+  std::vector<std::size_t> left_;     // units, per tier
+  std::vector<std::size_t> longest_;  // longest move, per tier
+};
+
+absl::StatusOr<Draft> better_start(const AllocationProblem& problem, Count& evaluations) {
+  MCSIM_ASSIGN_OR_RETURN(Draft equal, Draft::at_reservations(problem));
+  Draft greedy = problem.tiers() == 1 ? Draft(problem, walk_hulls(problem).choice) : equal;
+  equal.spread([](double) { return true; });
+  evaluations += grow(greedy);
+  greedy.fill();
+  const bool equal_is_better =
+      objective_of(problem, equal.choice()) >= objective_of(problem, greedy.choice());
+  return equal_is_better ? equal : greedy;
+}
+
+double range_of_neighbours(const Walker& walker, Random& random) {
+  constexpr int kNeighbours = 100;
+  double least = 0;
+  double most = 0;
+  for (int i = 0; i < kNeighbours; ++i) {
+    const double gain = walker.gain(walker.random_move(random));
+    least = std::min(least, gain);
+    most = std::max(most, gain);
+  }
+  return most - least;
+}
+
+}  // namespace
+
+absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
+  const Stopwatch watch;
+  MCSIM_RETURN_IF_ERROR(problem.validate());
+  if (problem.unit() == 0) {
+    return invalid_argument(
+        "annealing moves equal units: sizes must be equally spaced (annealing-legacy and exact "
+        "take any)");
+  }
+  Count evaluations = 0;
+  MCSIM_ASSIGN_OR_RETURN(const Draft start, better_start(problem, evaluations));
+
+  Random random = Random(seed_).split(kInfo.name);
+  Walker walker(problem, start, params_.stride);
+  double temperature = params_.start_temperature * range_of_neighbours(walker, random);
+  double above_start = 0;
+  double best_above_start = 0;
+  Choice best = walker.choice();
+  for (Count i = 0; i < params_.iterations; ++i, temperature *= params_.cooling) {
+    const Move move = walker.random_move(random);
+    if (move.units == 0) continue;
+    const double gain = walker.gain(move);
+    ++evaluations;
+    if (gain < 0 && random.uniform() >= std::exp(gain / temperature)) continue;
+    walker.apply(move);
+    above_start += gain;
+    if (above_start > best_above_start) {
+      best_above_start = above_start;
+      best = walker.choice();
+    }
+  }
+  // Rounding may have made a neighbour of equal worth look better.
+  if (objective_of(problem, best) < objective_of(problem, start.choice())) best = start.choice();
+  Draft draft(problem, std::move(best));
+  draft.fill();
+  return make_solution(problem, draft.choice(), relaxed_bound(problem), evaluations, watch);
+}
+
+}  // namespace mcsim

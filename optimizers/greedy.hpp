@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/base/params.hpp"
+#include "core/engine/allocation.hpp"
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim {
+
+// Marginal gains on concave hulls (SPEC D2): step by step along the hulls, the
+// steepest first, until a step does not fit; look-ahead on the curves themselves
+// divides the rest. Optimal where all curves are concave, and elsewhere short of
+// the optimum by no more than that one step. One tier; O(V n + n log V) on
+// concave curves.
+class Greedy final : public Optimizer {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      .name = "greedy",
+      .summary = "Follow the steepest steps of the concave hulls of one tier.",
+      .reference = "Fox, Operations Research 14(2), 1966"};
+
+  Greedy(Params, OptimizerContext) {}
+
+  absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
+    const Stopwatch watch;
+    MCSIM_RETURN_IF_ERROR(problem.validate());
+    MCSIM_RETURN_IF_ERROR(require_one_tier(problem, kInfo.name));
+    const HullWalk walk = walk_hulls(problem);
+    Draft draft(problem, walk.choice);
+    const Count evaluations = walk.evaluations + grow(draft);
+    draft.fill();
+    return make_solution(problem, draft.choice(), walk.upper_bound, evaluations, watch);
+  }
+};
+
+}  // namespace mcsim

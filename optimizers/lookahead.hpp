@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/base/params.hpp"
+#include "core/engine/allocation.hpp"
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim {
+
+// Utility-based look-ahead (SPEC D3): from the reservations on, the step of any
+// length with the greatest gain per block, so that a cliff is seen from its foot
+// if it fits into what is left. Any number of tiers; O(V n) per step at worst.
+class Lookahead final : public Optimizer {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      .name = "lookahead",
+      .summary = "Repeat the step of any length with the greatest gain per block.",
+      .reference = "Qureshi and Patt, MICRO 2006"};
+
+  Lookahead(Params, OptimizerContext) {}
+
+  absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
+    const Stopwatch watch;
+    MCSIM_RETURN_IF_ERROR(problem.validate());
+    MCSIM_ASSIGN_OR_RETURN(Draft draft, Draft::at_reservations(problem));
+    const Count evaluations = grow(draft);
+    draft.fill();
+    return make_solution(problem, draft.choice(), relaxed_bound(problem), evaluations, watch);
+  }
+};
+
+}  // namespace mcsim

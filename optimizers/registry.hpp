@@ -1,0 +1,10 @@
+#pragma once
+
+#include "core/base/registry.hpp"
+#include "core/engine/allocation.hpp"
+
+namespace mcsim {
+
+const Registry<Optimizer, OptimizerContext>& optimizer_registry();
+
+}  // namespace mcsim

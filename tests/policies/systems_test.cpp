@@ -1,0 +1,167 @@
+// Trusts: plain LRU per VM, the authors' baseline on std::list (SPEC A2), and the
+// conservation laws that run() itself enforces.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <list>
+#include <set>
+
+#include "core/engine/run.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/all.hpp"
+#include "tests/support/naive_host.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+using testing::random_trace;
+
+std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
+                             const Machine& machine, Nanoseconds interval = 1'000) {
+  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
+  EXPECT_TRUE(system.ok()) << system.status();
+  if (const auto optimizer = (*system)->default_optimizer()) {
+    EXPECT_TRUE(
+        (*system)->use_optimizer(optimizer_registry().make(*optimizer, {}, {}).value()).ok());
+  }
+  return *std::move(system);
+}
+
+RunResult run_once(const Accesses& trace, System& system, Nanoseconds interval = 1'000) {
+  std::optional<Profile> profile;
+  if (const auto spec = system.profile()) profile = characterise(trace, *spec).value();
+  auto result =
+      run(trace, system, profile ? &*profile : nullptr, aligned_cuts(trace.request_time, interval));
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+// Hits of a VM in a tier over the whole run.
+Count hits(const RunResult& result, std::size_t vm, std::size_t tier) {
+  Count sum = 0;
+  for (const auto& interval : result.intervals) sum += interval[vm].tiers[tier].hits;
+  return sum;
+}
+
+TEST(Systems, EveryOneRunsAndIntervalsSumToTheTrace) {
+  const Accesses trace = random_trace(6'000, 3, 200, 1);
+  std::set<std::string> names;
+  for (const auto& entry : system_registry().entries()) {
+    EXPECT_TRUE(names.insert(entry.info.name).second) << entry.info.name;
+    SCOPED_TRACE(entry.info.name);
+    const auto system = make(entry.info.name, {}, machine_of({30, 90}));
+    const RunResult result = run_once(trace, *system);
+    for (std::size_t v = 0; v < 3; ++v) {
+      Count accesses = 0;
+      for (const auto& interval : result.intervals) accesses += interval[v].accesses;
+      EXPECT_EQ(accesses, trace.vms[v].accesses);
+    }
+  }
+}
+
+TEST(Systems, RunsAreRepeatable) {
+  const Accesses trace = random_trace(6'000, 3, 200, 1);
+  for (const auto& entry : system_registry().entries()) {
+    SCOPED_TRACE(entry.info.name);
+    const auto once = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})));
+    const auto again = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})));
+    ASSERT_EQ(once.decisions.size(), again.decisions.size());
+    for (std::size_t i = 0; i < once.decisions.size(); ++i) {
+      EXPECT_EQ(once.decisions[i].decision.targets, again.decisions[i].decision.targets);
+    }
+    for (std::size_t v = 0; v < 3; ++v) EXPECT_EQ(hits(once, v, 0), hits(again, v, 0));
+  }
+}
+
+TEST(StaticPartition, EachVmHitsWhatItsOwnLruWould) {
+  const Accesses trace = random_trace(6'000, 3, 200, 2);
+  const auto system = make("static", {{"shares", PerVm{{"vm0", 2.0}}}}, machine_of({40, 80}));
+  const RunResult result = run_once(trace, *system);
+  const std::vector<std::size_t> fast{20, 10, 10};
+  const std::vector<std::size_t> both{60, 30, 30};
+  for (std::size_t v = 0; v < 3; ++v) {
+    std::vector<BlockId> own;
+    for (std::size_t r = 0; r < trace.request_count(); ++r) {
+      if (trace.request_vm[r] == v) own.push_back(trace.ids[r]);
+    }
+    EXPECT_EQ(hits(result, v, 0), std::ranges::count(naive::lru_hits(own, fast[v]), true));
+    EXPECT_EQ(hits(result, v, 0) + hits(result, v, 1),
+              std::ranges::count(naive::lru_hits(own, both[v]), true));
+  }
+}
+
+TEST(SingleTier, HitsWhatGlobalLruHitsInAll) {
+  const Accesses trace = random_trace(6'000, 3, 200, 4);
+  const RunResult two = run_once(trace, *make("lru", {}, machine_of({25, 70})));
+  const RunResult one = run_once(trace, *make("single-tier", {}, machine_of({25, 70})));
+  for (std::size_t v = 0; v < 3; ++v) {
+    EXPECT_EQ(hits(one, v, 0), hits(two, v, 0) + hits(two, v, 1));
+  }
+}
+
+// SPEC A2's rules on two ordered dictionaries.
+struct NaiveLegacy {
+  std::list<BlockId> first;
+  std::list<BlockId> second;
+  std::size_t first_capacity;
+  std::size_t second_capacity;
+
+  static bool holds(const std::list<BlockId>& list, BlockId id) {
+    return std::ranges::find(list, id) != list.end();
+  }
+
+  std::size_t access(BlockId id) {
+    std::size_t tier = 2;
+    if (holds(second, id)) {
+      second.remove(id);
+      tier = 1;
+      if (!holds(first, id)) append(id);
+    } else if (holds(first, id)) {
+      first.remove(id);
+      first.push_back(id);
+      tier = 0;
+    } else {
+      append(id);
+    }
+    return tier;
+  }
+
+  void append(BlockId id) {
+    first.push_back(id);
+    if (first.size() <= first_capacity) return;
+    first.pop_front();
+    second.push_back(id);
+    if (second.size() > second_capacity) second.pop_front();
+  }
+};
+
+TEST(GlobalLru, LegacyFollowsTheAuthorsRules) {
+  const Accesses trace = random_trace(6'000, 2, 150, 5);
+  const RunResult result = run_once(trace, *make("lru", {{"legacy", true}}, machine_of({12, 40})));
+  NaiveLegacy twin{.first = {}, .second = {}, .first_capacity = 12, .second_capacity = 40};
+  std::vector<std::vector<Count>> expected(2, std::vector<Count>(3, 0));
+  for (std::size_t i = 0; i < trace.ids.size(); ++i) {
+    ++expected[trace.request_vm[i]][twin.access(trace.ids[i])];
+  }
+  for (std::size_t v = 0; v < 2; ++v) {
+    EXPECT_EQ(hits(result, v, 0), expected[v][0]);
+    EXPECT_EQ(hits(result, v, 1), expected[v][1]);
+  }
+  const auto three = system_registry().make("lru", {{"legacy", true}}, {machine_of({1, 1, 1})});
+  EXPECT_EQ(message_of((*three)->make_host(trace).status()),
+            "legacy: the authors' code has exactly 2 tiers, got 3");
+}
+
+TEST(Systems, MistakesAreNamed) {
+  EXPECT_EQ(message_of(system_registry().make("multicahe", {}, {}).status()),
+            "unknown system 'multicahe' (did you mean 'multicache'?)");
+  EXPECT_EQ(message_of(system_registry().make("multicache", {{"ri_mod", true}}, {}).status()),
+            "multicache: unknown parameter 'ri_mod' (did you mean 'ri_mode'?)");
+  EXPECT_FALSE(make("static", {}, machine_of({4}))->use_optimizer(nullptr).ok());
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,41 @@
+"""Sum test reports: name what was skipped and what failed, and end with one line of totals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+def reason(case: ElementTree.Element) -> str:
+    """Why a test was skipped: pytest says it in the report, GoogleTest in the test's output."""
+    skipped = case.find("skipped")
+    message = "" if skipped is None else skipped.get("message", "")
+    output = case.findtext("system-out", "").splitlines()
+    for line, following in zip(output, output[1:], strict=False):
+        if line.endswith(": Skipped"):
+            return following.strip()
+    return message
+
+
+def main(reports: list[str]) -> int:
+    passed, failed, skipped = 0, [], []
+    for report in reports:
+        for case in ElementTree.parse(Path(report)).getroot().iter("testcase"):
+            name = case.get("name", "?")
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed.append(name)
+            elif case.find("skipped") is not None:
+                skipped.append(f"{name}: {reason(case)}")
+            else:
+                passed += 1
+    for line in skipped:
+        print(f"skipped {line}")
+    for line in failed:
+        print(f"failed {line}")
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    return 1 if failed or passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
