@@ -46,7 +46,15 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
 
     As in the paper, VMs that no system gives 1 % of hits are not shown. Of
     several runs, one a server, VMs stand side by side.
+
+    Raises
+    ------
+    CannotDrawError
+        If the runs share VMs, or have no system in common.
     """
+    names = [vm for run in runs for vm in vm_looks(run)]
+    if len(set(names)) < len(names):
+        raise CannotDrawError("needs runs of different VMs, such as one a server")
     systems = _common_systems(runs)
     groups: list[str] = []
     bars: dict[str, list[float]] = {system.title: [] for system in systems}
@@ -243,7 +251,10 @@ def _grouped_bars(
 
 
 def _group_ticks(axes: Axes, groups: list[str]) -> None:
-    axes.set_xticks(range(len(groups)), groups)
+    slanted = len(groups) > 10
+    rotation, alignment = (45, "right") if slanted else (0, "center")
+    axes.set_xticks(range(len(groups)), groups, rotation=rotation, ha=alignment)
+    axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
     axes.axvline(len(groups) - 1.5, color="#999999", linewidth=0.6)
