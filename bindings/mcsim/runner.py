@@ -142,8 +142,8 @@ def _draw_figures(results: Results, reporter: Reporter) -> None:
 
     reporter.log_to(results.path / "log.txt")
     with reporter.stage("figures") as stage:
-        drawn = figures.draw_all(results, results.path / "figures", results.spec.figures)
-        stage.unit = "figures"
+        drawn = figures.draw(results, results.spec.figures, on_skip=reporter.note)
+        stage.unit = "files"
         stage.update(len(drawn))
     reporter.stop_log()
     results.record_seconds("figures", reporter.seconds["figures"])
