@@ -296,7 +296,7 @@ class _Run:
         total = accesses.access_count
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
         asked = system.profile_spec
-        profile = next((p for p in profiles if p.spec == asked), None)
+        profile = None if asked is None else next(p for p in profiles if p.spec == asked)
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
             result = engine.run(
                 accesses, system, profile, cuts, progress=self._stoppable(stage.update)

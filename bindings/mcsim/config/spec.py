@@ -36,6 +36,7 @@ __all__ = [
     "DeviceSpec",
     "ExperimentSpec",
     "Interval",
+    "Quantities",
     "SystemSpec",
     "TierSpec",
     "VmSpec",
@@ -58,6 +59,14 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         write = units.format_references if self.by_reference else units.format_duration
         return write(self.length)
+
+
+class Quantities(NamedTuple):
+    """A device's latencies and price."""
+
+    read_ns: int
+    write_ns: int
+    dollars_per_gb: float
 
 
 def _quantity_schema(example: str, description: str) -> WithJsonSchema:
@@ -171,6 +180,14 @@ class BackendSpec(_Map):
     """instead of the device's own"""
     dollars_per_gb: Price | None = None
     """instead of the device's own"""
+
+    @property
+    def quantities(self) -> Quantities:
+        """What the device comes to; for a spec whose devices were looked up."""
+        assert self.read is not None
+        assert self.write is not None
+        assert self.dollars_per_gb is not None
+        return Quantities(self.read, self.write, self.dollars_per_gb)
 
 
 class TierSpec(BackendSpec):
