@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, SystemSpec
+from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, Interval, SystemSpec
 from mcsim.devices import CATALOGUE
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
-from mcsim.units import format_duration, format_references, parse_interval
+from mcsim.units import format_duration, parse_interval
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -320,24 +320,19 @@ class _Components:
         if ":" in given.name:
             return given.params
         declared = self._declaration(kind, given, where)
-        return {
-            name: given.params.get(name, self._default(given, param, where))
-            for name, param in declared.items()
-        }
-
-    def _default(self, given: ComponentSpec, param: Mapping[str, Any], where: Location) -> Any:
-        default = param["default"]
-        if param["kind"] != "duration":
-            return default
-        if not self._spec.interval.by_reference:
-            return format_duration(default)
-        if default and param["name"] not in given.params:
-            raise self._source.complain(
-                where,
-                f"{given.name}: {param['name']}: the default of {format_duration(default)} means "
-                "nothing where references are counted: give it, such as '1000 references'",
-            )
-        return format_references(default)
+        checked = self._checked_params(kind, given, where)
+        written = {name: param["default"] for name, param in declared.items()} | checked
+        for name, param in declared.items():
+            if param["kind"] != "duration":
+                continue
+            if self._spec.interval.by_reference and written[name] and name not in checked:
+                raise self._source.complain(
+                    where,
+                    f"{given.name}: {name}: the default of {format_duration(written[name])} means "
+                    "nothing where references are counted: give it, such as '1000 references'",
+                )
+            written[name] = str(Interval(written[name], self._spec.interval.by_reference))
+        return written
 
     def _build_python(self, given: ComponentSpec, where: Location) -> Any:
         made = _find_class(given.name, self._source, where)
