@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim import CORE_IS_MISSING
+
 if TYPE_CHECKING:
     from mcsim.results import Results
 
@@ -259,6 +261,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         click.echo(f"mcsim: {error}", err=True)
+        sys.exit(HostError.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name != "mcsim._core":
+            _give_up()
+        click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
         sys.exit(HostError.exit_code)
     except MemoryError:
         click.echo("mcsim: there is not enough memory", err=True)
