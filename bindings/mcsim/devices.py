@@ -29,7 +29,7 @@ class Range:
     @property
     def middle(self) -> float:
         """The value the catalogue uses."""
-        return (self.low + self.high) / 2
+        return round((self.low + self.high) / 2, 9)
 
 
 @dataclass(frozen=True, slots=True)

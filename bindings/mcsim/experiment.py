@@ -29,7 +29,8 @@ from mcsim.suggest import did_you_mean
 from mcsim.units import format_duration, format_references, parse_interval
 
 if TYPE_CHECKING:
-    from mcsim._core import engine, optimizers
+    from mcsim._core import engine
+    from mcsim._core.optimizers import Optimizer
 
 __all__ = ["Experiment"]
 
@@ -169,7 +170,8 @@ class _Components:
     """
 
     def __init__(self, spec: ExperimentSpec, source: Source) -> None:
-        from mcsim._core import engine, optimizers
+        from mcsim import optimizers
+        from mcsim._core import engine
 
         self._spec = spec
         self._source = source
@@ -230,15 +232,15 @@ class _Components:
 
     def _build_optimizer(
         self, given: ComponentSpec | None, where: Location
-    ) -> optimizers.Optimizer | None:
+    ) -> Optimizer | None:
         if given is None:
             return None
         if ":" in given.name:
-            return self._optimizers.from_python(self._build_python(given, where))
+            return self._optimizers.load(self._build_python(given, where))
         params = self._checked_params("optimizer", given, where)
 
-        def make(some: dict[str, Any]) -> optimizers.Optimizer:
-            return make_optimizer(given.name, seed=self._spec.seed, **some)
+        def make(some: dict[str, Any]) -> Optimizer:
+            return self._optimizers.load(given.name, some, seed=self._spec.seed)
 
         try:
             return make(params)

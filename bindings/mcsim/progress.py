@@ -45,10 +45,14 @@ class Stage:
 
     def update_of(self, done: int, total: int) -> None:
         """Say how much is done of how much, where only the work itself knows."""
+        self.expect(total)
+        self.update(done)
+
+    def expect(self, total: int) -> None:
+        """Say how much there is to do, once that is known."""
         if total != self.total and self._progress is not None and self._task is not None:
             self._progress.update(self._task, total=total)
         self.total = total
-        self.update(done)
 
     def _rate(self) -> str:
         elapsed = time.monotonic() - self.begun

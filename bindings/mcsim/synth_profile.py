@@ -86,9 +86,20 @@ def _read_rate(value: object) -> Fraction:
         raise ValueError(f"expected a rate such as '5 per s', got {value!r}") from None
 
 
+def _read_fraction(value: object) -> float:
+    """Read a share: a number, or counts such as `1576/1831`."""
+    try:
+        share = Fraction(value) if isinstance(value, str) else Fraction(_number(value, ""))
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise ValueError(f"expected a share such as 0.3 or 1576/1831, got {value!r}")
+    return float(share)
+
+
 Duration = Annotated[int, BeforeValidator(units.parse_duration)]
 Number = Annotated[int, BeforeValidator(units.parse_count)]
-Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Share = Annotated[float, BeforeValidator(_read_fraction)]
 Sizes = Annotated[list[tuple[int, float]], BeforeValidator(_read_sizes)]
 Shares = Annotated[list[tuple[str, float]], BeforeValidator(_read_shares)]
 Curve = Annotated[list[tuple[int, float]], BeforeValidator(_read_curve)]
@@ -147,11 +158,12 @@ class ComponentSpec(_Map):
 
 
 class DiurnalSpec(_Map):
-    """The rate follows the time of day, t = 0 being midnight."""
+    """The rate follows the time of day."""
 
     amplitude: Share
-    """The rate is 1 + amplitude·cos(2π(t - peak)/24h) times its mean."""
+    """The rate outside bursts is 1 + amplitude·cos(2π(t - peak)/24h) times its mean."""
     peak: Duration
+    """Counted, like t, from the start of the trace."""
 
 
 class BurstSpec(_Map):

@@ -116,8 +116,8 @@ Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
       below_one += worth * (*at - '0');
     }
   }
-  const auto limit = static_cast<std::uint64_t>(std::numeric_limits<Nanoseconds>::max() - unit);
-  read = read && at == end && whole <= limit / static_cast<std::uint64_t>(unit);
+  const Nanoseconds limit = (std::numeric_limits<Nanoseconds>::max() - below_one) / unit;
+  read = read && at == end && whole <= static_cast<std::uint64_t>(limit);
   if (!read) {
     complain_of(what, field);
     return 0;
@@ -156,7 +156,8 @@ void FieldScanner::complain_of_rest() {
   if (failed()) return;
   const int expected = column_;
   while (!at_end() && !failed()) text("");
-  complain(fmt::format("expected {} columns, got {}", expected, column_));
+  complain(
+      fmt::format("expected {} column{}, got {}", expected, expected == 1 ? "" : "s", column_));
 }
 
 }  // namespace mcsim

@@ -167,6 +167,17 @@ class FieldScanner {
 inline constexpr Nanoseconds kFiletimeTick = 100;
 Nanoseconds filetime(FieldScanner& scan);
 
+// Takes a response time; -1 is none known, whatever the unit.
+inline Nanoseconds response_time(FieldScanner& scan, Nanoseconds unit) {
+  const Nanoseconds time = scan.time("a response time", unit);
+  if (time >= 0) [[likely]]
+    return time;
+  if (time != -unit)
+    scan.complain("column " + std::to_string(scan.column()) +
+                  ": a negative response time (-1 is none known)");
+  return -1;
+}
+
 // What a line turned out to be.
 enum class LineKind : std::uint8_t {
   kRequest,

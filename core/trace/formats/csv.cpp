@@ -182,7 +182,7 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
         length = scan.number("a length", 0, kMaxLength / length_unit_) * length_unit_;
         break;
       case Role::kResponse:
-        response = scan.time("a response time", nanoseconds_in(response_unit_));
+        response = response_time(scan, nanoseconds_in(response_unit_));
         break;
     }
   }

@@ -33,7 +33,7 @@ class MsrReader final : public TextReader<MsrReader> {
     if (op == Op::kRead && type != "Read") scan.complain_of("Read or Write", type);
     const std::uint64_t offset = scan.number("an offset");
     const std::uint64_t size = scan.number("a size", 0, kMaxLength);
-    const Nanoseconds response = scan.time("a response time", kFiletimeTick);
+    const Nanoseconds response = response_time(scan, kFiletimeTick);
     if (offset + size < offset) scan.complain("offset + size exceeds 64 bits");
     if (!scan.finish()) return bad(scan);
     out.push(time, vm_, op, offset, static_cast<std::uint32_t>(size), response);

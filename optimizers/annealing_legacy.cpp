@@ -1,0 +1,159 @@
+#include "optimizers/annealing_legacy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "core/base/random.hpp"
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim {
+namespace {
+
+// A size that a group may take.
+struct Object {
+  std::size_t group = 0;
+  std::size_t size = 0;  // index into sizes
+  double value = 0;
+  Count weight = 0;
+
+  // What nothing costs is worth infinitely much, unless it is worth nothing.
+  double ratio() const {
+    if (weight > 0) return value / static_cast<double>(weight);
+    return value > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  }
+};
+
+bool precedes(const Object& a, const Object& b) {
+  return std::tuple(-a.ratio(), a.weight, a.group) < std::tuple(-b.ratio(), b.weight, b.group);
+}
+
+class Knapsack {
+ public:
+  Knapsack(const AllocationProblem& problem, bool whole_percent)
+      : capacity_(problem.capacities[0]), groups_(problem.vms()) {
+    for (std::size_t v = 0; v < problem.vms(); ++v) {
+      for (std::size_t i = problem.low(v, 0); i <= problem.high(v, 0); ++i) {
+        const double value = problem.value[v][0][i];
+        groups_[v].push_back(
+            {v, i, whole_percent ? std::trunc(100 * value) : value, problem.sizes[i]});
+      }
+      std::ranges::sort(groups_[v], precedes);
+      objects_.insert(objects_.end(), groups_[v].begin(), groups_[v].end());
+    }
+    std::ranges::sort(objects_, precedes);
+    for (const auto& group : groups_) chosen_.push_back(group.front());
+    repair();
+    upgrade();
+  }
+
+  double value() const {
+    double sum = 0;
+    for (const Object& object : chosen_) sum += object.value;
+    return sum;
+  }
+
+  Choice choice() const {
+    Choice sizes;
+    for (const Object& object : chosen_) sizes.push_back({object.size});
+    return sizes;
+  }
+
+  Count object_count() const { return static_cast<Count>(objects_.size()); }
+
+  const std::vector<Object>& chosen() const { return chosen_; }
+  void restore(std::vector<Object> chosen) { chosen_ = std::move(chosen); }
+
+  void perturb(Random& random) {
+    constexpr std::size_t kManyGroups = 50;
+    const int changes = groups_.size() >= kManyGroups ? 5 : 3;
+    for (int i = 0; i < changes; ++i) {
+      const auto& group = groups_[random.below(groups_.size())];
+      const Object& object = group[random.below(group.size())];
+      chosen_[object.group] = object;
+    }
+    repair();
+    upgrade();
+  }
+
+ private:
+  Count excess() const {
+    Count weight = -capacity_;
+    for (const Object& object : chosen_) weight += object.weight;
+    return std::max<Count>(weight, 0);
+  }
+
+  // Group by group, its objects in order of ratio as long as the excess does not
+  // grow. What is too much after that is taken from the heaviest.
+  void repair() {
+    for (const auto& group : groups_) {
+      for (const Object& object : group) {
+        const Count before = excess();
+        if (before == 0) return;
+        const Object replaced = std::exchange(chosen_[object.group], object);
+        if (excess() > before) {
+          chosen_[object.group] = replaced;
+          break;
+        }
+      }
+    }
+    while (excess() > 0) {
+      std::size_t heaviest = 0;
+      Count most = -1;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Count spare = chosen_[g].weight - lightest(g).weight;
+        if (spare > most) most = spare, heaviest = g;
+      }
+      chosen_[heaviest] = lightest(heaviest);
+    }
+  }
+
+  const Object& lightest(std::size_t group) const {
+    return *std::ranges::min_element(groups_[group], {}, &Object::weight);
+  }
+
+  void upgrade() {
+    Count weight = 0;
+    for (const Object& object : chosen_) weight += object.weight;
+    for (const Object& object : objects_) {
+      Object& current = chosen_[object.group];
+      const Count changed = weight - current.weight + object.weight;
+      if (changed > capacity_ || object.value < current.value) continue;
+      weight = changed;
+      current = object;
+    }
+  }
+
+  Count capacity_;
+  std::vector<std::vector<Object>> groups_;  // by ratio
+  std::vector<Object> objects_;              // of all groups, by ratio
+  std::vector<Object> chosen_;               // one per group
+};
+
+}  // namespace
+
+absl::StatusOr<Solution> AnnealingLegacy::solve(const AllocationProblem& problem) {
+  const Stopwatch watch;
+  MCSIM_RETURN_IF_ERROR(problem.validate());
+  MCSIM_RETURN_IF_ERROR(require_one_tier(problem, kInfo.name));
+  Random random = Random(seed_).split(kInfo.name);
+  Knapsack knapsack(problem, params_.whole_percent);
+  std::vector<Object> best = knapsack.chosen();
+  double best_value = knapsack.value();
+  for (Count i = 0; i < params_.iterations; ++i) {
+    knapsack.perturb(random);
+    if (const double value = knapsack.value(); value > best_value) {
+      best_value = value;
+      best = knapsack.chosen();
+    } else if (random.uniform() < 10 * static_cast<double>(i) / static_cast<double>(params_.iterations)) {
+      knapsack.restore(best);
+    }
+  }
+  knapsack.restore(std::move(best));
+  return make_solution(problem, knapsack.choice(), relaxed_bound(problem),
+                       params_.iterations * knapsack.object_count(), watch);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,203 @@
+#include "optimizers/lagrangian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "optimizers/draft.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim {
+namespace {
+
+using Vector = std::vector<double>;  // one number per tier
+
+double dot(const Vector& a, const Vector& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// What the VMs take at given prices, and the bound that follows.
+struct Response {
+  Choice choice;
+  double bound = 0;
+  Vector slack;  // capacity minus what is taken: a subgradient of the bound
+  bool fits() const {
+    return std::ranges::all_of(slack, [](double left) { return left >= 0; });
+  }
+};
+
+class Market {
+ public:
+  explicit Market(const AllocationProblem& problem)
+      : problem_(problem), limits_(closed_limits(problem)) {
+    const Count step = common_step(problem.sizes);
+    for (const Count capacity : problem.capacities) {
+      capacity_.push_back(static_cast<double>(capacity / step * step));
+    }
+  }
+
+  Response respond(const Vector& price) {
+    Response response{.choice = {}, .bound = dot(price, capacity_), .slack = capacity_};
+    for (std::size_t v = 0; v < problem_.vms(); ++v) {
+      response.bound += take(v, price, response.choice.emplace_back(problem_.tiers()));
+      double faster = 0;
+      for (std::size_t k = 0; k < problem_.tiers(); ++k) {
+        const double size = static_cast<double>(problem_.sizes[response.choice[v][k]]);
+        response.slack[k] -= size - faster;
+        faster = size;
+      }
+    }
+    return response;
+  }
+
+  // No price above it sells anything: a block of the fastest tier may raise the
+  // cumulative sizes of all.
+  double highest_price() const {
+    double highest = 0;
+    for (std::size_t k = 0; k < problem_.tiers(); ++k) {
+      double steepest = 0;
+      for (const auto& tables : problem_.value) {
+        for (std::size_t i = 1; i < problem_.sizes.size(); ++i) {
+          const double blocks = static_cast<double>(problem_.sizes[i] - problem_.sizes[i - 1]);
+          steepest = std::max(steepest, (tables[k][i] - tables[k][i - 1]) / blocks);
+        }
+      }
+      highest += steepest;
+    }
+    return highest;
+  }
+
+  Count evaluations() const { return evaluations_; }
+
+ private:
+  // The sizes of one VM worth most after their price, the largest of several. A
+  // cumulative size pays its own tier's price and is spared the next one's.
+  double take(std::size_t v, const Vector& price, std::vector<std::size_t>& taken) {
+    const std::size_t tiers = problem_.tiers();
+    faster_.assign(tiers, std::vector<std::size_t>(problem_.sizes.size()));
+    Vector worth(problem_.sizes.size(), 0.0);  // of the best sizes up to this tier
+    for (std::size_t k = 0; k < tiers; ++k) {
+      const double paid = price[k] - (k + 1 < tiers ? price[k + 1] : 0.0);
+      const std::size_t low = limits_.low[v][k];
+      const std::size_t high = limits_.high[v][k];
+      std::size_t best = k == 0 ? 0 : limits_.low[v][k - 1];
+      Vector next(problem_.sizes.size(), -std::numeric_limits<double>::infinity());
+      for (std::size_t j = best; j <= high; ++j) {
+        if (k > 0 && worth[j] >= worth[best]) best = j;
+        if (j < low) continue;
+        const double before = k == 0 ? 0.0 : worth[best];
+        next[j] = before + problem_.value[v][k][j] - paid * static_cast<double>(problem_.sizes[j]);
+        faster_[k][j] = best;
+      }
+      evaluations_ += static_cast<Count>(high - low + 1);
+      worth = std::move(next);
+    }
+    std::size_t chosen = limits_.low[v][tiers - 1];
+    for (std::size_t j = chosen; j <= limits_.high[v][tiers - 1]; ++j) {
+      if (worth[j] >= worth[chosen]) chosen = j;
+    }
+    const double most = worth[chosen];
+    for (std::size_t k = tiers; k-- > 0;) {
+      taken[k] = chosen;
+      chosen = faster_[k][chosen];
+    }
+    return most;
+  }
+
+  const AllocationProblem& problem_;
+  Limits limits_;
+  Vector capacity_;
+  std::vector<std::vector<std::size_t>> faster_;  // [tier][size]: best size one tier up
+  Count evaluations_ = 0;
+};
+
+// An ellipsoid known to contain the prices sought; each cut through its centre
+// leaves a smaller one.
+class Ellipsoid {
+ public:
+  // Around the cube [0, highest]^tiers.
+  Ellipsoid(std::size_t tiers, double highest)
+      : centre_(tiers, highest / 2), shape_(tiers, Vector(tiers, 0.0)) {
+    for (std::size_t k = 0; k < tiers; ++k) {
+      shape_[k][k] = static_cast<double>(tiers) * highest * highest / 4;
+    }
+  }
+
+  const Vector& centre() const { return centre_; }
+
+  // How much a function with this subgradient at the centre can fall inside.
+  double reach(const Vector& normal) const { return std::sqrt(dot(normal, times(normal))); }
+
+  // Drops the half where normal * (x - centre) > 0.
+  void cut(const Vector& normal) {
+    const double n = static_cast<double>(centre_.size());
+    Vector step = times(normal);
+    const double length = reach(normal);
+    for (double& x : step) x /= length;
+    for (std::size_t i = 0; i < centre_.size(); ++i) centre_[i] -= step[i] / (n + 1);
+    if (centre_.size() == 1) {  // an interval, halved: the limit of the general rule
+      shape_[0][0] /= 4;
+      return;
+    }
+    const double growth = n * n / (n * n - 1);
+    for (std::size_t i = 0; i < centre_.size(); ++i) {
+      for (std::size_t j = 0; j < centre_.size(); ++j) {
+        shape_[i][j] = growth * (shape_[i][j] - 2 / (n + 1) * step[i] * step[j]);
+      }
+    }
+  }
+
+ private:
+  Vector times(const Vector& x) const {
+    Vector product;
+    for (const Vector& row : shape_) product.push_back(dot(row, x));
+    return product;
+  }
+
+  Vector centre_;
+  std::vector<Vector> shape_;
+};
+
+}  // namespace
+
+absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
+  const Stopwatch watch;
+  MCSIM_RETURN_IF_ERROR(problem.validate());
+  MCSIM_ASSIGN_OR_RETURN(const Draft reserved, Draft::at_reservations(problem));
+  Market market(problem);
+  Choice best = reserved.choice();
+  double best_objective = objective_of(problem, best);
+  double bound = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Response& response) {
+    bound = std::min(bound, response.bound);
+    if (!response.fits()) return;
+    const double objective = objective_of(problem, response.choice);
+    if (objective > best_objective) best = response.choice, best_objective = objective;
+  };
+
+  const Response unpriced = market.respond(Vector(problem.tiers(), 0.0));
+  consider(unpriced);
+  Ellipsoid prices(problem.tiers(), market.highest_price());
+  for (Count i = 0; i < params_.iterations && !unpriced.fits(); ++i) {
+    const auto negative = std::ranges::find_if(prices.centre(), [](double x) { return x < 0; });
+    Vector normal(problem.tiers(), 0.0);
+    if (negative != prices.centre().end()) {
+      normal[static_cast<std::size_t>(negative - prices.centre().begin())] = -1;
+    } else {
+      const Response response = market.respond(prices.centre());
+      consider(response);
+      normal = response.slack;
+      if (prices.reach(normal) <= kTie * std::abs(bound)) break;
+    }
+    if (!(prices.reach(normal) > 0)) break;
+    prices.cut(normal);
+  }
+
+  Draft draft(problem, std::move(best));
+  const Count evaluations = market.evaluations() + grow(draft);
+  draft.fill();
+  return make_solution(problem, draft.choice(), bound, evaluations, watch);
+}
+
+}  // namespace mcsim

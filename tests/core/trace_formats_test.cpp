@@ -1,0 +1,385 @@
+// Trusts: each format's published description, as lines (or bytes) written by
+// hand beside the requests they mean, and messages stated in full.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/trace/reader.hpp"
+#include "core/trace/text.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::ElementsAre;
+
+struct Read {
+  absl::Status status;
+  Requests requests;
+  std::vector<std::string> vms;
+  TimeBase time_base = TimeBase::kClock;
+  SkippedLines skipped;
+  bool unsorted = false;
+};
+
+Read read(const std::string& format, const std::string& bytes, const ParamMap& params = {},
+          OnBadLine on_bad_line = OnBadLine::kError, OnUnsorted on_unsorted = OnUnsorted::kError) {
+  Read result;
+  auto made = formats().make(format, params,
+                             ReaderContext{.source = *open_bytes(bytes, "web.csv"),
+                                           .name = "web.csv",
+                                           .vm_name = "web",
+                                           .on_bad_line = on_bad_line,
+                                           .on_unsorted = on_unsorted});
+  if (!made.ok()) {
+    result.status = made.status();
+    return result;
+  }
+  RequestReader& reader = **made;
+  Requests chunk;
+  do {
+    result.status = reader.next(chunk);
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      result.requests.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]),
+                           chunk.offset[i], chunk.length[i], chunk.response[i]);
+    }
+  } while (result.status.ok() && chunk.size() > 0);
+  result.vms = reader.vms();
+  result.time_base = reader.time_base();
+  result.skipped = reader.skipped();
+  result.unsorted = reader.unsorted();
+  return result;
+}
+
+std::string complaint(const std::string& format, const std::string& bytes,
+                      const ParamMap& params = {}) {
+  return message_of(read(format, bytes, params).status);
+}
+
+// 2007-02-22 16:00:00 UTC, as a filetime and as a Unix time.
+const std::string kFeb22 = "128166336000000000";
+constexpr Nanoseconds kFeb22Unix = 1'172'160'000 * kSecond;
+
+TEST(Msr, SevenColumnsMakeARequest) {
+  const Read got = read("msr",
+                        "128166336000000001,web,0,Read,8192,4096,100\n"
+                        "128166336000000001,web,1,Write,0,512,5\r\n"
+                        "128166336000000007,web,0,Write,1024,0,-1");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(kFeb22Unix + 100, kFeb22Unix + 100, kFeb22Unix + 700));
+  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1, 0));
+  EXPECT_THAT(got.requests.op, ElementsAre(0, 1, 1));
+  EXPECT_THAT(got.requests.offset, ElementsAre(8192, 0, 1024));
+  EXPECT_THAT(got.requests.length, ElementsAre(4096, 512, 0));
+  EXPECT_THAT(got.requests.response, ElementsAre(10'000, 500, -1));
+  EXPECT_THAT(got.vms, ElementsAre("web_0", "web_1"));
+  EXPECT_EQ(got.time_base, TimeBase::kClock);
+}
+
+TEST(Msr, LinesThatContradictItAreNamed) {
+  const std::string good = kFeb22 + ",web,0,Read,0,4096,1\n";
+  std::string sixteen;
+  for (int i = 0; i < 16; ++i) sixteen += good;
+  const auto bad = [&](const std::string& line) { return complaint("msr", good + line); };
+  EXPECT_EQ(complaint("msr", sixteen + kFeb22 + ",web,0,R,0,4096,1\n"),
+            "web.csv:17: expected Read or Write in column 4, got 'R'");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,-1,4096,1"),
+            "web.csv:2: expected an offset (a whole number) in column 5, got '-1'");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,0,4294967296,1"),
+            "web.csv:2: expected a size (a whole number from 0 to 4294967295) in column 6, "
+            "got '4294967296'");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,99999999999999999999,4096,1"),
+            "web.csv:2: expected an offset (a whole number) in column 5, "
+            "got '99999999999999999999'");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,18446744073709551615,4096,1"),
+            "web.csv:2: offset + size exceeds 64 bits");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,0,4096"),
+            "web.csv:2: expected a response time in column 7, but the line has 6 columns");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,0,4096,1,9"), "web.csv:2: expected 7 columns, got 8");
+  EXPECT_EQ(bad("0,web,0,Read,0,4096,1"),
+            "web.csv:2: expected a Windows filetime (a whole number from 116444736000000000 to "
+            "208678456368547758) in column 1, got '0'");
+  EXPECT_EQ(bad(kFeb22 + ",web,0,Read,0,4096,-7"),
+            "web.csv:2: column 7: a negative response time (-1 is none known)");
+  EXPECT_EQ(bad(kFeb22 + ",web"),
+            "web.csv:2: expected a disk number in column 3, but the line has 2 columns");
+}
+
+TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
+  const Read got = read("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" +
+                                   kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.vms, ElementsAre("web_1", "web_11", "we_1"));
+  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1, 0, 2));
+}
+
+TEST(Arc, FourNumbersMakeARequest) {
+  const Read got = read("arc", "3050771 25 0 0\n2461851 8 0 1\n 7  1\t0 2 \n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(0, 25, 33));
+  EXPECT_THAT(got.requests.offset, ElementsAre(3050771ULL * 4096, 2461851ULL * 4096, 7 * 4096));
+  EXPECT_THAT(got.requests.length, ElementsAre(25 * 4096, 8 * 4096, 4096));
+  EXPECT_THAT(got.requests.op, ElementsAre(0, 0, 0));
+  EXPECT_THAT(got.requests.response, ElementsAre(-1, -1, -1));
+  EXPECT_THAT(got.vms, ElementsAre("web"));
+  EXPECT_EQ(got.time_base, TimeBase::kIndex);
+}
+
+TEST(Arc, TheUnitIsAParameter) {
+  const Read got = read("arc", "10 2 0 0\n", {{"unit_bytes", std::int64_t{512}}});
+  EXPECT_THAT(got.requests.offset, ElementsAre(5120));
+  EXPECT_THAT(got.requests.length, ElementsAre(1024));
+}
+
+TEST(Arc, LinesThatContradictItAreNamed) {
+  EXPECT_EQ(complaint("arc", "1 1 0\n"),
+            "web.csv:1: expected a request number in column 4, but the line has 3 columns");
+  EXPECT_EQ(complaint("arc", "1 1 0 0\n1 2000000 0 0\n"),
+            "web.csv:2: expected a number of blocks (a whole number from 0 to 1048575) in column "
+            "2, got '2000000'");
+  EXPECT_EQ(complaint("arc", "4503599627370495 2 0 0\n"), "web.csv:1: the range exceeds 64 bits");
+  EXPECT_EQ(complaint("arc", "1,1,0,0\n"),
+            "web.csv:1: expected a first block (a whole number from 0 to 4503599627370495) in "
+            "column 1, got '1,1,0,0'");
+}
+
+TEST(Keys, OneNumberMakesARequest) {
+  const Read got = read("keys", "5\n*\n7\n* phase 2\n5\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 2));
+  EXPECT_THAT(got.requests.offset, ElementsAre(5 * 4096, 7 * 4096, 5 * 4096));
+  EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096, 4096));
+  EXPECT_EQ(got.time_base, TimeBase::kIndex);
+}
+
+TEST(Keys, LinesThatContradictItAreNamed) {
+  EXPECT_EQ(complaint("keys", "1\nabc\n"),
+            "web.csv:2: expected a block number (a whole number from 0 to 4503599627370494) in "
+            "column 1, got 'abc'");
+  EXPECT_EQ(complaint("keys", "1 2\n"), "web.csv:1: expected 1 column, got 2");
+}
+
+std::string oracle_record(std::uint32_t time, std::uint64_t id, std::uint32_t size,
+                          std::int64_t next) {
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(time >> (8 * i));
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(id >> (8 * i));
+  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(size >> (8 * i));
+  for (int i = 0; i < 8; ++i) {
+    bytes += static_cast<char>(static_cast<std::uint64_t>(next) >> (8 * i));
+  }
+  return bytes;
+}
+
+TEST(OracleGeneral, TwentyFourBytesMakeARequest) {
+  const std::string bytes = oracle_record(3, 7, 9000, 2) + oracle_record(3, 1ULL << 40, 1, -1);
+  const Read got = read("oracle-general", bytes);
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 3 * kSecond));
+  EXPECT_THAT(got.requests.offset, ElementsAre(7 * 4096, 1ULL << 52));
+  EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096));
+  const Read sized =
+      read("oracle-general", bytes, {{"ignore_size", false}, {"unit_bytes", std::int64_t{512}}});
+  EXPECT_THAT(sized.requests.offset, ElementsAre(7 * 512, 1ULL << 49));
+  EXPECT_THAT(sized.requests.length, ElementsAre(9000, 1));
+}
+
+TEST(OracleGeneral, RecordsThatContradictItAreNamed) {
+  const std::string one = oracle_record(3, 7, 9000, 2);
+  EXPECT_EQ(complaint("oracle-general", one + one + one.substr(0, 11)),
+            "web.csv: record 3: 11 of 24 bytes: the file is cut short");
+  EXPECT_EQ(complaint("oracle-general", one + oracle_record(3, 1ULL << 52, 1, -1)),
+            "web.csv: record 2: object 4503599627370496 * unit_bytes exceeds 64 bits "
+            "(unit_bytes: 1 keeps any id but the last)");
+  EXPECT_EQ(complaint("oracle-general", one + oracle_record(1, 1, 1, -1)),
+            "web.csv: record 2: time goes back by 2000000000 ns (on_unsorted: sort puts requests "
+            "in order)");
+}
+
+TEST(Csv, ItsOwnColumnsNeedNoMapping) {
+  const Read got = read("csv",
+                        "time_ns,vm,op,offset,length,response_ns\n"
+                        "-5,a,read,0,4096,-1\n"
+                        "17,b,Write,18446744073709551615,0,30\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(-5, 17));
+  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1));
+  EXPECT_THAT(got.requests.op, ElementsAre(0, 1));
+  EXPECT_THAT(got.requests.offset, ElementsAre(0, ~std::uint64_t{0}));
+  EXPECT_THAT(got.requests.length, ElementsAre(4096, 0));
+  EXPECT_THAT(got.requests.response, ElementsAre(-1, 30));
+  EXPECT_THAT(got.vms, ElementsAre("a", "b"));
+}
+
+TEST(Csv, ColumnsAreMappedByName) {
+  const Read got =
+      read("csv", "version,time,op,size,lbn\n1,5633898368802,2a,512,3\n1,5633898368803,28,1024,9\n",
+           {{"time", std::string("time")},
+            {"time_unit", std::string("us")},
+            {"read", std::string("28")},
+            {"write", std::string("2A")},
+            {"offset", std::string("lbn")},
+            {"offset_unit", std::string("sectors")},
+            {"length", std::string("size")}});
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(5'633'898'368'802'000, 5'633'898'368'803'000));
+  EXPECT_THAT(got.requests.op, ElementsAre(1, 0));
+  EXPECT_THAT(got.requests.offset, ElementsAre(3 * 512, 9 * 512));
+  EXPECT_THAT(got.requests.length, ElementsAre(512, 1024));
+  EXPECT_THAT(got.vms, ElementsAre("web"));
+}
+
+TEST(Csv, ColumnsAreMappedByPosition) {
+  const Read got = read("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
+                        {{"header", false},
+                         {"delimiter", std::string("tab")},
+                         {"time", std::string("1")},
+                         {"time_unit", std::string("s")},
+                         {"vm", std::string("2+3")},
+                         {"offset", std::string("5")},
+                         {"offset_unit", std::string("blocks")},
+                         {"length", std::string("6")},
+                         {"length_unit", std::string("blocks")},
+                         {"block_bytes", std::int64_t{1024}}});
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 4 * kSecond));
+  EXPECT_THAT(got.requests.offset, ElementsAre(5 * 1024, 6 * 1024));
+  EXPECT_THAT(got.requests.length, ElementsAre(2 * 1024, 1024));
+  EXPECT_THAT(got.vms, ElementsAre("web_1", "web_0"));
+}
+
+TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
+  const auto first_time = [](const std::string& unit_in_name, const std::string& text) {
+    const Read got = read("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
+    EXPECT_TRUE(got.status.ok()) << got.status;
+    return got.requests.time.at(0);
+  };
+  EXPECT_EQ(first_time("_s", "1.5"), 1'500'000'000);
+  EXPECT_EQ(first_time("_ms", "1.5"), 1'500'000);
+  EXPECT_EQ(first_time("_us", "1.5"), 1'500);
+  EXPECT_EQ(first_time("_ns", "1"), 1);
+  EXPECT_EQ(first_time("_filetime", kFeb22), kFeb22Unix);
+  EXPECT_EQ(first_time("_references", "12"), 12);
+  EXPECT_EQ(complaint("csv", "time,offset\n1,0\n"),
+            "web.csv:1: time_unit: state it (such as ms), for the name of column 1 does not tell");
+  EXPECT_EQ(complaint("csv", "offset,response_references\n0,1\n"),
+            "web.csv:1: response_unit: a response time has a clock, so not references");
+  EXPECT_EQ(read("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);
+}
+
+TEST(Csv, WithoutAClockTimeCountsBlocks) {
+  const Read got = read("csv", "offset,length\n0,4096\n4095,2\n100,0\n0,1\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.time_base, TimeBase::kIndex);
+  EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 3, 3));
+  EXPECT_EQ(read("csv", "time_references,offset\n5,0\n").time_base, TimeBase::kIndex);
+  EXPECT_EQ(read("csv", "time_ns,offset\n5,0\n").time_base, TimeBase::kClock);
+}
+
+TEST(Csv, MistakesInTheMappingAreNamed) {
+  const auto with = [](ParamMap params) { return complaint("csv", "a,b\n1,2\n", params); };
+  EXPECT_EQ(with({}), "web.csv:1: offset: state the column, one of a, b");
+  EXPECT_EQ(with({{"offset", std::string("lbn")}}),
+            "web.csv:1: offset: there is no column 'lbn' among a, b");
+  EXPECT_EQ(with({{"offset", std::string("3")}}),
+            "web.csv:1: offset: there is no column 3 among 2");
+  EXPECT_EQ(with({{"offset", std::string("a")}, {"length", std::string("1")}}),
+            "web.csv:1: length: column 1 already has another meaning");
+  EXPECT_EQ(with({{"offset", std::string("a")}, {"delimiter", std::string("ab")}}),
+            "web.csv:1: delimiter: expected one character, tab or space, got 'ab'");
+  EXPECT_EQ(with({{"offset", std::string("a")}, {"header", false}}),
+            "web.csv:1: offset: there is no column 'a': without a header give its position from 1");
+  EXPECT_EQ(with({{"ofset", std::string("a")}}),
+            "csv: unknown parameter 'ofset' (did you mean 'offset'?)");
+  EXPECT_EQ(read("csv", "a\n", {}).status.code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Csv, LinesThatContradictItAreNamed) {
+  const auto bad = [](const std::string& line) {
+    return complaint("csv", "time_ns,op,offset,length\n1,r,0,1\n" + line);
+  };
+  EXPECT_EQ(bad("2,trim,0,1"),
+            "web.csv:3: expected read, r (read) or write, w (write) in column 2, got 'trim'");
+  EXPECT_EQ(bad("2,r,0"), "web.csv:3: expected a length in column 4, but the line has 3 columns");
+  EXPECT_EQ(bad("2,r,0,1,2"), "web.csv:3: expected 4 columns, got 5");
+  EXPECT_EQ(bad("two,r,0,1"), "web.csv:3: expected a time in column 1, got 'two'");
+  EXPECT_EQ(bad("2,r,18446744073709551615,1"), "web.csv:3: offset + length exceeds 64 bits");
+  EXPECT_EQ(bad("0,r,0,1"),
+            "web.csv:3: time goes back by 1 ns (on_unsorted: sort puts requests in order)");
+}
+
+TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
+  const Read got = read("keys", "1\nx\n2\n-3\n\n4\n", {}, OnBadLine::kSkip);
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.requests.offset, ElementsAre(4096, 2 * 4096, 4 * 4096));
+  EXPECT_EQ(got.skipped.count, 2);
+  ASSERT_EQ(got.skipped.complaints.size(), 2U);
+  EXPECT_EQ(got.skipped.complaints[1],
+            "web.csv:4: expected a block number (a whole number from 0 to 4503599627370494) in "
+            "column 1, got '-3'");
+}
+
+TEST(Readers, WhatMakesAllLinesMeaninglessIsNeverSkipped) {
+  EXPECT_EQ(message_of(read("csv", "a,b\n1,2\n", {}, OnBadLine::kSkip).status),
+            "web.csv:1: offset: state the column, one of a, b");
+}
+
+TEST(Readers, UnsortedTimesMayBeKept) {
+  const std::string text = "time_ns,offset\n5,0\n3,1\n9,2\n";
+  EXPECT_FALSE(read("csv", text).status.ok());
+  const Read kept = read("csv", text, {}, OnBadLine::kError, OnUnsorted::kKeep);
+  ASSERT_TRUE(kept.status.ok()) << kept.status;
+  EXPECT_THAT(kept.requests.time, ElementsAre(5, 3, 9));
+  EXPECT_TRUE(kept.unsorted);
+  EXPECT_FALSE(read("csv", "time_ns,offset\n5,0\n5,1\n").unsorted);
+}
+
+TEST(Readers, AFileWithoutRequestsIsAnError) {
+  EXPECT_EQ(complaint("msr", ""), "web.csv: there are no requests in it");
+  EXPECT_EQ(complaint("keys", "* only marks\n\n"), "web.csv: there are no requests in it");
+  EXPECT_EQ(message_of(read("keys", "x\ny\n", {}, OnBadLine::kSkip).status),
+            "web.csv: there are no requests in it (2 bad ones left out)");
+  EXPECT_EQ(complaint("oracle-general", ""), "web.csv: there are no requests in it");
+}
+
+TEST(Readers, LongFilesComeInChunks) {
+  std::string text;
+  constexpr std::size_t kKeys = RequestReader::kChunk + 3;
+  for (std::size_t i = 0; i < kKeys; ++i) text += "1\n";
+  auto reader = *formats().make(
+      "keys", {}, ReaderContext{.source = *open_bytes(text, "t"), .name = "t", .vm_name = "t"});
+  Requests chunk;
+  ASSERT_TRUE(reader->next(chunk).ok());
+  EXPECT_EQ(chunk.size(), RequestReader::kChunk);
+  ASSERT_TRUE(reader->next(chunk).ok());
+  EXPECT_EQ(chunk.size(), 3U);
+  EXPECT_EQ(chunk.time.back(), static_cast<Nanoseconds>(kKeys - 1));
+  ASSERT_TRUE(reader->next(chunk).ok());
+  EXPECT_EQ(chunk.size(), 0U);
+}
+
+TEST(Readers, VmsAreNamedAfterFiles) {
+  EXPECT_EQ(vm_name_of("traces/web_0.csv.gz"), "web_0");
+  EXPECT_EQ(vm_name_of("OLTP.lis"), "OLTP");
+  EXPECT_EQ(vm_name_of("a.b/plain"), "plain");
+  EXPECT_EQ(vm_name_of(".hidden.csv"), ".hidden");
+}
+
+TEST(Detection, TakesTheBestGuessOrNamesAll) {
+  const Guess no{"a", Fit::kNo, "bad"};
+  const Guess possible{"b", Fit::kPossible, ""};
+  const Guess other{"c", Fit::kPossible, ""};
+  const Guess certain{"d", Fit::kCertain, ""};
+  const auto decided = [](std::vector<Guess> guesses) {
+    const auto format = decide("x", guesses);
+    return format.ok() ? *format : message_of(format.status());
+  };
+  EXPECT_EQ(decided({no, possible}), "b");
+  EXPECT_EQ(decided({possible, no, certain, other}), "d");
+  EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
+  EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse"}}),
+            "x: no trace format recognised: not a (bad), not e (worse); state the format");
+}
+
+}  // namespace
+}  // namespace mcsim

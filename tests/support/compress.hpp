@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "core/trace/decompress.hpp"
+
+namespace mcsim {
+
+// `text` as a file of the codec.
+std::string compress(Codec codec, const std::string& text);
+
+}  // namespace mcsim
