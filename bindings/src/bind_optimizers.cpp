@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
@@ -23,10 +25,12 @@ Error config_error(absl::Status status) { return Error{std::move(status)}; }
 
 // --- the problem -----------------------------------------------------------
 
-std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const char* name) {
-  std::vector<std::vector<std::size_t>> bounds;
-  if (given.is_none()) return bounds;
-  const auto table = given.cast<Column<std::int64_t>>();
+using Bounds = std::optional<Column<std::int64_t>>;
+
+Choice bounds_from(const Bounds& given, const char* name) {
+  Choice bounds;
+  if (!given) return bounds;
+  const Column<std::int64_t>& table = *given;
   if (table.ndim() != 1 && table.ndim() != 2) {
     throw config_error(invalid_argument("{}: expected shape (vm,) or (vm, tier), got {} axes", name,
                                         table.ndim()));
@@ -46,8 +50,8 @@ std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const
 }
 
 AllocationProblem make_problem(const Column<Count>& sizes, const Column<Count>& capacities,
-                               const Column<double>& values, const py::object& lowest,
-                               const py::object& highest) {
+                               const Column<double>& values, const Bounds& lowest,
+                               const Bounds& highest) {
   if (sizes.ndim() != 1 || capacities.ndim() != 1) {
     throw config_error(invalid_argument("sizes and capacities: expected one axis each"));
   }
