@@ -1,5 +1,7 @@
 // Time per solution, and the gap it proves, of every optimiser that needs no
 // outside solver, on problems of the size that controllers pose every interval.
+#include <utility>
+
 #include <benchmark/benchmark.h>
 
 #include "optimizers/registry.hpp"
