@@ -156,7 +156,7 @@ def test_the_command_writes_a_store_that_says_synthetic(tmp_path: Path) -> None:
     out = tmp_path / "out.arrow"
     done = CliRunner().invoke(synth, [str(written(tmp_path, GOOD)), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "synthetic trace of 2 VMs: 4.5 k requests" in done.output
+    assert "synthetic trace of 2 VMs: 4,500 requests (2,500 reads)" in done.output
     assert open_store(out).metadata.synthetic
 
 
