@@ -7,10 +7,12 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from mcsim import CORE_IS_MISSING
 
 if TYPE_CHECKING:
     from mcsim.results import Results
@@ -160,7 +162,7 @@ def schema() -> None:
     click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
 
 
-def _catalogue() -> dict[str, list[Mapping[str, Any]]]:
+def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Everything that experiments may name, by kind."""
     from mcsim._core import engine, optimizers
     from mcsim.devices import CATALOGUE
@@ -240,7 +242,7 @@ def _console(stderr: bool = False) -> Any:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    from mcsim.errors import McsimError
+    from mcsim.errors import HostError, McsimError
 
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
@@ -257,9 +259,17 @@ def main(arguments: Iterable[str] | None = None) -> None:
             _give_up()
         click.echo(f"mcsim: {error}", err=True)
         sys.exit(error.exit_code)
-    except (OSError, MemoryError) as error:
-        click.echo(f"mcsim: {error or 'not enough memory'}", err=True)
-        sys.exit(3)
+    except OSError as error:
+        click.echo(f"mcsim: {error}", err=True)
+        sys.exit(HostError.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name != "mcsim._core":
+            _give_up()
+        click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
+        sys.exit(HostError.exit_code)
+    except MemoryError:
+        click.echo("mcsim: there is not enough memory", err=True)
+        sys.exit(HostError.exit_code)
     except Exception:
         _give_up()
 

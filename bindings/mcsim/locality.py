@@ -113,12 +113,6 @@ class HitRatioCurve:
     ----------
     capacities : ndarray of int64, shape (k,), read-only
         Cache sizes in blocks.
-    hits : ndarray of int64, shape (k,)
-        Accesses that a cache of that size hits.
-    ratios : ndarray of float64, shape (k,)
-        ``hits / accesses``, in [0, 1].
-    accesses : int
-        Accesses of the stream, cold ones included.
     """
 
     capacities: NDArray[np.int64]
@@ -126,14 +120,17 @@ class HitRatioCurve:
 
     @property
     def hits(self) -> NDArray[np.int64]:
+        """Accesses that a cache of each size hits, shape (k,)."""
         return self._curve.hits(self.capacities)
 
     @property
     def ratios(self) -> NDArray[np.float64]:
+        """Hits as a share of all accesses, in [0, 1], shape (k,)."""
         return self._curve.ratio(self.capacities)
 
     @property
     def accesses(self) -> int:
+        """Accesses of the stream, cold ones included."""
         return self._curve.accesses
 
     @overload

@@ -166,17 +166,20 @@ py::array_t<T> series(const Profile& profile, Read&& read) {
   return to_array(std::move(values));
 }
 
+// Set by hand: py::index_error is turned into Python's by whichever pybind11
+// module was imported first, and that one may not recognise ours.
+std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size) {
+  if (index < 0 || static_cast<std::size_t>(index) >= size) {
+    const std::string text = fmt::format("{} {}: this profile has {} of them", what, index, size);
+    PyErr_SetString(PyExc_IndexError, text.c_str());
+    throw py::error_already_set();
+  }
+  return static_cast<std::size_t>(index);
+}
+
 const HitCurve& curve_at(const Profile& profile, py::ssize_t interval, py::ssize_t vm) {
-  const auto intervals = static_cast<py::ssize_t>(profile.vms.size());
-  if (interval < 0 || interval >= intervals) {
-    throw py::index_error(
-        fmt::format("interval {}: this profile has {} of them", interval, intervals));
-  }
-  const auto& row = profile.vms[static_cast<std::size_t>(interval)];
-  if (vm < 0 || vm >= static_cast<py::ssize_t>(row.size())) {
-    throw py::index_error(fmt::format("vm {}: this profile has {} of them", vm, row.size()));
-  }
-  return row[static_cast<std::size_t>(vm)].curve;
+  const auto& row = profile.vms[checked_index("interval", interval, profile.vms.size())];
+  return row[checked_index("vm", vm, row.size())].curve;
 }
 
 void bind_profile(py::module_& m) {

@@ -43,7 +43,7 @@ struct Vm {
 
 Decision decide(const std::string& name, ParamMap params, const Machine& machine,
                 const std::vector<Vm>& vms, const std::string& optimizer = "exact",
-                Allocation current = {}) {
+                Allocation current = {}, std::shared_ptr<Optimizer> given = nullptr) {
   std::vector<VmProfile> profiles;
   Accesses trace;
   for (std::size_t v = 0; v < vms.size(); ++v) {
@@ -57,7 +57,8 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   }
   params.try_emplace("grid", std::int64_t{1'000});
   auto system = system_registry().make(name, params, {.machine = machine}).value();
-  EXPECT_TRUE(system->use_optimizer(optimizer_registry().make(optimizer, {}, {}).value()).ok());
+  if (given == nullptr) given = optimizer_registry().make(optimizer, {}, {}).value();
+  EXPECT_TRUE(system->use_optimizer(given).ok());
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
   auto decision =
@@ -227,12 +228,20 @@ TEST(MultiCache, LegacyFillsTheTierInProportionAndIgnoresPrioritiesAndLatencies)
             decision.targets);
 }
 
-TEST(MultiCache, LegacyKeepsTheTargetsWhenNothingIsWorthAnything) {
-  const std::vector<Vm> vms(2, Vm{.ratios = {0, 0, 0}});
+// Gives nobody anything.
+class Nothing final : public Optimizer {
+  absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
+    Solution solution;
+    for (std::size_t v = 0; v < problem.vms(); ++v) solution.choice.push_back({problem.low(v, 0)});
+    return solution;
+  }
+};
+
+TEST(MultiCache, LegacyKeepsTheTargetsWhenTheSolutionIsEmpty) {
   Allocation current(2, 2);
   current.at(0, 0) = 7;
-  EXPECT_EQ(decide("multicache", {{"legacy", true}, {"grid", std::int64_t{200}}},
-                   machine_of({20, 60}), vms, "annealing-legacy", current)
+  EXPECT_EQ(decide("multicache", {{"legacy", true}}, machine_of({20, 60}), {kToyA, kToyB}, "",
+                   current, std::make_shared<Nothing>())
                 .targets,
             current);
 }

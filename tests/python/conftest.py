@@ -31,7 +31,7 @@ def real_trace(
 
     def intern(name: str) -> engine.Accesses:
         if name not in interned:
-            path = find_trace(name, [trace_dir])
+            path = find_trace(name.partition(".")[0], [trace_dir])
             assert path is not None, name
             trace = Trace.open(path, cache_dir=cache)
             builder = engine.AccessBuilder(ops="all", time_base=trace.time_base)

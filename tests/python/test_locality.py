@@ -2,20 +2,23 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import threading
 import time
 from collections import OrderedDict
 from typing import Any
 
-import mcsim.locality
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import mcsim.locality
+from mcsim._core import engine
 from mcsim._core import locality as core
 from mcsim.errors import ConfigError
 from mcsim.locality import COLD, hit_ratio_curve, reuse_distances
-from numpy.typing import NDArray
 
 streams = st.integers(1, 30).flatmap(
     lambda blocks: st.lists(st.integers(0, blocks), min_size=1, max_size=200)
@@ -122,7 +125,7 @@ def test_other_ids_are_refused(ids: Any, error: type[Exception], text: str) -> N
 
 def test_the_core_converts_nothing() -> None:
     with pytest.raises(TypeError):
-        core.reuse_distances(np.array([1.0, 2.0]))  # type: ignore[arg-type]
+        core.reuse_distances(np.array([1.0, 2.0]))
     with pytest.raises(TypeError):
         core.reuse_distances(np.array([1, 2], np.int64))  # type: ignore[arg-type]
 
@@ -230,3 +233,65 @@ def test_hyperloglog_estimates_within_its_error() -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(mcsim.locality).failed == 0
+
+
+def two_vms() -> engine.Accesses:
+    """Two hours: VM a loops over 4 blocks, VM b reads one block and then is silent."""
+    builder = engine.AccessBuilder(block_bytes=4096)
+    hour = 3600 * 10**9
+    for name, times, blocks in (
+        ("a", [0, 1, 2, 3, 4, 5, hour, hour + 1], [0, 1, 2, 3, 0, 1, 0, 0]),
+        ("b", [2, 3], [9, 9]),
+    ):
+        n = len(times)
+        builder.begin_vm(name)
+        builder.add(
+            np.array(times, np.int64),
+            np.zeros(n, np.uint16),
+            np.zeros(n, np.uint8),
+            np.array(blocks, np.uint64) * 4096,
+            np.full(n, 4096, np.uint32),
+        )
+    return builder.finish()
+
+
+def test_a_profile_is_tables_by_interval_and_vm() -> None:
+    profile = core.characterise(two_vms(), core.ProfileSpec())
+    assert profile.interval_count == 2
+    assert profile.cuts.tolist() == [0, 8, 10]
+    assert profile.accesses.tolist() == [[6, 2], [2, 0]]
+    assert profile.requests.tolist() == [[6, 2], [2, 0]]
+    assert profile.reads.tolist() == [[6, 2], [2, 0]]
+    assert profile.unique_blocks.tolist() == [[4, 1], [1, 0]]
+    assert profile.curve(0, 0).hits([3, 4]).tolist() == [0, 2]
+    assert profile.curve(1, 0).hits(1) == 1
+    # The last of the hour's 60 windows is empty; the trace ends in the next hour's first.
+    assert profile.reuse_intensity.tolist() == [[0.0, 0.0], [0.5, 0.0]]
+    assert profile.ri_window_unique.tolist() == [[0, 0], [1, 0]]
+    minute, end = 60 * 10**9, 3600 * 10**9 + 1
+    assert profile.ri_time.tolist() == [minute, minute, end]
+    assert profile.ri_vm.tolist() == [0, 1, 0]
+    assert profile.ri_value.tolist() == [1 - 4 / 6, 0.5, 0.5]
+    assert profile.ri_accesses.tolist() == [6, 2, 2]
+    assert profile.spec == core.ProfileSpec()
+    with pytest.raises(IndexError, match="interval 2: this profile has 2 of them"):
+        profile.curve(2, 0)
+    with pytest.raises(IndexError, match="vm -1: this profile has 2 of them"):
+        profile.curve(0, -1)
+
+
+def test_a_curve_outlives_its_profile() -> None:
+    curve = core.characterise(two_vms(), core.ProfileSpec()).curve(0, 0)
+    gc.collect()
+    assert curve.distances.tolist() == [3]
+
+
+def test_whole_curves_are_one_per_vm() -> None:
+    a, b = core.whole_curves(two_vms())
+    assert a == core.hit_curve(np.array([0, 1, 2, 3, 0, 1, 0, 0], np.uint64))
+    assert b == core.hit_curve(np.array([9, 9], np.uint64))
+
+
+def test_mistakes_in_a_profile_spec_are_named() -> None:
+    with pytest.raises(ConfigError, match="interval: must be positive, got 0 ns"):
+        core.characterise(two_vms(), core.ProfileSpec(interval=0))

@@ -1,0 +1,157 @@
+"""Hit ratio curves: what LRU would hit at every capacity (Fig. 1, 5 and 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim.figures.data import CannotDrawError, HitCurve, curve_of, multicache, series_of, vms_of
+from mcsim.figures.style import COLUMN, PAGE, Sheet, lighter, new_sheet, vm_looks
+from mcsim.results import Results
+from mcsim.units import format_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
+
+_BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": (0, (2, 2))}
+
+
+def example_curve(results: Results) -> Sheet:
+    """Plot the curve of the VM that gains most from the host's cache, and how to read it."""
+    space = sum(tier.capacity_blocks for tier in results.spec.tiers)
+    vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(space))
+    curve, look = curve_of(results, vm), vm_looks(results)[vm]
+    capacity = results.spec.tiers[0].capacity_blocks
+    ratio = curve.at(capacity)
+
+    sheet = new_sheet(COLUMN, 2.4)
+    (axes,) = sheet.axes
+    sheet.legend += axes.plot(curve.capacity, 100 * curve.ratio, **look.line)
+    reading: dict[str, Any] = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
+    axes.plot([capacity, capacity, 0], [0, 100 * ratio, 100 * ratio], **reading)
+    axes.annotate(
+        f"{capacity:,} blocks hit {100 * ratio:.0f} %",
+        (capacity, 100 * ratio),
+        xytext=(8, -12),
+        textcoords="offset points",
+    )
+    _label(axes)
+    axes.set_xlim(0, min(1.5 * space, float(curve.capacity[-1])))
+    return sheet
+
+
+def hit_ratio_curves(results: Results) -> Sheet:
+    """Plot the curve of every VM over a logarithmic axis, and where the tiers end."""
+    looks = vm_looks(results)
+    boundaries = np.cumsum([tier.capacity_blocks for tier in results.spec.tiers])
+    sheet = new_sheet(COLUMN, 2.6)
+    (axes,) = sheet.axes
+    last = int(boundaries[-1])
+    for vm, look in looks.items():
+        curve = curve_of(results, vm)
+        some = curve.capacity > 0
+        sheet.legend += axes.plot(curve.capacity[some], 100 * curve.ratio[some], **look.line)
+        last = max(last, int(curve.capacity[-1]))
+    axes.set_xscale("log")
+    axes.set_xlim(max(1, boundaries[0] / 1000), 1.1 * last)
+    for k, boundary in enumerate(boundaries):
+        axes.axvline(boundary, **_BOUNDARY)
+        axes.annotate(
+            f"{'+ ' * (k > 0)}{results.spec.tiers[k].device}",
+            (boundary, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            color="#555555",
+        )
+    _label(axes)
+    return sheet
+
+
+def tier_split(results: Results) -> Sheet:
+    """Cut the curves of two VMs at their mean allocations: what each tier hits.
+
+    Raises
+    ------
+    CannotDrawError
+        If the run has less than two VMs, or no Multi-Cache to allocate.
+    """
+    from matplotlib.patches import Patch
+
+    system = multicache(results)
+    target = series_of(results, system).target.mean(axis=0)
+    vms = vms_of(results)
+    if len(vms) < 2:
+        raise CannotDrawError(f"needs two VMs; the run has {vms[0]} alone")
+    cuts = np.cumsum(target, axis=1)
+    reached = [curve_of(results, vm).at(cuts[v, -1]) for v, vm in enumerate(vms)]
+    chosen = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
+
+    looks = vm_looks(results)
+    sheet = new_sheet(PAGE, 2.5, columns=2, sharey=True)
+    highest = 0.0
+    for axes, v in zip(sheet.axes, chosen, strict=True):
+        right = max(1.4 * cuts[v, -1], 1.0)
+        curve = curve_of(results, vms[v])
+        _shade_tiers(axes, curve, cuts[v], looks[vms[v]].color)
+        axes.plot(curve.capacity, 100 * curve.ratio, color=looks[vms[v]].color)
+        axes.set_xlim(0, right)
+        axes.set_title(_split_title(results, vms[v], curve, cuts[v]), loc="left")
+        _label(axes)
+        highest = max(highest, 100 * curve.at(right))
+    sheet.axes[0].set_ylim(0, 1.05 * highest)
+    sheet.axes[1].set_ylabel("")
+    sheet.legend = [
+        Patch(
+            facecolor=lighter("#555555", shade), edgecolor="white", hatch=hatch, label=tier.device
+        )
+        for tier, (shade, hatch) in zip(results.spec.tiers, _tier_shades(len(cuts[0])), strict=True)
+    ]
+    sheet.notes.append("Cut at the mean of what Multi-Cache granted the VM in each tier.")
+    return sheet
+
+
+def _shade_tiers(axes: Axes, curve: HitCurve, cuts: NDArray[np.float64], color: str) -> None:
+    """Shade what each tier adds: the strip under the curve between two cuts."""
+    low = 0.0
+    for high, (shade, hatch) in zip(cuts, _tier_shades(len(cuts)), strict=True):
+        inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
+        x = np.concatenate([[low], inner, [high]])
+        y = 100 * np.interp(x, curve.capacity, curve.ratio)
+        area: dict[str, Any] = {
+            "facecolor": lighter(color, shade),
+            "edgecolor": "white",
+            "hatch": hatch,
+        }
+        axes.fill_between(x, y, linewidth=0, **area)
+        axes.axvline(high, **_BOUNDARY)
+        low = high
+
+
+def _tier_shades(tiers: int) -> list[tuple[float, str]]:
+    """How much lighter than the VM's colour each tier is, and its hatch."""
+    return [(0.3 + 0.5 * k / tiers, ("", "////", "....")[k % 3]) for k in range(tiers)]
+
+
+def _split_title(results: Results, vm: str, curve: HitCurve, cuts: NDArray[np.float64]) -> str:
+    sizes = np.diff(cuts, prepend=0.0)
+    added = np.diff([100 * curve.at(cut) for cut in cuts], prepend=0.0)
+    parts = [
+        f"{tier.device} {ratio:.0f} % ({format_count(round(size))} blocks)"
+        for tier, ratio, size in zip(results.spec.tiers, added, sizes, strict=True)
+    ]
+    return f"{vm}: " + ", ".join(parts)
+
+
+def _label(axes: Axes) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.set_xlabel("Capacity (blocks)")
+    axes.set_ylabel("Hit ratio (%)")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.set_ylim(0, None)

@@ -1,0 +1,289 @@
+"""How every figure looks: sizes, fonts, colours, title, legend and footer.
+
+Colours are those of Okabe and Ito (jfly.uni-koeln.de/color), which colour-blind
+readers tell apart. What differs in colour differs in line style, marker or
+hatch as well, so that a grey print can be read. A VM has the same colour in
+all figures, and so has a system.
+
+The title stands above, the legend between it and the panels, and the run's id
+below, where none of them covers data. What is written is the same bytes
+whenever it is written from the same results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcsim.config.spec import SystemSpec
+from mcsim.figures.data import is_legacy, vms_of
+from mcsim.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMN",
+    "PAGE",
+    "Look",
+    "Sheet",
+    "lighter",
+    "new_sheet",
+    "save",
+    "styled",
+    "system_looks",
+    "vm_looks",
+]
+
+COLUMN = 3.5  # inches, one of two columns
+PAGE = 7.0  # inches, both columns
+
+_TEXT = 7.5  # points
+_LINE = 1.6 * _TEXT  # from one line of text to the next
+
+_RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": _TEXT,
+    "axes.labelsize": _TEXT,
+    "axes.titlesize": _TEXT,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": _TEXT,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#d9d9d9",
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.4,
+    "patch.linewidth": 0.5,
+    "savefig.dpi": 300,
+    "figure.dpi": 150,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "mcsim",
+}
+
+_BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+_ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
+
+_DASHED, _DOTTED, _DASH_DOT = (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
+_LONG, _DOT_DOT = (0, (9, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one VM or system is told from the others."""
+
+    label: str
+    color: str
+    dashes: Any
+    marker: str
+    hatch: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """As the arguments of a line."""
+        return {"label": self.label, "color": self.color, "linestyle": self.dashes}
+
+    @property
+    def area(self) -> dict[str, Any]:
+        """As the arguments of a filled shape."""
+        return {
+            "label": self.label,
+            "facecolor": self.color,
+            "edgecolor": "white" if self.hatch else self.color,
+            "hatch": self.hatch,
+        }
+
+
+_VM_LOOKS = (
+    (_BLUE, "-", "o", ""),
+    (_ORANGE, _DASHED, "s", "////"),
+    (_GREEN, _DASH_DOT, "^", ""),
+    (_PURPLE, _DOTTED, "D", "\\\\\\\\"),
+    (_SKY, _LONG, "v", "...."),
+    (_VERMILLION, _DOT_DOT, "P", "xxxx"),
+    (_BLACK, "-", "X", ""),
+    (_YELLOW, _DASHED, "*", "----"),
+)
+
+# By what a system is; a second one of a kind takes the first look that is left.
+_SYSTEM_LOOKS = {
+    "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
+    "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "...."),
+    "Static": (_GREEN, _DASH_DOT, "^", "----"),
+    "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
+    "Multi-Cache": (_BLUE, "-", "o", ""),
+    "Multi-Cache (legacy)": (_PURPLE, _LONG, "X", "\\\\\\\\"),
+    "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
+}
+_SPARE_LOOKS = (
+    (_YELLOW, "-", "*", "oooo"),
+    ("#666666", _DASHED, "<", "|||"),
+    ("#999999", _DASH_DOT, ">", ""),
+)
+
+_NAMES = {
+    "lru": "Global LRU",
+    "static": "Static",
+    "single-tier": "Single-tier LRU",
+    "multicache": "Multi-Cache",
+    "multicache-joint": "Multi-Cache (joint)",
+}
+
+
+def vm_looks(results: Results) -> dict[str, Look]:
+    """Return the look of every VM, by name, in the order of the experiment."""
+    return {
+        vm: Look(vm, *_VM_LOOKS[index % len(_VM_LOOKS)]) for index, vm in enumerate(vms_of(results))
+    }
+
+
+def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
+    """Return the look of every system, by title, in the order given."""
+    kinds = [_kind(system) for system in systems]
+    left = [look for kind, look in _SYSTEM_LOOKS.items() if kind not in kinds]
+    spare = [*_SPARE_LOOKS, *left]
+    taken: set[str] = set()
+    looks: dict[str, Look] = {}
+    for system, kind in zip(systems, kinds, strict=True):
+        label = kind if system.title == system.name else system.title
+        if kind in _SYSTEM_LOOKS and kind not in taken:
+            look = _SYSTEM_LOOKS[kind]
+        else:
+            look = spare[(len(looks) - len(taken)) % len(spare)]
+        looks[system.title] = Look(label, *look)
+        taken |= {kind} & set(_SYSTEM_LOOKS)
+    return looks
+
+
+def _kind(system: SystemSpec) -> str:
+    name = _NAMES.get(system.name, system.name)
+    return f"{name} (legacy)" if is_legacy(system) else name
+
+
+def lighter(color: str, by: float) -> tuple[float, float, float]:
+    """Return a colour mixed with white: unchanged for `by` = 0, white for 1."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (part + (1 - part) * by for part in to_rgb(color))
+    return red, green, blue
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with the style of this module, whatever the user's own is."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_RC)
+        yield
+
+
+@dataclass
+class Sheet:
+    """A figure in the making: its panels, what its legend lists and its footnotes."""
+
+    figure: Figure
+    axes: list[Axes]
+    legend: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def finish(self, title: str, runs: Sequence[Results]) -> Figure:
+        """Add title, legend and footer around the panels."""
+        synthetic = any(run.synthetic for run in runs)
+        height = self.figure.get_figheight() * 72
+        shown_title = title + (" (synthetic workload)" if synthetic else "")
+        self._text(shown_title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
+        above = 1.6 * _LINE + self._add_legend(1 - 1.6 * _LINE / height)
+        below = [*self.notes, _footer(runs, synthetic)]
+        for line, text in enumerate(reversed(below)):
+            self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
+        beneath = (len(below) + 0.25) * _LINE
+        engine = self.figure.get_layout_engine()
+        assert engine is not None
+        engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
+        return self.figure
+
+    def _text(self, text: str, y: float, *, top: bool, **look: Any) -> None:
+        self.figure.text(0.01, y, text, va="top" if top else "bottom", ha="left", **look)
+
+    def _add_legend(self, y: float) -> float:
+        """Put the legend below `y` in as few rows as fit; return its height in points."""
+        if not self.legend:
+            return 0.0
+        width = self.figure.get_figwidth() * self.figure.dpi
+        for columns in range(len(self.legend), 0, -1):
+            legend = self.figure.legend(
+                handles=self.legend,
+                ncols=columns,
+                loc="upper left",
+                bbox_to_anchor=(0.01, y),
+                frameon=False,
+                borderpad=0,
+                borderaxespad=0,
+                columnspacing=1.2,
+                handlelength=2.4,
+            )
+            legend.set_in_layout(False)
+            extent = legend.get_window_extent()
+            if extent.width <= 0.98 * width or columns == 1:
+                break
+            legend.remove()
+        return float(extent.height * 72 / self.figure.dpi) + 0.3 * _LINE
+
+
+def new_sheet(
+    width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any
+) -> Sheet:
+    """Begin a figure of equal panels; `width` and `height` in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **subplots)
+    return Sheet(figure, list(np.ravel(axes)))
+
+
+def _footer(runs: Sequence[Results], synthetic: bool) -> str:
+    first = runs[0].run_id
+    named = f"run {first}" if len(runs) == 1 else f"runs {first} and {len(runs) - 1} more"
+    return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
+
+
+def save(figure: Figure, path: Path, title: str, runs: Sequence[Results]) -> list[Path]:
+    """Write a figure as PNG and PDF, complete or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Of the files, without their endings.
+    title : str
+        Goes into the files' metadata, as do the ids of the runs.
+    """
+    subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
+    if any(run.synthetic for run in runs):
+        subject += " (synthetic workload)"
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Title": title, "Description": subject, "Software": None},
+        "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
+    }
+    written = []
+    for ending, about in metadata.items():
+        final = path.with_suffix(f".{ending}")
+        temporary = final.with_name(f"{final.name}.{os.getpid()}")
+        with styled():
+            figure.savefig(temporary, format=ending, metadata=about)
+        temporary.replace(final)
+        written.append(final)
+    return written
