@@ -2,6 +2,7 @@
 # plots (lines, patches, texts), and the metadata as read from the files' bytes.
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+
 from mcsim import figures
 from mcsim.config import ExperimentSpec
 from mcsim.errors import ConfigError
@@ -64,7 +66,7 @@ def make_results(
     vms: Sequence[str] = ("web_0", "web_1", "web_2", "web_3"),
     capacities: Sequence[int] = (1000, 10_000),
     systems: Sequence[Any] = SYSTEMS,
-    intervals: int = 48,
+    intervals: int = 12,
     synthetic: bool = True,
     factor: float = 1.0,
 ) -> Results:
@@ -169,8 +171,13 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
     ]
 
 
+@functools.cache
+def read(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()
+
+
 def rows_of(results: Results, table: str, **where: Any) -> list[dict[str, Any]]:
-    rows = pq.read_table(results.path / f"{table}.parquet").to_pylist()
+    rows = read(results.path / f"{table}.parquet")
     return [row for row in rows if all(row[key] == value for key, value in where.items())]
 
 
@@ -241,6 +248,7 @@ def test_every_axis_has_a_label_with_its_unit(
 def test_print_stays_readable(name: str, results: Results, sweep: list[Results]) -> None:
     figure = figures.plot(name, results if only_for_one(name) else sweep)
     assert figure.get_figwidth() in (3.5, 7.0)
+    figure.draw_without_rendering()
     for text in figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
         assert text.get_fontsize() >= 7
     width, height = figure.get_size_inches() * figure.dpi
@@ -314,11 +322,11 @@ def test_reuse_intensity_is_that_of_the_table(results: Results) -> None:
 @pytest.mark.parametrize(("name", "system"), [("fig8", "lru"), ("fig9", "multicache")])
 def test_occupancy_is_stacked_vm_on_vm(name: str, system: str, results: Results) -> None:
     for tier, axes in enumerate(panels(figures.plot(name, results))):
-        below = np.zeros(48)
+        below = np.zeros(12)
         for patch, vm in zip(axes.patches, ("web_0", "web_1", "web_2", "web_3"), strict=True):
             tops, edges, baseline = patch.get_data()
             rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
-            assert list(edges) == list(range(49))
+            assert list(edges) == list(range(13))
             assert list(baseline) == list(below)
             assert list(tops - baseline) == [row["occupancy"] for row in rows]
             below = tops

@@ -214,7 +214,6 @@ class Sheet:
         engine = self.figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
-        self.figure.canvas.draw()
         return self.figure
 
     def _text(self, text: str, y: float, *, top: bool, **look: Any) -> None:
