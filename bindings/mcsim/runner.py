@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,10 @@ def run(
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
         if not force and (final / "DONE").exists():
-            return _reopened(final, reporter)
+            results = _reopened(final, reporter)
+            if figures and "figures" not in results.timings["stages"]:
+                _draw_figures(results, reporter)
+            return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
@@ -104,7 +106,7 @@ def run(
             reporter.stop_log()
             draft.abandon()
             raise
-        if figures and find_spec("mcsim.figures") is not None:
+        if figures:
             _draw_figures(results, reporter)
     return results
 
