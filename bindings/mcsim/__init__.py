@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from mcsim.runner import run
     from mcsim.traces import Trace
 
+CORE_IS_MISSING = (
+    "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
+    "launcher `./mcsim`"
+)
+
 _HOME = {
     "ConfigError": "errors",
     "ExperimentSpec": "config",
@@ -57,13 +62,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mcsim' has no attribute {name!r}")
     try:
         value = getattr(importlib.import_module(f"mcsim.{_HOME[name]}"), name)
-    except ImportError as error:
-        if "_core" not in str(error):
+    except ModuleNotFoundError as error:
+        if error.name != "mcsim._core":
             raise
-        raise ImportError(
-            "mcsim's compiled core is missing: run `pip install .` in the source tree, or use "
-            "its launcher `./mcsim`"
-        ) from error
+        raise ImportError(CORE_IS_MISSING, name=error.name) from error
     globals()[name] = value
     return value
 

@@ -53,14 +53,17 @@ class Device:
             ("write", "duration", self.write_ns, "time to write one block"),
             ("dollars_per_gb", "real", self.dollars_per_gb, "price of 10^9 bytes"),
         ):
-            middle = round(of.middle) if kind == "duration" else of.middle
-            printed = format_duration if kind == "duration" else "{:g}".format
-            span = f"; the source prints {printed(of.low)} to {printed(of.high)}"
+            low, middle, high = (of.low, of.middle, of.high)
+            if kind == "duration":
+                span = f"{format_duration(round(low))} to {format_duration(round(high))}"
+                middle = round(middle)
+            else:
+                span = f"{low:g} to {high:g}"
             yield {
                 "name": name,
                 "kind": kind,
                 "default": middle,
-                "help": text + (span if of.low < of.high else ""),
+                "help": text + (f"; the source prints {span}" if low < high else ""),
                 "min": 0.0,
                 "max": float("inf"),
                 "choices": [],

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, SystemSpec
+from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, Interval, SystemSpec
 from mcsim.devices import CATALOGUE
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
-from mcsim.units import format_duration, format_references, parse_interval
+from mcsim.units import format_duration, parse_interval
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -175,8 +175,9 @@ class _Components:
 
         self._spec = spec
         self._source = source
-        self._engine = engine
-        self._optimizers = optimizers
+        self._make_system = engine.System
+        self._make_python_system = engine.System.from_python
+        self._make_optimizer = optimizers.load
         self._declared = {
             "system": {entry["name"]: entry for entry in engine.describe_systems()},
             "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
@@ -193,7 +194,7 @@ class _Components:
         default_optimizer = self.build(index).default_optimizer
         optimizer = given.optimizer
         if optimizer is None and default_optimizer is not None:
-            optimizer = ComponentSpec(name=default_optimizer)
+            optimizer = ComponentSpec.model_validate({"name": default_optimizer})
         if optimizer is not None:
             params = self._written_out("optimizer", optimizer, (*where, "optimizer"))
             optimizer = ComponentSpec.model_validate({"name": optimizer.name, **params})
@@ -211,10 +212,10 @@ class _Components:
         interval = self._spec.interval.length
         if ":" in given.name:
             allocator = self._build_python(given, where)
-            return self._engine.System.from_python(allocator, self._machine, interval=interval)
+            return self._make_python_system(allocator, self._machine, interval=interval)
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
-            return self._engine.System(
+            return self._make_system(
                 given.name,
                 some,
                 self._machine,
@@ -230,17 +231,15 @@ class _Components:
             at = (*where, "optimizer") if optimizer is not None else where
             raise self._source.complain(at, str(error), about=where) from None
 
-    def _build_optimizer(
-        self, given: ComponentSpec | None, where: Location
-    ) -> Optimizer | None:
+    def _build_optimizer(self, given: ComponentSpec | None, where: Location) -> Optimizer | None:
         if given is None:
             return None
         if ":" in given.name:
-            return self._optimizers.load(self._build_python(given, where))
+            return self._make_optimizer(self._build_python(given, where))
         params = self._checked_params("optimizer", given, where)
 
         def make(some: dict[str, Any]) -> Optimizer:
-            return self._optimizers.load(given.name, some, seed=self._spec.seed)
+            return self._make_optimizer(given.name, some, seed=self._spec.seed)
 
         try:
             return make(params)
@@ -321,26 +320,21 @@ class _Components:
         if ":" in given.name:
             return given.params
         declared = self._declaration(kind, given, where)
-        return {
-            name: given.params.get(name, self._default(given, param, where))
-            for name, param in declared.items()
-        }
+        checked = self._checked_params(kind, given, where)
+        written = {name: param["default"] for name, param in declared.items()} | checked
+        for name, param in declared.items():
+            if param["kind"] != "duration":
+                continue
+            if self._spec.interval.by_reference and written[name] and name not in checked:
+                raise self._source.complain(
+                    where,
+                    f"{given.name}: {name}: the default of {format_duration(written[name])} means "
+                    "nothing where references are counted: give it, such as '1000 references'",
+                )
+            written[name] = str(Interval(written[name], self._spec.interval.by_reference))
+        return written
 
-    def _default(self, given: ComponentSpec, param: Mapping[str, Any], where: Location) -> Any:
-        default = param["default"]
-        if param["kind"] != "duration":
-            return default
-        if not self._spec.interval.by_reference:
-            return format_duration(default)
-        if default and param["name"] not in given.params:
-            raise self._source.complain(
-                where,
-                f"{given.name}: {param['name']}: the default of {format_duration(default)} means "
-                "nothing where references are counted: give it, such as '1000 references'",
-            )
-        return format_references(default)
-
-    def _build_python(self, given: ComponentSpec, where: Location) -> object:
+    def _build_python(self, given: ComponentSpec, where: Location) -> Any:
         made = _find_class(given.name, self._source, where)
         try:
             return made(**given.params)
@@ -351,7 +345,7 @@ class _Components:
 def _device(of: BackendSpec) -> engine.Device:
     from mcsim._core import engine
 
-    return engine.Device(of.device, of.read, of.write, of.dollars_per_gb)
+    return engine.Device(of.device, *of.quantities)
 
 
 @contextmanager

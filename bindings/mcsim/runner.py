@@ -15,25 +15,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mcsim import _core
+from mcsim._core import engine, locality
 from mcsim.environment import build_digest, describe_environment
 from mcsim.errors import ConfigError
 from mcsim.experiment import Experiment, Given
 from mcsim.progress import Reporter
 from mcsim.results import SCHEMAS, Draft, Results, SystemTables
 from mcsim.workload import Workload, open_workload
-
-if TYPE_CHECKING:
-    from mcsim._core import engine, locality
 
 __all__ = ["default_trace_dirs", "run"]
 
@@ -84,8 +84,6 @@ def run(
     KeyboardInterrupt
         If interrupted; systems that had finished are kept for the next time.
     """
-    from mcsim import _core
-
     reporter = reporter or Reporter()
     experiment = Experiment.load(given, overrides)
     with reporter.live():
@@ -106,7 +104,7 @@ def run(
             reporter.stop_log()
             draft.abandon()
             raise
-        if figures:
+        if figures and find_spec("mcsim.figures") is not None:
             _draw_figures(results, reporter)
     return results
 
@@ -215,8 +213,6 @@ class _Run:
     def _characterise(
         self, accesses: engine.Accesses, spec: locality.ProfileSpec
     ) -> locality.Profile:
-        from mcsim._core import locality
-
         total = accesses.access_count
         with self.reporter.stage("characterise", total, "accesses") as stage:
             profile = locality.characterise(accesses, spec, stage.update)
@@ -224,8 +220,6 @@ class _Run:
         return profile
 
     def _write_curves(self, accesses: engine.Accesses) -> None:
-        from mcsim._core import locality
-
         total = accesses.access_count
         with self.reporter.stage("curves", total, "accesses") as stage:
             curves = locality.whole_curves(accesses, stage.update)
@@ -267,20 +261,13 @@ class _Run:
                 for index, system in systems.items()
             ]
             try:
-                done, _ = wait(running, return_when=FIRST_EXCEPTION)
+                wait(running, return_when=FIRST_EXCEPTION)
             except BaseException:
-                self._cancel(running)
+                self._stop.set()
                 raise
-            if any(future.exception() for future in done):
-                self._cancel(running)
-        for future in running:
-            if not future.cancelled():
-                future.result()
-
-    def _cancel(self, running: Iterable[Future[None]]) -> None:
-        self._stop.set()
-        for future in running:
-            future.cancel()
+        errors = [error for future in running if (error := future.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
+            raise error
 
     def _replay_one(
         self,
@@ -289,31 +276,44 @@ class _Run:
         system: engine.System,
         profiles: Sequence[locality.Profile],
     ) -> None:
-        from mcsim._core import engine
+        """Replay one system and keep what it did; the first to fail stops the others."""
+        self._check_stopped()
+        try:
+            spec = self.experiment.spec
+            title = spec.systems[index].title
+            cuts = engine.aligned_cuts(accesses, spec.interval.length)
+            result = self._replay_watched(accesses, system, profiles, cuts, title)
+            names = [vm.name for vm in accesses.vms]
+            clock = (int(accesses.request_time[0]), spec.interval.length)
+            self.draft.save_part(index, _system_tables(title, result, cuts, names, clock))
+        except BaseException:
+            self._stop.set()
+            raise
 
-        spec = self.experiment.spec
-        title = spec.systems[index].title
-        total = accesses.access_count
-        cuts = engine.aligned_cuts(accesses, spec.interval.length)
+    def _replay_watched(
+        self,
+        accesses: engine.Accesses,
+        system: engine.System,
+        profiles: Sequence[locality.Profile],
+        cuts: NDArray[np.int64],
+        title: str,
+    ) -> engine.RunResult:
         asked = system.profile_spec
-        profile = next((p for p in profiles if p.spec == asked), None)
+        profile = None if asked is None else next(p for p in profiles if p.spec == asked)
+        total = accesses.access_count
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
-            result = engine.run(
-                accesses, system, profile, cuts, progress=self._stoppable(stage.update)
-            )
+
+            def progress(done: int) -> None:
+                self._check_stopped()
+                stage.update(done)
+
+            result = engine.run(accesses, system, profile, cuts, progress)
             stage.update(total)
-        begin = int(accesses.request_time[0])
-        names = [vm.name for vm in accesses.vms]
-        tables = _system_tables(title, result, cuts, names, (begin, spec.interval.length))
-        self.draft.save_part(index, tables)
+        return result
 
-    def _stoppable(self, update: Callable[[int], None]) -> Callable[[int], None]:
-        def progress(done: int) -> None:
-            if self._stop.is_set():
-                raise KeyboardInterrupt
-            update(done)
-
-        return progress
+    def _check_stopped(self) -> None:
+        if self._stop.is_set():
+            raise _StoppedError
 
     def _remember_traces(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
@@ -343,6 +343,10 @@ class _Run:
         self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+class _StoppedError(Exception):
+    """Another system failed, or the user interrupted the run."""
 
 
 # What tells one view of a trace from another.

@@ -168,8 +168,8 @@ class _Row:
 
 def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
     used = tiers_of(spec, of.hits.shape[1])
-    read_ns = tuple(tier.read or 0 for tier in used)
-    backend_ns = spec.backend.read or 0
+    read_ns = tuple(tier.quantities.read_ns for tier in used)
+    backend_ns = spec.backend.quantities.read_ns
 
     def row(vm: str | None, accesses: Any, hits: Any) -> _Row:
         return _Row(vm, int(accesses), tuple(int(h) for h in hits), read_ns, backend_ns)
@@ -244,7 +244,7 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            (tier.dollars_per_gb or 0) * tier.capacity_blocks * spec.block_bytes / 1e9
+            tier.quantities.dollars_per_gb * tier.capacity_blocks * spec.block_bytes / 1e9
             for tier in used
         )
         latency = row["mean_latency_ns"]
@@ -293,17 +293,14 @@ def render_comparison(results: Results) -> RenderableType:
                 row["system"],
                 _percent(row["hit_ratio"]),
                 *map(_percent, shares),
-                "–" if row["mean_latency_ns"] is None else _latency(row["mean_latency_ns"]),
+                _latency(row["mean_latency_ns"]),
                 _signed_percent(row["gain"]),
                 _points(row["gain_absolute"]),
                 _signed_percent(row["latency_gain"]),
                 style="bold" if vm is None else None,
             )
         table.add_section()
-    table.caption = (
-        "gain, points, faster: hit ratio (relative, percentage points) and mean latency "
-        "against Global LRU"
-    )
+    table.caption = "against Global LRU: gain and points in hit ratio, faster in mean latency"
     return table
 
 
@@ -359,12 +356,17 @@ def _percent(ratio: float | None) -> str:
 
 
 def _signed_percent(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{100 * ratio:+.1f}%"
+    return "–" if ratio is None else _signed(100 * ratio, 1) + "%"
 
 
 def _points(difference: float | None) -> str:
-    return "–" if difference is None else f"{100 * difference:+.2f}"
+    return "–" if difference is None else _signed(100 * difference, 2)
 
 
-def _latency(ns: float) -> str:
-    return units.format_latency(ns)
+def _signed(value: float, digits: int) -> str:
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+
+def _latency(ns: float | None) -> str:
+    return "–" if ns is None else units.format_latency(ns)

@@ -199,13 +199,17 @@ def format_count(count: float) -> str:
     """Write a count for people, to three digits: `5.18 M`."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if abs(count) >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.3g}"
+            return f"{_three_digits(count / size)} {unit}"
+    return _three_digits(count)
 
 
 def format_latency(ns: float) -> str:
     """Write a latency for people, to three digits: `1.73 ms`."""
     for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
         if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.3g} ns"
+            return f"{_three_digits(ns / size)} {unit}"
+    return f"{_three_digits(ns)} ns"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 999.5 else f"{value:.0f}"

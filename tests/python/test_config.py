@@ -1,14 +1,21 @@
 # Trusts: the schema's prose (config/spec.py) and the line numbers one counts in the text below.
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from mcsim._core import engine
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.errors import ConfigError
+from mcsim.experiment import Experiment
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 GOOD = textwrap.dedent("""\
     name: pair
@@ -171,10 +178,12 @@ def test_any_value_anywhere_is_accepted_or_refused_in_one_line(value: object, ke
         "systems": ["lru"],
     }
     spec[key] = value
+    source = Source("spec", spec, Path())
     try:
-        checked = check_spec(Source("spec", spec, Path()))
-    except ConfigError as error:
-        assert str(error).startswith("spec: ")
+        checked = check_spec(source)
+    except ConfigError:
+        with pytest.raises(ConfigError, match=r"\Aspec: .+\Z"):
+            check_spec(source)
     else:
         assert ExperimentSpec.model_validate(checked.expanded()) == checked
 
@@ -186,3 +195,116 @@ def test_the_published_schema_knows_every_key() -> None:
     tiers = schema["$defs"]["TierSpec"]
     assert {"device", "capacity_blocks"} <= set(tiers["required"])
     assert all("description" in field for field in tiers["properties"].values())
+
+
+COMPONENTS = textwrap.dedent("""\
+    name: pair
+    interval: 1h
+    workload:
+      vms: [a, b]
+    tiers:
+      - {device: dram, capacity_blocks: 10}
+      - {device: flash, capacity_blocks: 100}
+    systems:
+      - lru
+      - name: multicache
+        ri_window: 30 s
+        optimizer: {name: annealing, iterations: 50}
+    """)
+
+
+def load(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:
+    (tmp_path / "web.yaml").write_text(text, encoding="utf-8")
+    return Experiment.load(tmp_path / "web.yaml", overrides).spec
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("- lru", "- lur", "web.yaml:9: systems[0]: unknown system 'lur' (did you mean 'lru'?)"),
+        (
+            "ri_window",
+            "ri_windw",
+            "web.yaml:11: systems[1]: unknown key 'ri_windw' (did you mean 'ri_window'?)",
+        ),
+        ("ri_window: 30 s", "lable: x", "systems[1]: unknown key 'lable' (did you mean 'label'?)"),
+        (
+            "ri_window: 30 s",
+            "ri_mode: gatd",
+            "web.yaml:11: systems[1]: multicache: ri_mode: unknown choice 'gatd' "
+            "(one of literal, gated, linear)",
+        ),
+        ("30 s", "30", "web.yaml:11: systems[1].ri_window: expected a length of time"),
+        ("30 s", "0 s", "web.yaml:11: systems[1]: multicache: ri_window: 0 is outside [1, inf]"),
+        ("30 s", "9 references", "systems[1].ri_window: expected a length of time, as in `interv"),
+        ("30 s", "[1, 2]", "systems[1].ri_window: expected a length such as 1h or"),
+        ("ri_window: 30 s", "grid: [1]", "systems[1].grid: expected a single value, got [1]"),
+        ("ri_window: 30 s", "grid: 1.5", "multicache: grid: expected a whole number, got 1.5"),
+        ("ri_window: 30 s", "grid: 1", "multicache: grid: 1 is outside [2, 1000000]"),
+        ("ri_window: 30 s", "priorities: {c: 1}", "web.yaml:11: systems[1].priorities: no VM 'c'"),
+        ("ri_window: 30 s", "priorities: {a: x}", "systems[1].priorities.a: expected a number"),
+        ("annealing", "anealing", "unknown optimizer 'anealing' (did you mean 'annealing'?)"),
+        (
+            "iterations",
+            "iteration",
+            "web.yaml:12: systems[1].optimizer: unknown key 'iteration' (did you mean",
+        ),
+        ("50}", "-1}", "web.yaml:12: systems[1].optimizer: annealing: iterations: -1 is outside"),
+        ("- lru", "- {name: lru, optimizer: exact}", "this system uses no optimizer"),
+        ("dram", "dram2", "web.yaml:6: tiers[0].device: unknown device 'dram2' (did you mean 'dr"),
+        ("[a, b]", "[a, a]", "web.yaml:4: workload.vms[1]: a second VM 'a'"),
+        ("[a, b]", "[]", "web.yaml:3: workload: neither VMs nor a profile"),
+        ("name: multicache", "name: static", "web.yaml:11: systems[1]: unknown key 'ri_window'"),
+        ("- lru", "- multicache", "a second system; give it a label of its own, not 'multicache'"),
+        ("1h", "9 references", "systems[1].ri_window: expected references, as in `interval`"),
+        ("- lru", "- nowhere:Class", "web.yaml:9: systems[0]: No module named 'nowhere'"),
+        (
+            "- lru",
+            "- textwrap:TextWraper",
+            "no class 'TextWraper' in textwrap (did you mean 'TextWrapper'?)",
+        ),
+    ],
+)
+def test_components_are_judged_by_their_declarations(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    assert old in COMPONENTS
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, COMPONENTS.replace(old, new, 1))
+    assert expected in str(error.value)
+
+
+def test_where_references_are_counted_no_default_length_of_time_is_used(tmp_path: Path) -> None:
+    text = COMPONENTS.replace("1h", "50 references")
+    with pytest.raises(ConfigError, match="ri_window: the default of 1min means nothing"):
+        load(tmp_path, text.replace("    ri_window: 30 s\n", ""))
+    spec = load(tmp_path, text.replace("30 s", "9 references"))
+    assert spec.systems[1].params["ri_window"] == "9 references"
+
+
+def test_loading_writes_out_devices_parameters_and_optimizers(tmp_path: Path) -> None:
+    spec = load(tmp_path, COMPONENTS, "tiers.1.read=30us")
+    assert spec.tiers[0].quantities == (30, 30, 10.0)  # Table I of the Multi-Cache paper
+    assert spec.tiers[1].quantities == (30_000, 200_000, 2.0)
+    assert spec.backend.quantities == (6_500_000, 6_500_000, 0.075)
+    declared = {d["name"]: d for d in engine.describe_systems()}
+    multicache = spec.systems[1]
+    assert set(multicache.params) == {p["name"] for p in declared["multicache"]["params"]}
+    assert multicache.params["ri_window"] == "30s"
+    assert multicache.optimizer is not None
+    assert multicache.optimizer.params["iterations"] == 50
+    assert spec.systems[0].params == {"legacy": False}
+
+
+def test_a_loaded_experiment_written_out_loads_as_the_same(tmp_path: Path) -> None:
+    spec = load(tmp_path, COMPONENTS)
+    assert Experiment.load(spec).spec == spec
+    with (tmp_path / "again.yaml").open("w", encoding="utf-8") as file:
+        YAML().dump(spec.expanded(), file)
+    assert Experiment.load(tmp_path / "again.yaml").spec == spec
+    assert Experiment.load(json.loads(json.dumps(spec.expanded()))).spec == spec
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_experiments_of_the_repository_load(path: Path) -> None:
+    assert Experiment.load(path).spec.name == path.stem

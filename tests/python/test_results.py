@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from mcsim.config import ExperimentSpec
 from mcsim.errors import ConfigError
 from mcsim.results import SCHEMAS, Draft, Results, SystemTables

@@ -4,4 +4,5 @@ from . import optimizers as optimizers
 from . import synthetic as synthetic
 from . import trace as trace
 
+__compiler__: str
 __version__: str

@@ -252,7 +252,7 @@ def _first_complaint(source: Source, schema: type[BaseModel], errors: Iterable[A
     misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
     relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]
     error = min(relevant, key=lambda e: source.order(e["loc"]))
-    where: Location = error["loc"]
+    where: Sequence[str | int] = error["loc"]
     match error["type"]:
         case "extra_forbidden":
             known = _keys_at(schema, where[:-1])
@@ -296,7 +296,7 @@ def _inside(annotation: Any, step: str | int) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         field = annotation.model_fields.get(str(step))
         return None if field is None else field.annotation
-    parts = getattr(annotation, "__args__", ())
+    parts: tuple[Any, ...] = getattr(annotation, "__args__", ())
     if getattr(annotation, "__origin__", None) in (list, tuple, dict):
         return parts[-1] if isinstance(step, str) else parts[0]
     return next((found for part in parts if (found := _inside(part, step)) is not None), None)

@@ -19,10 +19,12 @@ from pydantic import (
     GetJsonSchemaHandler,
     InstanceOf,
     PlainSerializer,
+    SerializerFunctionWrapHandler,
     StrictInt,
     StrictStr,
     ValidationInfo,
     WithJsonSchema,
+    model_serializer,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -36,6 +38,7 @@ __all__ = [
     "DeviceSpec",
     "ExperimentSpec",
     "Interval",
+    "Quantities",
     "SystemSpec",
     "TierSpec",
     "VmSpec",
@@ -58,6 +61,14 @@ class Interval(NamedTuple):
     def __str__(self) -> str:
         write = units.format_references if self.by_reference else units.format_duration
         return write(self.length)
+
+
+class Quantities(NamedTuple):
+    """A device's latencies and price."""
+
+    read_ns: int
+    write_ns: int
+    dollars_per_gb: float
 
 
 def _quantity_schema(example: str, description: str) -> WithJsonSchema:
@@ -148,6 +159,11 @@ IntervalLength = Annotated[
 class _Map(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {k: v for k, v in write(self).items() if v is not None or k not in fields}
+
 
 class DeviceSpec(_Map):
     """A device that the catalogue does not have."""
@@ -171,6 +187,14 @@ class BackendSpec(_Map):
     """instead of the device's own"""
     dollars_per_gb: Price | None = None
     """instead of the device's own"""
+
+    @property
+    def quantities(self) -> Quantities:
+        """What the device comes to; for a spec whose devices were looked up."""
+        assert self.read is not None
+        assert self.write is not None
+        assert self.dollars_per_gb is not None
+        return Quantities(self.read, self.write, self.dollars_per_gb)
 
 
 class TierSpec(BackendSpec):
@@ -272,13 +296,4 @@ class ExperimentSpec(_Map):
 
         `ExperimentSpec` of the result is equal to this spec.
         """
-        plain = self.model_dump(mode="json")
-        return {key: value for key, value in _without_none(plain).items() if value != {}}
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_none(item) for item in value]
-    return value
+        return self.model_dump(mode="json")

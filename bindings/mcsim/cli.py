@@ -1,0 +1,283 @@
+"""The command line: `mcsim run`, `list`, `describe`, `trace`, `report`, `schema`.
+
+Nothing heavy is imported before a command needs it. A user's mistake ends in one
+line and exit code 2, the host's in 3, ours in 70 with a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim import CORE_IS_MISSING
+
+if TYPE_CHECKING:
+    from mcsim.results import Results
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+
+class _LazyGroup(click.Group):
+    """A group whose `trace` commands are imported when they are called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "trace"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name != "trace":
+            return super().get_command(ctx, cmd_name)
+        from mcsim.trace_cli import trace
+
+        return trace
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Their own help would import them.
+        rows = [(name, c.get_short_help_str(80)) for name, c in self.commands.items()]
+        rows.append(("trace", "Look into traces, convert, cut and generate them."))
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from mcsim.suggest import did_you_mean
+
+        if args[0] not in self.list_commands(ctx):
+            near = did_you_mean(args[0], self.list_commands(ctx))
+            ctx.fail(f"no such command {args[0]!r}{near}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Simulate host-side storage caches shared by many virtual machines."""
+
+
+@cli.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated.",
+)
+@click.option(
+    "--trace-dir",
+    "trace_dirs",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    multiple=True,
+    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
+)
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Systems replayed at a time; all cores if not given.",
+)
+@click.option("--force", is_flag=True, help="Run again what was finished.")
+@click.option("--no-figures", is_flag=True, help="Draw no figures.")
+def run(
+    file: str,
+    overrides: tuple[str, ...],
+    trace_dirs: tuple[str, ...],
+    out: str,
+    jobs: int | None,
+    force: bool,
+    no_figures: bool,
+) -> None:
+    """Run the experiment in FILE and show how its systems compare."""
+    from mcsim.progress import Reporter
+    from mcsim.runner import default_trace_dirs
+    from mcsim.runner import run as run_experiment
+
+    results = run_experiment(
+        file,
+        overrides=overrides,
+        trace_dirs=[*trace_dirs, *default_trace_dirs()],
+        out=out,
+        jobs=jobs,
+        force=force,
+        figures=not no_figures,
+        reporter=Reporter(_console(stderr=True)),
+    )
+    _show(results)
+
+
+@cli.command()
+@click.argument("folder", metavar="RUN", type=click.Path())
+def report(folder: str) -> None:
+    """Show the tables of a finished run again; RUN is its folder."""
+    from mcsim.results import Results
+
+    _show(Results.open(folder))
+
+
+@cli.command("list")
+def list_names() -> None:
+    """List systems, optimisers, trace formats and devices."""
+    for kind, entries in _catalogue().items():
+        click.secho(kind, bold=True)
+        width = max(len(entry["name"]) for entry in entries)
+        for entry in entries:
+            click.echo(f"  {entry['name']:<{width}}  {entry['summary']}")
+
+
+@cli.command()
+@click.argument("name")
+def describe(name: str) -> None:
+    """Show the parameters of a system, optimiser, trace format or device."""
+    from mcsim.errors import ConfigError
+    from mcsim.suggest import did_you_mean
+
+    found = [
+        (kind, entry)
+        for kind, entries in _catalogue().items()
+        for entry in entries
+        if entry["name"] == name
+    ]
+    if not found:
+        names = [entry["name"] for entries in _catalogue().values() for entry in entries]
+        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+    for kind, entry in found:
+        _describe_entry(kind, entry)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON schema of experiment files, for editors."""
+    import json
+
+    from mcsim.config import ExperimentSpec
+
+    click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
+
+
+def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Everything that experiments may name, by kind."""
+    from mcsim._core import engine, optimizers
+    from mcsim.devices import CATALOGUE
+    from mcsim.traces import trace_formats
+
+    return {
+        "systems": engine.describe_systems(),
+        "optimizers": optimizers.describe(),
+        "trace formats": trace_formats(),
+        "devices": [
+            {
+                "name": device.name,
+                "summary": device.summary,
+                "reference": device.reference,
+                "params": list(device.describe()),
+            }
+            for device in CATALOGUE.values()
+        ],
+    }
+
+
+def _describe_entry(kind: str, entry: Mapping[str, Any]) -> None:
+    click.secho(entry["name"], bold=True, nl=False)
+    click.echo(f" ({kind.removesuffix('s')})")
+    click.echo(f"  {entry['summary']}")
+    click.echo(f"  Reference: {entry['reference']}")
+    for param in entry["params"]:
+        click.echo(f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}")
+        click.echo(f"      {param['help']}")
+
+
+def _default_of(param: Mapping[str, Any]) -> str:
+    from mcsim.units import format_duration
+
+    default = param["default"]
+    if param["kind"] == "duration":
+        return format_duration(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    if param["kind"] == "per-vm":
+        return "{}"
+    return str(default)
+
+
+def _allowed(param: Mapping[str, Any]) -> str:
+    """What else the parameter may be."""
+    if param["choices"]:
+        return f"   one of {', '.join(param['choices'])}"
+    if param["kind"] not in ("integer", "real"):
+        return ""
+    low, high = param["min"], param["max"]
+    if low == float("-inf") and high == float("inf"):
+        return ""
+    if high == float("inf"):
+        return f"   at least {low:g}"
+    return f"   {low:g} to {high:g}"
+
+
+def _show(results: Results) -> None:
+    from mcsim.tables import render_comparison, render_systems
+
+    console = _console()
+    for table in (render_comparison(results), render_systems(results)):
+        console.print(table)
+        console.print()
+    console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
+
+
+def _console(stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    console = Console(stderr=stderr)
+    if not console.is_terminal:
+        console.width = 100
+    return console
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    from mcsim.errors import HostError, McsimError
+
+    try:
+        cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
+        sys.exit(INTERRUPTED)
+    except McsimError as error:
+        if error.exit_code == McsimError.exit_code:
+            _give_up()
+        click.echo(f"mcsim: {error}", err=True)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        click.echo(f"mcsim: {error}", err=True)
+        sys.exit(HostError.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name != "mcsim._core":
+            _give_up()
+        click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
+        sys.exit(HostError.exit_code)
+    except MemoryError:
+        click.echo("mcsim: there is not enough memory", err=True)
+        sys.exit(HostError.exit_code)
+    except Exception:
+        _give_up()
+
+
+def _give_up() -> None:
+    """Say that the mistake is ours, and where."""
+    import traceback
+
+    traceback.print_exc()
+    click.echo("mcsim: this is a bug in mcsim; please report it with the lines above", err=True)
+    sys.exit(70)

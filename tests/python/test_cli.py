@@ -1,0 +1,213 @@
+# Trusts: DESIGN's table of exit codes; what `sys.modules` says was imported.
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import mcsim
+from mcsim import cli
+from mcsim._core import engine, optimizers
+from mcsim.errors import HostError, InternalError
+
+PACKAGE = Path(mcsim.__file__).parents[1]
+TINY = Path(__file__).parents[2] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = """
+import sys
+from mcsim.cli import main
+try:
+    main(["--help"])
+except SystemExit as stop:
+    assert not stop.code
+heavy = {"numpy", "pyarrow", "pandas", "polars", "matplotlib", "pydantic", "rich", "mcsim._core"}
+sys.exit(", ".join(heavy & set(sys.modules)))
+"""
+    done = python(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in ("run", "list", "describe", "trace", "report", "schema"):
+        assert f"\n  {command} " in done.stdout
+
+
+def test_help_is_quick() -> None:
+    def seconds(code: str) -> float:
+        begun = time.perf_counter()
+        assert python(code).returncode == 0
+        return time.perf_counter() - begun
+
+    # The interpreter's own start is not ours to answer for, a busy machine neither.
+    spent = min(
+        seconds("from mcsim.cli import main; main(['--help'])") - seconds("pass") for _ in range(3)
+    )
+    assert spent < 0.3
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mcsim", "--help"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("Usage: mcsim ")
+
+
+def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "list")
+    assert code == 0
+    declared = [*engine.describe_systems(), *optimizers.describe()]
+    for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
+        assert f"\n  {name} " in out
+
+
+def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "describe", "multicache")
+    assert code == 0
+    assert "Reference: Rajasekaran" in out
+    (multicache,) = (d for d in engine.describe_systems() if d["name"] == "multicache")
+    for param in multicache["params"]:
+        assert f"\n  {param['name']} = " in out
+        assert param["help"] in out
+    assert "ri_window = 1min" in out
+    assert "one of literal, gated, linear" in out
+
+
+def test_describe_prints_what_the_source_of_a_device_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = call(capsys, "describe", "hdd")
+    assert code == 0
+    assert "read = 6500us" in out
+    assert "the source prints 5ms to 8ms" in out
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "schema")
+    assert code == 0
+    assert "tiers" in json.loads(out)["properties"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["rum"], "no such command 'rum' (did you mean 'run'?)"),
+        (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
+        (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
+        (["run", "bad.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+        (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
+        (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
+        (["report", "none"], "mcsim: none: no such run"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text("name: bad\ntires: []\n", encoding="utf-8")
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert expected in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "last_line"),
+    [
+        (HostError("the disk is full"), 3, "mcsim: the disk is full"),
+        (PermissionError(13, "Permission denied", "x"), 3, "[Errno 13] Permission denied: 'x'"),
+        (MemoryError(), 3, "mcsim: there is not enough memory"),
+        (InternalError("hits + misses != accesses"), 70, "this is a bug in mcsim; please report"),
+        (ZeroDivisionError(), 70, "this is a bug in mcsim; please report"),
+        (KeyboardInterrupt(), 130, "mcsim: interrupted"),
+    ],
+)
+def test_other_errors_have_their_exit_codes(
+    error: BaseException,
+    code: int,
+    last_line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_catalogue", fail)
+    got, _, err = call(capsys, "list")
+    assert got == code
+    assert last_line in err.splitlines()[-1]
+    assert ("Traceback" in err) == (code == 70)
+
+
+def test_run_prints_the_tables_and_report_prints_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    Path("small.yaml").write_text(
+        f"""
+name: small
+workload: {{profile: {TINY}}}
+tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
+systems: [lru, static]
+""",
+        encoding="utf-8",
+    )
+    code, first, err = call(capsys, "run", "small.yaml", "--set", "seed=2", "--no-figures")
+    assert code == 0
+    assert "replay lru " in err
+    assert "small (synthetic workload): reads, 100 + 1,000 blocks of 4KiB" in first
+    (folder,) = (tmp_path / "results").iterdir()
+    assert f"Results in results/{folder.name}" in first
+    code, again, _ = call(capsys, "report", f"results/{folder.name}")
+    assert code == 0
+    assert again == first
+
+
+def test_the_public_names_are_those_announced() -> None:
+    assert sorted(mcsim.__all__) == dir(mcsim)
+    for name in mcsim.__all__:
+        assert getattr(mcsim, name) is not None
+    assert callable(mcsim.run)
+    with pytest.raises(AttributeError, match="module 'mcsim' has no attribute 'runn'"):
+        _ = mcsim.runn  # type: ignore[attr-defined]
+
+
+def test_a_missing_core_is_said_in_a_sentence() -> None:
+    done = python("import sys; sys.modules['mcsim._core'] = None; import mcsim; mcsim.run")
+    assert done.returncode == 1
+    assert "the compiled core of mcsim is missing: run `pip install .`" in done.stderr.splitlines()[-1]
+    done = python(
+        "import sys; sys.modules['mcsim._core'] = None; from mcsim.cli import main; main(['list'])"
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("mcsim: the compiled core of mcsim is missing")
+    assert len(done.stderr.splitlines()) == 1

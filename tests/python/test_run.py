@@ -1,0 +1,422 @@
+# Trusts: LRU curves measured apart from any cache; SPEC E4's sequence; the file system; and that
+# what must not matter (threads, interruptions, places) changes no byte.
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+import mcsim
+from mcsim import tables
+from mcsim.errors import ConfigError
+from mcsim.progress import Reporter, Stage
+from mcsim.results import SCHEMAS, Results
+from mcsim.runner import run
+
+TINY = Path(__file__).parents[2] / "experiments" / "workloads" / "tiny.yaml"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MCSIM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("MCSIM_TRACE_DIR", raising=False)
+        yield
+
+
+def tiny(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "tiny",
+        "interval": "30min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": 400},
+            {"device": "flash", "capacity_blocks": 1600},
+        ],
+        "systems": [
+            "lru",
+            {"name": "lru", "label": "lru-legacy", "legacy": True},
+            "static",
+            {"name": "multicache", "grid": 20},
+            {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 20},
+            "single-tier",
+        ],
+    } | changes
+
+
+def write_keys(folder: Path, name: str, keys: list[int]) -> Path:
+    path = folder / f"{name}.lirs"
+    path.write_text("".join(f"{key}\n" for key in keys), encoding="utf-8")
+    return path
+
+
+def write_msr(folder: Path, name: str, start: int, blocks: list[int]) -> Path:
+    """A volume with one read of one block every second from `start` (filetime) on."""
+    host, _, disk = name.rpartition("_")
+    lines = [
+        f"{start + 10**7 * i},{host},{disk},Read,{4096 * b},4096,100\n"
+        for i, b in enumerate(blocks)
+    ]
+    path = folder / f"{name}.csv"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def total(results: Results, table: str, system: str, column: str) -> int:
+    rows = results.table(table)
+    return int(pc.sum(rows.filter(pc.equal(rows["system"], system))[column]).as_py())
+
+
+def parquet_bytes(results: Results) -> dict[str, bytes]:
+    return {name: (results.path / f"{name}.parquet").read_bytes() for name in SCHEMAS}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run(tiny(), out=tmp_path_factory.mktemp("results"), jobs=1, figures=False)
+
+
+def test_every_access_is_a_hit_or_a_miss_in_every_interval(results: Results) -> None:
+    hits = results.metrics().group_by(["system", "interval", "vm"]).aggregate([("hits", "sum")])
+    joined = results.vms().join(hits, ["system", "interval", "vm"])
+    assert joined.num_rows == results.vms().num_rows > 100
+    missing = pc.subtract(joined["accesses"], joined["misses"])
+    assert missing.equals(joined["hits_sum"])
+
+
+def test_the_accesses_are_those_of_the_workload(results: Results) -> None:
+    trace = mcsim.Trace.open(next(Path(os.environ["MCSIM_CACHE_DIR"]).rglob("*.arrow")))
+    assert total(results, "vms", "lru", "accesses") == trace.metadata.counts.read_blocks
+    assert results.synthetic
+    assert [entry["vm"] for entry in results.environment["traces"]] == list(trace.vms)
+
+
+def test_static_hits_what_each_vms_own_curve_says(results: Results) -> None:
+    for vm in ("friendly", "cyclic", "scanner"):
+        rows = results.metrics().filter(
+            pc.and_(
+                pc.equal(results.metrics()["system"], "static"),
+                pc.equal(results.metrics()["vm"], vm),
+            )
+        )
+        curve = results.curves().filter(pc.equal(results.curves()["vm"], vm))
+        target = rows["target"].to_numpy().reshape(-1, 2)[0]
+        hits = rows["hits"].to_numpy().reshape(-1, 2).sum(axis=0)
+        at = np.searchsorted(curve["capacity"].to_numpy(), np.cumsum(target), side="right") - 1
+        stored = curve["capacity"].to_numpy()[at]
+        lower = curve["hits"].to_numpy()[at]
+        upper = curve["hits"].to_numpy()[np.minimum(at + 1, len(stored) - 1)]
+        reached = np.cumsum(hits)
+        assert np.all((lower <= reached) & (reached <= upper))
+
+
+def test_one_vm_alone_is_one_lru_stack(tmp_path: Path) -> None:
+    keys = [int(x) for x in np.random.default_rng(3).zipf(1.3, 5000) % 500]
+    write_keys(tmp_path, "only", keys)
+    results = run(
+        tiny(
+            interval="1000 references",
+            ops="all",
+            workload={"vms": [{"name": "only", "format": "keys"}]},
+            tiers=[
+                {"device": "dram", "capacity_blocks": 20},
+                {"device": "flash", "capacity_blocks": 80},
+            ],
+            systems=["lru", "static"],
+        ),
+        trace_dirs=[tmp_path],
+        out=tmp_path / "results",
+        figures=False,
+    )
+    distances = mcsim.reuse_distances(keys)
+    fast = int(((distances >= 0) & (distances < 20)).sum())
+    slow = int(((distances >= 20) & (distances < 100)).sum())
+    for row in tables.comparison(results).filter(pc.is_null(pc.field("vm"))).to_pylist():
+        assert row["tier_hits"] == [fast, slow]
+
+
+def test_the_four_accesses_of_spec_e4(tmp_path: Path) -> None:
+    write_keys(tmp_path, "ab", [1, 2, 1, 2])
+    spec = tiny(
+        interval="10 references",
+        ops="all",
+        workload={"vms": ["ab"]},
+        tiers=[
+            {"device": "dram", "capacity_blocks": 1},
+            {"device": "flash", "capacity_blocks": 1},
+        ],
+        systems=["lru"],
+    )
+    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    (row,) = tables.systems(results).to_pylist()
+    assert row["device_writes"] == [4, 3]
+    assert row["hit_ratio"] == 0.5
+    assert row["mean_latency_ns"] == (2 * 6_500_000 + 2 * 25_000) / 4
+
+
+def test_threads_and_repetition_change_no_byte(results: Results, tmp_path: Path) -> None:
+    again = run(tiny(), out=tmp_path, jobs=4, figures=False)
+    assert again.run_id == results.run_id
+    assert parquet_bytes(again) == parquet_bytes(results)
+    forced = run(tiny(), out=tmp_path, jobs=2, force=True, figures=False)
+    assert parquet_bytes(forced) == parquet_bytes(results)
+
+
+class Recorder(Reporter):
+    """Remembers the stages, and may be told to break one."""
+
+    def __init__(self, breaks: str = "") -> None:
+        super().__init__()
+        self.titles: list[str] = []
+        self._breaks = breaks
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int | None = None, unit: str = "", about: str = ""
+    ) -> Iterator[Stage]:
+        self.titles.append(f"{name} {about}".strip())
+        if self.titles[-1] == self._breaks:
+            raise KeyboardInterrupt
+        with super().stage(name, total, unit, about) as stage:
+            yield stage
+
+
+def test_what_was_finished_is_not_run_again(results: Results) -> None:
+    recorder = Recorder()
+    again = run(tiny(), out=results.path.parent, figures=False, reporter=recorder)
+    assert again.path == results.path
+    assert [title.split()[0] for title in recorder.titles] == ["parse"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay static"))
+    (partial,) = tmp_path.iterdir()
+    assert ".partial-" in partial.name
+
+    recorder = Recorder()
+    resumed = run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=recorder)
+    replayed = [title for title in recorder.titles if title.startswith("replay")]
+    assert replayed == [
+        "replay static",
+        "replay multicache",
+        "replay single-tier",
+        "replay multicache-legacy",
+    ]
+    assert parquet_bytes(resumed) == parquet_bytes(results)
+    assert [path.name for path in tmp_path.iterdir()] == [results.run_id]
+
+
+def test_an_interrupt_before_any_system_finished_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay lru"))
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_ALLOCATOR = """
+import time
+from pathlib import Path
+
+class Slow:
+    def allocate(self, seen):
+        Path(__file__).with_name("ready").touch()
+        time.sleep(0.01)
+"""
+
+
+def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_ALLOCATOR, encoding="utf-8")
+    (tmp_path / "slow.yaml").write_text(
+        textwrap.dedent(f"""\
+            name: slow
+            interval: 1s
+            workload: {{profile: {TINY}}}
+            tiers: [{{device: dram, capacity_blocks: 10}}]
+            systems: [slow:Slow]
+            """),
+        encoding="utf-8",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcsim", "run", "slow.yaml", "--no-figures"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not (tmp_path / "ready").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert stderr.splitlines()[-1] == "mcsim: interrupted; systems that had finished are kept"
+    assert "Traceback" not in stderr
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+ALLOCATORS = """
+import numpy as np
+
+class EqualShares:
+    def __init__(self, tiers=2, vms=3):
+        self.shape = (tiers, vms)
+
+    def allocate(self, seen):
+        vms = self.shape[1]
+        return np.array([[400 // vms] * vms, [1600 // vms] * vms])
+
+class AllToTheFirst:
+    def optimize(self, problem):
+        blocks = np.zeros((problem.tiers, problem.vms), dtype=np.int64)
+        blocks[:, 0] = problem.capacities
+        return blocks
+"""
+
+
+def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
+    (tmp_path / "mine_for_test_run.py").write_text(ALLOCATORS, encoding="utf-8")
+    experiment = tmp_path / "mine.yaml"
+    experiment.write_text(
+        textwrap.dedent(f"""\
+            name: mine
+            interval: 30min
+            workload: {{profile: {TINY}}}
+            tiers:
+              - {{device: dram, capacity_blocks: 400}}
+              - {{device: flash, capacity_blocks: 1600}}
+            systems:
+              - {{name: "mine_for_test_run:EqualShares", label: mine, vms: 3}}
+              - {{name: multicache, optimizer: "mine_for_test_run:AllToTheFirst"}}
+            """),
+        encoding="utf-8",
+    )
+    results = run(experiment, out=tmp_path / "results", figures=False)
+    metrics = results.metrics()
+    mine = metrics.filter(pc.equal(metrics["system"], "mine"))
+    targets = mine["target"].to_numpy().reshape(-1, 3, 2)
+    assert (targets[-1] == [133, 533]).all()
+    multicache = metrics.filter(pc.equal(metrics["system"], "multicache"))
+    assert multicache["target"].to_numpy().reshape(-1, 3, 2)[-1].tolist() == [
+        [400, 1600],
+        [0, 0],
+        [0, 0],
+    ]
+    changed = ALLOCATORS.replace("// vms", "// 4")
+    (tmp_path / "mine_for_test_run.py").write_text(changed, encoding="utf-8")
+    assert run(experiment, out=tmp_path / "results", figures=False).run_id != results.run_id
+
+
+def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
+    spec = tiny(
+        interval="1min",
+        workload={"profile": str(TINY), "vms": ["web_0", "web_1"]},
+        systems=["lru"],
+    )
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    filetime = 128166372003061629
+    write_msr(traces, "web_0", filetime, [1, 2, 1, 2])
+    with pytest.raises(ConfigError, match="the profile has no VM 'web_0'"):
+        run(spec, trace_dirs=[traces], out=tmp_path / "results", figures=False)
+
+    write_msr(traces, "web_1", filetime + 10**7 * 3600, [7] * 90)
+    recorder = Recorder()
+    results = run(
+        spec, trace_dirs=[traces], out=tmp_path / "results", figures=False, reporter=recorder
+    )
+    assert not results.synthetic
+    assert results.title == "tiny"
+    assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
+    # An hour lies between the two; aligned, both begin in the first minute.
+    assert results.vms().num_rows == 2 * 62
+    aligned = run(
+        spec,
+        overrides=["workload.align=start"],
+        trace_dirs=[traces],
+        out=tmp_path / "results",
+        figures=False,
+    )
+    assert aligned.vms()["accesses"].to_pylist() == [4, 60, 0, 30]
+
+
+def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Path) -> None:
+    vms = [{"name": "friendly"}, {"name": "scanner"}]
+    spec = tiny(workload={"profile": str(TINY), "vms": vms}, systems=["lru"])
+    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert results.synthetic
+    assert results.environment["missing"] == ["friendly", "scanner"]
+    assert set(results.vms()["vm"].to_pylist()) == {"friendly", "scanner"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"workload": {"vms": ["nowhere"]}}, "no trace 'nowhere' in "),
+        ({"workload": {"vms": [{"name": "x", "trace": "keys_a", "vm": "y"}]}}, "no VM 'y' in"),
+        ({"workload": {"vms": ["keys_a"]}}, "it has no clock: give the experiment's interval as"),
+        ({"workload": {"profile": "none.yaml"}}, "workload.profile: no file 'none.yaml'"),
+        ({"interval": "9 references"}, "it has a clock, and the experiment's interval counts ref"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
+    write_keys(tmp_path, "keys_a", [1, 2, 3])
+    spec = tiny(systems=["lru"]) | changes
+    with pytest.raises(ConfigError) as error:
+        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert expected in str(error.value)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_workload_without_reads_is_refused(tmp_path: Path) -> None:
+    path = write_msr(tmp_path, "w_0", 128166372003061629, [1, 2, 3])
+    path.write_text(path.read_text().replace("Read", "Write"), encoding="utf-8")
+    spec = tiny(workload={"vms": ["w_0"]}, systems=["lru"])
+    with pytest.raises(ConfigError, match=r"no request of the workload is left .*ops: reads"):
+        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_the_run_id_names_the_cause_and_nothing_else(tmp_path: Path) -> None:
+    def run_id(trace_dir: Path, **changes: Any) -> str:
+        spec = tiny(interval="10 references", workload={"vms": ["k"]}, systems=["lru"]) | changes
+        return run(spec, trace_dirs=[trace_dir], out=tmp_path / "results", figures=False).run_id
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    path = write_keys(here, "k", [1, 2, 3])
+    shutil.copy(path, there)
+    first = run_id(here)
+    assert first.startswith("tiny-")
+    assert run_id(there) == first
+    assert run_id(here, description="words") == first
+    assert run_id(here, interval="1e1 references") == first
+    assert run_id(here, seed=2) != first
+    assert run_id(here, systems=["static"]) != first
+    write_keys(here, "k", [1, 2, 4])
+    assert run_id(here) != first
+
+
+def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
+    experiment = TINY.parents[1] / "arc-mix.yaml"
+    few = ["systems=[lru, static]", "workload.vms=[sprite, multi2]"]
+    results = run(experiment, overrides=few, trace_dirs=[trace_dir], out=tmp_path, figures=False)
+    accesses = {e["vm"]: e["accesses"] for e in results.environment["traces"]}
+    assert accesses == {"sprite": 133_996, "multi2": 26_311}  # as published with the traces
