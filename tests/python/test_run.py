@@ -416,3 +416,19 @@ def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
     results = run(experiment, overrides=few, trace_dirs=[trace_dir], out=tmp_path, figures=False)
     accesses = {e["vm"]: e["accesses"] for e in results.environment["traces"]}
     assert accesses == {"sprite": 133_996, "multi2": 26_311}  # as published with the traces
+
+
+def test_all_systems_share_one_clock(results: Results) -> None:
+    half_hour = 1800 * 10**9
+    by_system = (
+        results.vms()
+        .group_by("system")
+        .aggregate([("begin_ns", "min"), ("begin_ns", "max"), ("interval", "max")])
+    )
+    for row in by_system.to_pylist():
+        assert row["begin_ns_min"] == 0
+        assert row["begin_ns_max"] == row["interval_max"] * half_hour
+    windows = results.reuse_intensity()["window_end_ns"].to_numpy()
+    assert windows.min() > 0
+    # The end of the trace closes the last window.
+    assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)
