@@ -351,8 +351,8 @@ class Trace:
                 raise ConfigError(f"no VM {name!r}{did_you_mean(name, self.vms)}")
         selection = _Selection(
             batches=self._batches,
-            begin=None if start is None else origin + start,
-            end=None if end is None else origin + end,
+            begin=None if start is None else _clamped(origin + start),
+            end=None if end is None else _clamped(origin + end),
             vm_numbers=tuple(kept.index(name) if name in kept else -1 for name in self.vms),
             op={"all": None, "reads": 0, "writes": 1}[ops],
         )
@@ -621,10 +621,16 @@ def _column(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
     return column
 
 
+def _clamped(time: int) -> int:
+    """Return the nearest time that the column can hold."""
+    limits = np.iinfo(np.int64)
+    return max(limits.min, min(time, limits.max))
+
+
 def _check_batch(batch: Batch, vm_count: int) -> None:
     if len(batch.time) == 0:
         return
-    backwards = np.flatnonzero(np.diff(batch.time) < 0)
+    backwards = np.flatnonzero(batch.time[1:] < batch.time[:-1])
     if len(backwards):
         raise ConfigError(f"time: goes back at position {backwards[0] + 1}; sort the arrays")
     if int(batch.vm.max()) >= vm_count:

@@ -29,13 +29,15 @@ absl::StatusOr<Head> head_of(const std::string& path) {
 
 absl::Status RequestReader::next(Requests& chunk) {
   chunk.clear();
-  chunk.reserve(kChunk);
+  // A file that was long so far is likely to go on; a short one needs no room.
+  chunk.reserve(std::min(kChunk, static_cast<std::size_t>(requests_)));
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
   const std::string why =
       skipped_.count > 0 ? fmt::format(" ({} bad ones left out)", skipped_.count) : "";
-  return data_loss("{}: there are no requests in it{}", context_.name, why);
+  const std::string prefix = context_.name.empty() ? "" : context_.name + ": ";
+  return data_loss("{}there are no requests in it{}", prefix, why);
 }
 
 absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
@@ -50,6 +52,7 @@ absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
 }
 
 std::string RequestReader::place(Count number) const {
+  if (context_.name.empty()) return fmt::format("line {}", number);
   if (unit_ == RecordUnit::kLine) return fmt::format("{}:{}", context_.name, number);
   return fmt::format("{}: record {}", context_.name, number);
 }
@@ -65,8 +68,8 @@ absl::Status RequestReader::reject(Count number, const std::string& complaint) {
 
 absl::Status RequestReader::out_of_order(Count number, Nanoseconds at) {
   if (context_.on_unsorted == OnUnsorted::kError) {
-    return data_loss("{}: time goes back by {} ns (on_unsorted: sort puts requests in order)",
-                     place(number), last_time_ - at);
+    return data_loss("{}: time goes back from {} to {} (on_unsorted: sort puts requests in order)",
+                     place(number), last_time_, at);
   }
   unsorted_ = true;
   last_time_ = at;

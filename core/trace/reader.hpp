@@ -38,7 +38,7 @@ enum class OnUnsorted : std::uint8_t {
 // What every format is built with, beside its own parameters.
 struct ReaderContext {
   std::unique_ptr<ByteSource> source;
-  std::string name;     // of the file, as messages say it
+  std::string name;     // of the file, as messages say it; none for the head of one
   std::string vm_name;  // of the one VM of a file that names none
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;

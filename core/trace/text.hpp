@@ -108,7 +108,7 @@ class FieldScanner {
 
   // Takes `fields` whole fields, delimiters included, if they read `expected`.
   bool take_if(std::string_view expected, int fields) {
-    if (at_ + expected.size() > end_ || expected.empty() ||
+    if (at_ > end_ || expected.empty() || static_cast<std::size_t>(end_ - at_) < expected.size() ||
         std::memcmp(at_, expected.data(), expected.size()) != 0) {
       return false;
     }

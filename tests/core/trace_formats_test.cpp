@@ -192,7 +192,8 @@ TEST(OracleGeneral, RecordsThatContradictItAreNamed) {
             "web.csv: record 2: object 4503599627370496 * unit_bytes exceeds 64 bits "
             "(unit_bytes: 1 keeps any id but the last)");
   EXPECT_EQ(complaint("oracle-general", one + oracle_record(1, 1, 1, -1)),
-            "web.csv: record 2: time goes back by 2000000000 ns (on_unsorted: sort puts requests "
+            "web.csv: record 2: time goes back from 3000000000 to 1000000000 (on_unsorted: sort "
+            "puts requests "
             "in order)");
 }
 
@@ -305,7 +306,7 @@ TEST(Csv, LinesThatContradictItAreNamed) {
   EXPECT_EQ(bad("two,r,0,1"), "web.csv:3: expected a time in column 1, got 'two'");
   EXPECT_EQ(bad("2,r,18446744073709551615,1"), "web.csv:3: offset + length exceeds 64 bits");
   EXPECT_EQ(bad("0,r,0,1"),
-            "web.csv:3: time goes back by 1 ns (on_unsorted: sort puts requests in order)");
+            "web.csv:3: time goes back from 1 to 0 (on_unsorted: sort puts requests in order)");
 }
 
 TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
