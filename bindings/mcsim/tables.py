@@ -280,7 +280,7 @@ def render_comparison(results: Results) -> RenderableType:
     table = Table(title=_title(results), **_STYLE)
     table.add_column("VM")
     table.add_column("accesses", justify="right")
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     table.add_column("hit %", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device} %", justify="right")
@@ -318,11 +318,11 @@ def render_systems(results: Results) -> RenderableType:
 
     spec = results.spec
     table = Table(title=f"{results.title}: systems", **_STYLE)
-    table.add_column("system")
-    table.add_column("vs legacy LRU", justify="right")
+    table.add_column("system", overflow="fold")
+    table.add_column("vs legacy\nLRU", justify="right")
     table.add_column("points", justify="right")
     for tier in spec.tiers:
-        table.add_column(f"{tier.device} writes", justify="right")
+        table.add_column(f"{tier.device}\nwrites", justify="right")
     for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
         table.add_column(name, justify="right")
     for row in systems(results).to_pylist():

@@ -61,7 +61,15 @@ class Workload:
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what a result must remember of each VM's requests."""
-        return [{"vm": vm.name, "digest": vm.trace.digest, "shift": vm.shift} for vm in self.vms]
+        return [
+            {
+                "vm": vm.name,
+                "digest": vm.trace.digest,
+                "vm_of_trace": None if vm.only is None else vm.trace.vms[vm.only],
+                "shift": vm.shift,
+            }
+            for vm in self.vms
+        ]
 
     def intern(
         self, view: dict[str, Any], progress: Callable[[int], None] | None = None
