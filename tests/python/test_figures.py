@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from mcsim import figures
+from mcsim import figures, published
 from mcsim.config import ExperimentSpec
 from mcsim.errors import ConfigError
 from mcsim.results import SCHEMAS, Draft, Results
@@ -529,3 +529,65 @@ def test_listing_figures_does_not_load_matplotlib() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
+
+
+def said(runs: Results | list[Results], figure: str) -> list[published.Compared]:
+    return [row for row in published.paper_comparison(runs) if row.figure == figure]
+
+
+def test_gains_are_set_beside_the_published_ones(results: Results) -> None:
+    for row, base in zip(said(results, "Fig. 6"), ("lru", "lru-legacy"), strict=True):
+        ours, theirs = (hit_ratio(results, system, None) for system in ("multicache", base))
+        assert row.published == "+31 %"
+        assert row.value == pytest.approx(ours / theirs - 1)
+        assert row.measured == f"{100 * (ours / theirs - 1):+.1f} %"
+        assert row.note == f"{ours - theirs:+.2f} points, against {base}, synthetic"
+
+
+def test_shares_and_tiers_are_set_beside_the_published_ones(results: Results) -> None:
+    shares = {row.item: row.value for row in said(results, "Fig. 12")}
+    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0)):
+        rows = rows_of(results, "metrics", system="multicache", vm=vm, tier=tier)
+        mean = sum(row["occupancy"] for row in rows) / len(rows)
+        wanted = mean / (1000, 10_000)[tier]
+        assert shares[f"{vm}: mean share of tier {tier + 1}"] == pytest.approx(wanted)
+    ratios = {row.item: row.value for row in said(results, "Fig. 13")}
+    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0), ("web_3", 1)):
+        wanted = hit_ratio(results, "multicache", vm, tier) / 100
+        assert ratios[f"{vm}: hit ratio from tier {tier + 1}"] == pytest.approx(wanted)
+
+
+def test_early_hours_curves_and_latencies_are_set_beside_the_published_ones(
+    results: Results,
+) -> None:
+    (early,) = said(results, "Fig. 10")
+    rows = rows_of(results, "vms", system="multicache", vm="web_1")
+    assert early.value == pytest.approx(max(1 - r["misses"] / r["accesses"] for r in rows))
+    highest, half = said(results, "Fig. 7")
+    curve = rows_of(results, "curves", vm="web_1")
+    assert highest.value == pytest.approx(max(r["hits"] / r["accesses"] for r in curve))
+    curve = rows_of(results, "curves", vm="web_2")
+    most = max(r["hits"] for r in curve)
+    assert half.value == min(r["capacity"] for r in curve if 2 * r["hits"] >= most)
+    (axes,) = panels(figures.plot("fig11", results))
+    heights = dict(zip(titles(results), bars_of(axes), strict=True))
+    for base, rows_said in (("lru", (0, 1)), ("lru-legacy", (2, 3))):
+        changes = [a / b - 1 for a, b in zip(heights["multicache"], heights[base], strict=True)][:4]
+        best, worst = (said(results, "Fig. 11")[index] for index in rows_said)
+        assert best.value == pytest.approx(min(changes))
+        assert worst.value == pytest.approx(max(changes))
+
+
+def test_a_sweep_is_compared_at_its_largest_size(sweep: list[Results]) -> None:
+    rows = published.paper_comparison(sweep)
+    assert [row.published for row in rows] == ["+31 %", "+89 %", "+31 %", "+89 %"]
+    for row, (base, tier) in zip(
+        rows, [("lru", None), ("lru", 0), ("lru-legacy", None), ("lru-legacy", 0)], strict=True
+    ):
+        ours, theirs = (hit_ratio(sweep[0], s, None, tier) for s in ("multicache", base))
+        assert row.value == pytest.approx(ours / theirs - 1)
+
+
+def test_what_the_paper_does_not_print_is_not_compared(tmp_path: Path) -> None:
+    other = make_results(tmp_path, vms=("a", "b"), systems=["static"], intervals=2)
+    assert published.paper_comparison(other) == []
