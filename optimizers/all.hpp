@@ -14,6 +14,7 @@ namespace mcsim {
 
 // The one list of optimisers. The registry, Python, the command line and the
 // conformance tests follow from it.
-using AllOptimizers = TypeList<Exact, Ilp, Lagrangian, Greedy, Lookahead, Annealing, AnnealingLegacy, Equal>;
+using AllOptimizers =
+    TypeList<Exact, Ilp, Lagrangian, Greedy, Lookahead, Annealing, AnnealingLegacy, Equal>;
 
 }  // namespace mcsim

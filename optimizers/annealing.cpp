@@ -24,7 +24,10 @@ struct Move {
 class Walker {
  public:
   Walker(const AllocationProblem& problem, const Draft& start, double stride)
-      : problem_(problem), limits_(closed_limits(problem)), choice_(start.choice()) {
+      : problem_(problem),
+        limits_(closed_limits(problem)),
+        choice_(start.choice()),
+        parties_(problem.vms() + (can_lose(problem) ? 1 : 0)) {
     for (std::size_t k = 0; k < problem.tiers(); ++k) {
       const Count unit = problem.unit();
       left_.push_back(static_cast<std::size_t>(start.left(k) / unit));
@@ -39,8 +42,9 @@ class Walker {
     Move move;
     move.first = random.below(left_.size());
     move.last = move.first + random.below(left_.size() - move.first);
-    move.from = random.below(choice_.size() + 1);
-    move.to = random.below(choice_.size());
+    if (parties_ < 2) return move;
+    move.from = random.below(parties_);
+    move.to = random.below(parties_ - 1);
     if (move.to >= move.from) ++move.to;
     const std::size_t wanted = 1 + random.below(longest_[move.first]);
     move.units = std::min({wanted, most_to_give(move), most_to_take(move)});
@@ -81,6 +85,13 @@ class Walker {
   }
 
  private:
+  // Whether more space is ever worth less: only then is free space worth anything.
+  static bool can_lose(const AllocationProblem& problem) {
+    return std::ranges::any_of(problem.value, [](const auto& tables) {
+      return std::ranges::any_of(tables, [](const auto& t) { return !std::ranges::is_sorted(t); });
+    });
+  }
+
   bool is_free(std::size_t vm) const { return vm == choice_.size(); }
 
   std::size_t most_to_give(const Move& move) const {
@@ -109,6 +120,7 @@ class Walker {
   const AllocationProblem& problem_;
   Limits limits_;
   Choice choice_;
+  std::size_t parties_;               // VMs, and free space if it takes part
   std::vector<std::size_t> left_;     // units, per tier
   std::vector<std::size_t> longest_;  // longest move, per tier
 };

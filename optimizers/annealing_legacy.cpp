@@ -147,7 +147,8 @@ absl::StatusOr<Solution> AnnealingLegacy::solve(const AllocationProblem& problem
     if (const double value = knapsack.value(); value > best_value) {
       best_value = value;
       best = knapsack.chosen();
-    } else if (random.uniform() < 10 * static_cast<double>(i) / static_cast<double>(params_.iterations)) {
+    } else if (random.uniform() <
+               10 * static_cast<double>(i) / static_cast<double>(params_.iterations)) {
       knapsack.restore(best);
     }
   }

@@ -30,8 +30,7 @@ class AnnealingLegacy final : public Optimizer {
       .summary = "Anneal a multiple-choice knapsack of one tier as the Multi-Cache authors did.",
       .reference = "the public code of Multi-Cache, as described in SPEC D1"};
 
-  AnnealingLegacy(Params params, OptimizerContext context)
-      : params_(params), seed_(context.seed) {}
+  AnnealingLegacy(Params params, OptimizerContext context) : params_(params), seed_(context.seed) {}
 
   absl::StatusOr<Solution> solve(const AllocationProblem& problem) override;
 

@@ -17,17 +17,7 @@ class Formulation {
  public:
   explicit Formulation(const AllocationProblem& problem)
       : problem_(problem), limits_(closed_limits(problem)), step_(common_step(problem.sizes)) {
-    drop_sizes_too_large();
-    for (std::size_t v = 0; v < problem.vms(); ++v) {
-      auto& first = first_column_.emplace_back();
-      for (std::size_t k = 0; k < problem.tiers(); ++k) {
-        first.push_back(program_.cost.size());
-        const auto& value = problem.value[v][k];
-        for (std::size_t i = limits_.low[v][k]; i <= limits_.high[v][k]; ++i) {
-          program_.cost.push_back(value[i]);
-        }
-      }
-    }
+    for (std::size_t v = 0; v < problem.vms(); ++v) add_columns(v);
     add_one_size_each();
     add_capacities();
     add_order();
@@ -38,28 +28,40 @@ class Formulation {
   Choice choice(const std::vector<double>& x) const {
     Choice choice(problem_.vms());
     for (std::size_t v = 0; v < problem_.vms(); ++v) {
-      for (std::size_t k = 0; k < problem_.tiers(); ++k) {
-        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first_column_[v][k]);
-        const auto end = begin + static_cast<std::ptrdiff_t>(column_count(v, k));
-        choice[v].push_back(limits_.low[v][k] +
-                            static_cast<std::size_t>(std::max_element(begin, end) - begin));
+      for (const Columns& columns : columns_[v]) {
+        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(columns.first);
+        const auto end = begin + static_cast<std::ptrdiff_t>(columns.sizes.size());
+        choice[v].push_back(
+            columns.sizes[static_cast<std::size_t>(std::max_element(begin, end) - begin)]);
       }
     }
     return choice;
   }
 
  private:
-  std::size_t column_count(std::size_t v, std::size_t k) const {
-    return limits_.high[v][k] - limits_.low[v][k] + 1;
-  }
+  // The sizes one VM is offered in one tier, a column each.
+  struct Columns {
+    std::size_t first = 0;
+    std::vector<std::size_t> sizes;
+  };
 
-  void drop_sizes_too_large() {
-    for (std::size_t v = 0; v < problem_.vms(); ++v) {
-      Count reach = 0;
-      for (std::size_t k = 0; k < problem_.tiers(); ++k) {
-        reach += problem_.capacities[k];
-        std::size_t& high = limits_.high[v][k];
-        while (problem_.sizes[high] > reach) --high;
+  // Sizes that can never be had are not offered; nor, where no other tier leans
+  // on them, those that a smaller one is as good as.
+  void add_columns(std::size_t v) {
+    auto& tiers = columns_.emplace_back();
+    Count reach = 0;
+    for (std::size_t k = 0; k < problem_.tiers(); ++k) {
+      reach += problem_.capacities[k];
+      const auto& value = problem_.value[v][k];
+      Columns& columns = tiers.emplace_back();
+      columns.first = program_.cost.size();
+      double best = -kFree;
+      for (std::size_t i = limits_.low[v][k]; i <= limits_.high[v][k]; ++i) {
+        if (problem_.sizes[i] > reach) break;
+        if (problem_.tiers() == 1 && value[i] <= best) continue;
+        best = std::max(best, value[i]);
+        columns.sizes.push_back(i);
+        program_.cost.push_back(value[i]);
       }
     }
   }
@@ -70,15 +72,15 @@ class Formulation {
     program_.row_high.push_back(high);
   }
 
-  void add_ones(std::size_t v, std::size_t k) {
-    for (std::size_t j = 0; j < column_count(v, k); ++j) add(first_column_[v][k] + j, 1.0);
+  void add_ones(const Columns& columns) {
+    for (std::size_t j = 0; j < columns.sizes.size(); ++j) add(columns.first + j, 1.0);
   }
 
-  // sign x the cumulative size of tiers 0..k.
-  void add_size(std::size_t v, std::size_t k, double sign) {
-    for (std::size_t j = 0; j < column_count(v, k); ++j) {
-      const Count steps = problem_.sizes[limits_.low[v][k] + j] / step_;
-      if (steps != 0) add(first_column_[v][k] + j, sign * static_cast<double>(steps));
+  // sign x the cumulative size.
+  void add_size(const Columns& columns, double sign) {
+    for (std::size_t j = 0; j < columns.sizes.size(); ++j) {
+      const Count steps = problem_.sizes[columns.sizes[j]] / step_;
+      if (steps != 0) add(columns.first + j, sign * static_cast<double>(steps));
     }
   }
 
@@ -88,9 +90,9 @@ class Formulation {
   }
 
   void add_one_size_each() {
-    for (std::size_t v = 0; v < problem_.vms(); ++v) {
-      for (std::size_t k = 0; k < problem_.tiers(); ++k) {
-        add_ones(v, k);
+    for (const auto& tiers : columns_) {
+      for (const Columns& columns : tiers) {
+        add_ones(columns);
         end_row(1, 1);
       }
     }
@@ -98,19 +100,19 @@ class Formulation {
 
   void add_capacities() {
     for (std::size_t k = 0; k < problem_.tiers(); ++k) {
-      for (std::size_t v = 0; v < problem_.vms(); ++v) {
-        if (k > 0) add_size(v, k - 1, -1);
-        add_size(v, k, 1);
+      for (const auto& tiers : columns_) {
+        if (k > 0) add_size(tiers[k - 1], -1);
+        add_size(tiers[k], 1);
       }
       end_row(-kFree, static_cast<double>(problem_.capacities[k] / step_));
     }
   }
 
   void add_order() {
-    for (std::size_t v = 0; v < problem_.vms(); ++v) {
-      for (std::size_t k = 1; k < problem_.tiers(); ++k) {
-        add_size(v, k - 1, 1);
-        add_size(v, k, -1);
+    for (const auto& tiers : columns_) {
+      for (std::size_t k = 1; k < tiers.size(); ++k) {
+        add_size(tiers[k - 1], 1);
+        add_size(tiers[k], -1);
         end_row(-kFree, 0);
       }
     }
@@ -119,7 +121,7 @@ class Formulation {
   const AllocationProblem& problem_;
   Limits limits_;
   Count step_;
-  std::vector<std::vector<std::size_t>> first_column_;  // [vm][tier]
+  std::vector<std::vector<Columns>> columns_;  // [vm][tier]
   BinaryProgram program_;
 };
 

@@ -112,51 +112,55 @@ class Market {
   Count evaluations_ = 0;
 };
 
-// An ellipsoid known to contain the prices sought; each cut through its centre
-// leaves a smaller one.
+// An ellipsoid known to contain the prices sought, as centre + axes * (unit
+// ball); each cut through its centre leaves a smaller one. Keeping the axes
+// rather than their square keeps it an ellipsoid under rounding.
 class Ellipsoid {
  public:
   // Around the cube [0, highest]^tiers.
   Ellipsoid(std::size_t tiers, double highest)
-      : centre_(tiers, highest / 2), shape_(tiers, Vector(tiers, 0.0)) {
+      : centre_(tiers, highest / 2), axes_(tiers, Vector(tiers, 0.0)) {
     for (std::size_t k = 0; k < tiers; ++k) {
-      shape_[k][k] = static_cast<double>(tiers) * highest * highest / 4;
+      axes_[k][k] = std::sqrt(static_cast<double>(tiers)) * highest / 2;
     }
   }
 
   const Vector& centre() const { return centre_; }
 
   // How much a function with this subgradient at the centre can fall inside.
-  double reach(const Vector& normal) const { return std::sqrt(dot(normal, times(normal))); }
+  double reach(const Vector& normal) const {
+    const Vector along = in_axes(normal);
+    return std::sqrt(dot(along, along));
+  }
 
   // Drops the half where normal * (x - centre) > 0.
   void cut(const Vector& normal) {
     const double n = static_cast<double>(centre_.size());
-    Vector step = times(normal);
+    const double shrink = n / (n + 1);
+    const double stretch = n > 1 ? n / std::sqrt(n * n - 1) : 1;  // an interval has no sides
+    Vector along = in_axes(normal);
     const double length = reach(normal);
-    for (double& x : step) x /= length;
-    for (std::size_t i = 0; i < centre_.size(); ++i) centre_[i] -= step[i] / (n + 1);
-    if (centre_.size() == 1) {  // an interval, halved: the limit of the general rule
-      shape_[0][0] /= 4;
-      return;
-    }
-    const double growth = n * n / (n * n - 1);
+    for (double& x : along) x /= length;
     for (std::size_t i = 0; i < centre_.size(); ++i) {
-      for (std::size_t j = 0; j < centre_.size(); ++j) {
-        shape_[i][j] = growth * (shape_[i][j] - 2 / (n + 1) * step[i] * step[j]);
+      const double step = dot(axes_[i], along);
+      centre_[i] -= step / (n + 1);
+      for (std::size_t j = 0; j < along.size(); ++j) {
+        axes_[i][j] = stretch * axes_[i][j] + (shrink - stretch) * step * along[j];
       }
     }
   }
 
  private:
-  Vector times(const Vector& x) const {
-    Vector product;
-    for (const Vector& row : shape_) product.push_back(dot(row, x));
+  Vector in_axes(const Vector& normal) const {
+    Vector product(normal.size(), 0.0);
+    for (std::size_t i = 0; i < normal.size(); ++i) {
+      for (std::size_t j = 0; j < normal.size(); ++j) product[j] += axes_[i][j] * normal[i];
+    }
     return product;
   }
 
   Vector centre_;
-  std::vector<Vector> shape_;
+  std::vector<Vector> axes_;
 };
 
 }  // namespace
@@ -194,10 +198,14 @@ absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
     prices.cut(normal);
   }
 
-  Draft draft(problem, std::move(best));
-  const Count evaluations = market.evaluations() + grow(draft);
-  draft.fill();
-  return make_solution(problem, draft.choice(), bound, evaluations, watch);
+  Draft priced(problem, std::move(best));
+  Draft unaided = reserved;
+  const Count evaluations = market.evaluations() + grow(priced) + grow(unaided);
+  const bool prices_helped =
+      objective_of(problem, priced.choice()) >= objective_of(problem, unaided.choice());
+  Draft& better = prices_helped ? priced : unaided;
+  better.fill();
+  return make_solution(problem, better.choice(), bound, evaluations, watch);
 }
 
 }  // namespace mcsim

@@ -79,7 +79,9 @@ void bind_spec(py::module_& m) {
       .def_property_readonly("unique", [](const ProfileSpec& s) { return name_of(s.unique); })
       .def_readonly("capacities", &ProfileSpec::capacities)
       .def("to_dict", &spec_dict)
-      .def("__eq__", [](const ProfileSpec& a, const ProfileSpec& b) { return a == b; })
+      .def(
+          "__eq__", [](const ProfileSpec& a, const ProfileSpec& b) { return a == b; },
+          py::is_operator())
       .def("__repr__", [](const ProfileSpec& s) {
         std::vector<std::string> fields;
         for (const auto& [name, value] : spec_dict(s)) {
@@ -137,7 +139,8 @@ void bind_curve(py::module_& m) {
                              [](const py::object& self) {
                                return view_of(self.cast<const HitCurve&>().cumulative(), self);
                              })
-      .def("__eq__", [](const HitCurve& a, const HitCurve& b) { return a == b; })
+      .def(
+          "__eq__", [](const HitCurve& a, const HitCurve& b) { return a == b; }, py::is_operator())
       .def("__repr__", [](const HitCurve& c) {
         return fmt::format("HitCurve(accesses={}, saturation={}, ratio={:.4f})", c.accesses(),
                            c.saturation(), c.ratio(c.saturation()));

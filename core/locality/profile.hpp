@@ -97,7 +97,7 @@ struct Profile {
 using Tick = std::function<absl::Status(Count done)>;
 
 // One pass over the trace, its VMs in parallel; the result does not depend on
-// the number of threads. Working memory is about 15 bytes a block.
+// the number of threads. Working memory is at most 25 bytes a block.
 absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
                                      const Tick& tick = nullptr);
 

@@ -72,5 +72,95 @@ TEST(Exact, TwoVmsOfTheMultiCacheExample) {
   EXPECT_NEAR(exact(favoured).objective, 1.8, 1e-12);
 }
 
+// The two-tier objective of SPEC A1.5 with l_b/l_2 = 1 and l_b/l_1 = ratio.
+AllocationProblem two_tiers(const std::vector<std::vector<double>>& curves,
+                            std::vector<Count> capacities, double ratio) {
+  AllocationProblem problem;
+  problem.sizes = testing::units(curves[0].size());
+  problem.capacities = std::move(capacities);
+  for (const auto& curve : curves) {
+    std::vector<double> fast = curve;
+    for (double& value : fast) value *= ratio - 1;
+    problem.value.push_back({fast, curve});
+  }
+  return problem;
+}
+
+// Tier by tier, as Multi-Cache does: the first tier for itself, then the sum of
+// both with the first one's sizes reserved.
+double layered(const AllocationProblem& problem) {
+  std::vector<std::vector<double>> fast;
+  AllocationProblem second;
+  second.sizes = problem.sizes;
+  for (const auto& tables : problem.value) {
+    fast.push_back(tables[0]);
+    second.value.push_back({tables[1]});
+  }
+  const auto first = exact(one_tier(problem.capacities[0], fast)).choice;
+  second.lowest = first;
+  second.capacities = {problem.capacities[1]};
+  for (const auto& size : first) second.capacities[0] += static_cast<Count>(size[0]);
+  std::vector<std::vector<std::size_t>> both = exact(second).choice;
+  for (std::size_t v = 0; v < both.size(); ++v) both[v].insert(both[v].begin(), first[v][0]);
+  EXPECT_TRUE(check_feasible(problem, both).ok());
+  return objective_of(problem, both);
+}
+
+TEST(Exact, JointlyBeatsLayeredWhereCurvesHaveCliffs) {
+  const std::vector<std::vector<double>> curves{{0, .5, .5, .5}, {0, 0, 0, 1}};
+  const AllocationProblem near = two_tiers(curves, {1, 2}, 1.2);
+  EXPECT_NEAR(exact(near).objective, 1.0, 1e-12);
+  EXPECT_NEAR(layered(near), 0.6, 1e-12);
+
+  const AllocationProblem far = two_tiers(curves, {1, 2}, 3);
+  EXPECT_NEAR(exact(far).objective, 1.5, 1e-12);
+  EXPECT_NEAR(layered(far), 1.5, 1e-12);
+}
+
+TEST(Exact, JointEqualsLayeredOnConcaveCurves) {
+  Random random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::vector<double>> curves;
+    for (std::size_t v = 0; v < 2 + random.below(3); ++v) {
+      curves.push_back(testing::random_curve(Shape::kConcave, 9, random));
+    }
+    const std::vector<Count> capacities{1 + static_cast<Count>(random.below(4)),
+                                        1 + static_cast<Count>(random.below(8))};
+    const AllocationProblem problem = two_tiers(curves, capacities, 1 + 3 * random.uniform());
+    EXPECT_NEAR(exact(problem).objective, layered(problem), 1e-9);
+  }
+}
+
+TEST(Exact, BreaksTiesTowardsEqualSharesThenTheLowerVm) {
+  const std::vector<double> line{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(blocks(one_tier(5, {line, line, line})), (std::vector<Count>{2, 2, 1}));
+  // Either may have the cliff; values that differ by rounding alone are ties too.
+  EXPECT_EQ(blocks(one_tier(2, {{0, 0, .3}, {0, 0, .1 + .2}})), (std::vector<Count>{2, 0}));
+  // (1, 1) is worth .3 as well.
+  EXPECT_EQ(blocks(one_tier(2, {{0, .1, .3}, {0, .2, .3}})), (std::vector<Count>{1, 1}));
+}
+
+TEST(Exact, SaysWhatIsTooMuchWork) {
+  Random random(9);
+  const AllocationProblem problem = random_problem(Shape::kWild, 4, 60, {59}, random);
+  Exact::Params few;
+  few.work_limit = 1000;
+  const absl::Status work = Exact(few, {}).solve(problem).status();
+  EXPECT_EQ(work.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(message_of(work), ::testing::HasSubstr("work_limit is 1.0e+03: coarsen the sizes"));
+
+  AllocationProblem wide = testing::one_tier(900'000'000, {{0, .3, 1}, {0, .3, 1}});
+  wide.sizes = {0, 400'000'001, 1'000'000'000};
+  EXPECT_THAT(message_of(Exact({}, {}).solve(wide).status()),
+              ::testing::HasSubstr("capacities of 900000000 steps need more than"));
+}
+
+TEST(Exact, FindsThatReservationsOfSeveralTiersClash) {
+  // Tier 1 alone cannot hold VM 0's three blocks, and VM 1 has tier 0.
+  AllocationProblem problem = two_tiers({{0, 1, 1, 1}, {0, 1, 1, 1}}, {1, 2}, 2);
+  problem.lowest = {{0, 3}, {1, 1}};
+  EXPECT_THAT(message_of(Exact({}, {}).solve(problem).status()), ::testing::HasSubstr("lowest: "));
+}
+
 }  // namespace
 }  // namespace mcsim

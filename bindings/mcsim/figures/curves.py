@@ -21,11 +21,11 @@ _BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": 
 
 
 def example_curve(results: Results) -> Sheet:
-    """Plot the curve of the VM that gains most from the host's cache, and how to read it."""
+    """Plot the curve of the VM that the first tier would serve best, read at its capacity."""
     space = sum(tier.capacity_blocks for tier in results.spec.tiers)
-    vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(space))
-    curve, look = curve_of(results, vm), vm_looks(results)[vm]
     capacity = results.spec.tiers[0].capacity_blocks
+    vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(capacity))
+    curve, look = curve_of(results, vm), vm_looks(results)[vm]
     ratio = curve.at(capacity)
 
     sheet = new_sheet(COLUMN, 2.4)
@@ -33,12 +33,7 @@ def example_curve(results: Results) -> Sheet:
     sheet.legend += axes.plot(curve.capacity, 100 * curve.ratio, **look.line)
     reading: dict[str, Any] = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
     axes.plot([capacity, capacity, 0], [0, 100 * ratio, 100 * ratio], **reading)
-    axes.annotate(
-        f"{capacity:,} blocks hit {100 * ratio:.0f} %",
-        (capacity, 100 * ratio),
-        xytext=(8, -12),
-        textcoords="offset points",
-    )
+    axes.set_title(f"{capacity:,} blocks hit {100 * ratio:.0f} %", loc="left")
     _label(axes)
     axes.set_xlim(0, min(1.5 * space, float(curve.capacity[-1])))
     return sheet

@@ -125,8 +125,13 @@ def curve_of(results: Results, vm: str) -> HitCurve:
 
 
 def clock_of(results: Results) -> Clock:
-    """Return the time axis of a run."""
-    begin = np.unique(results.vms()["begin_ns"].to_numpy())
+    """Return the time axis of a run.
+
+    Legacy systems count whole seconds from their own zero; the others keep the
+    trace's time.
+    """
+    system = min(results.spec.systems, key=is_legacy)
+    begin = np.unique(_of_system(results.vms(), system)["begin_ns"].to_numpy())
     interval = results.spec.interval
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]
     if interval.by_reference:

@@ -214,8 +214,23 @@ class Sheet:
         engine = self.figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
-        self.figure.canvas.draw()
+        self._settle()
         return self.figure
+
+    def _settle(self) -> None:
+        """Lay out once and for all, in round numbers.
+
+        The solver behind the layout orders its sums by memory addresses, and so
+        differs in the last bits from one process to the next.
+        """
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+        for axes in self.axes:
+            x0, y0, width, height = axes.get_position().bounds
+            axes.set_position((round(x0, 4), round(y0, 4), round(width, 4), round(height, 4)))
+        for text in self.figure.texts:
+            x, y = text.get_position()
+            text.set_position((round(x, 4), round(y, 4)))
 
     def _text(self, text: str, y: float, *, top: bool, **look: Any) -> None:
         self.figure.text(0.01, y, text, va="top" if top else "bottom", ha="left", **look)

@@ -96,8 +96,10 @@ def hit_ratio_over_time(results: Results) -> Sheet:
     systems = [global_lru(results), multicache(results)]
     looks = system_looks(results.spec.systems)
     clock, vms = clock_of(results), vm_looks(results)
-    rows = (len(vms) + 1) // 2
-    sheet = new_sheet(PAGE, 0.9 + 1.1 * rows, rows=rows, columns=2, sharex=True, sharey=True)
+    columns = 1 if len(vms) % 2 else 2
+    rows = len(vms) // columns
+    height = 0.9 + 1.1 * rows
+    sheet = new_sheet(PAGE, height, rows=rows, columns=columns, sharex=True, sharey=True)
     for system in systems:
         ratio = series_of(results, system).hit_ratio
         for v, vm in enumerate(vms):
@@ -106,13 +108,9 @@ def hit_ratio_over_time(results: Results) -> Sheet:
             line.set(color=look.color, linestyle=look.dashes, label=look.label)
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
-    for unused in sheet.axes[len(vms) :]:
-        unused.remove()
-    del sheet.axes[len(vms) :]
     sheet.axes[0].set_ylim(0, 100)
     sheet.axes[0].set_xlim(clock.edges[0], clock.edges[-1])
-    for axes in sheet.axes[-2:]:
+    for axes in sheet.axes[-columns:]:
         axes.set_xlabel(clock.label)
-        axes.xaxis.set_tick_params(labelbottom=True)
     sheet.figure.supylabel("Hit ratio (%)", fontsize="medium")
     return sheet
