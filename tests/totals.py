@@ -1,4 +1,8 @@
-"""Sum test reports: name what was skipped and what failed, and end with one line of totals."""
+"""Sum the reports of ctest and pytest.
+
+Shows what failing C++ tests wrote (pytest has shown its own), names what was skipped and what
+failed, and ends with one line of totals.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ def main(reports: list[str]) -> int:
             name = case.get("name", "?")
             if case.find("failure") is not None or case.find("error") is not None:
                 failed.append(name)
+                print(case.findtext("system-out", "").rstrip())
             elif case.find("skipped") is not None:
                 skipped.append(f"{name}: {reason(case)}")
             else:
