@@ -198,10 +198,14 @@ absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
     prices.cut(normal);
   }
 
-  Draft draft(problem, std::move(best));
-  const Count evaluations = market.evaluations() + grow(draft);
-  draft.fill();
-  return make_solution(problem, draft.choice(), bound, evaluations, watch);
+  Draft priced(problem, std::move(best));
+  Draft unaided = reserved;
+  const Count evaluations = market.evaluations() + grow(priced) + grow(unaided);
+  const bool prices_helped =
+      objective_of(problem, priced.choice()) >= objective_of(problem, unaided.choice());
+  Draft& better = prices_helped ? priced : unaided;
+  better.fill();
+  return make_solution(problem, better.choice(), bound, evaluations, watch);
 }
 
 }  // namespace mcsim

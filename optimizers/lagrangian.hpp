@@ -9,7 +9,7 @@ namespace mcsim {
 // alone takes the sizes worth most at those prices, and the prices at which that
 // costs least bound the optimum. They are found by the ellipsoid method, which
 // for one tier is bisection. The best allocation met on the way that fits is
-// grown by look-ahead.
+// grown by look-ahead, and look-ahead alone is the other candidate.
 //
 // The bound of one tier equals the optimum over concave hulls. Any number of
 // tiers T; O(V T n) per price, of which O(T^2) times the digits wanted are tried.

@@ -82,6 +82,7 @@ class Experiment:
             source.override(override)
         spec = check_spec(source)
         _check_unique(spec, source)
+        _check_figures(spec, source)
         spec = _resolve_devices(spec, source)
         components = _Components(spec, source)
         systems = [components.resolved(index) for index in range(len(spec.systems))]
@@ -136,6 +137,17 @@ def _check_unique(spec: ExperimentSpec, source: Source) -> None:
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
     if not spec.workload.vms and spec.workload.profile is None:
         raise source.complain(("workload",), "neither VMs nor a profile")
+
+
+def _check_figures(spec: ExperimentSpec, source: Source) -> None:
+    if not spec.figures:
+        return
+    from mcsim.figures import FIGURES
+
+    for index, name in enumerate(spec.figures):
+        if name not in FIGURES:
+            message = f"unknown figure {name!r}{did_you_mean(name, FIGURES)}"
+            raise source.complain(("figures", index), message)
 
 
 def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:

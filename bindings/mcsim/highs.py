@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Highs:
         """
         import highspy
 
-        solver = highspy.Highs()
+        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("mip_rel_gap", self.relative_gap)
         solver.setOptionValue("mip_abs_gap", 0.0)
@@ -103,7 +103,7 @@ class Highs:
         solver.run()
         return self._answer(solver)
 
-    def _answer(self, solver: highspy.Highs) -> BinaryProgramSolution:  # type: ignore[name-defined] # noqa: F821
+    def _answer(self, solver: Any) -> BinaryProgramSolution:
         import highspy
 
         status = solver.getModelStatus()

@@ -192,7 +192,7 @@ def _whole(given: ArrayLike, name: str) -> NDArray[np.int64]:
 def _per_vm_and_tier(
     given: ArrayLike, dtype: type, vms: int, tiers: int, name: str
 ) -> NDArray[Any]:
-    array = np.asarray(given, dtype=dtype)
+    array: NDArray[Any] = np.asarray(given, dtype=dtype)
     if array.ndim == 1:
         array = np.repeat(array[:, np.newaxis], tiers, axis=1)
     if array.shape != (vms, tiers):

@@ -99,7 +99,7 @@ class Reporter:
         """Log a line and show it."""
         self.log(text)
         if self._console is not None:
-            self._console.print(text, markup=False, highlight=False)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def log(self, text: str) -> None:
         """Log a line without showing it."""

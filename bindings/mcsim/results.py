@@ -60,7 +60,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("system", pa.string()),
             ("interval", pa.int32()),
             ("vm", pa.string()),
-            ("begin_ns", pa.int64()),
+            ("begin_ns", pa.int64()),  # since the run's first access; or references
             ("accesses", pa.int64()),
             ("misses", pa.int64()),
         ]
@@ -77,7 +77,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "reuse_intensity": pa.schema(
         [
             ("vm", pa.string()),
-            ("window_end_ns", pa.int64()),
+            ("window_end_ns", pa.int64()),  # since the run's first access; or references
             ("reuse_intensity", pa.float64()),
             ("accesses", pa.int64()),
         ]

@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,10 @@ def run(
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
         if not force and (final / "DONE").exists():
-            return _reopened(final, reporter)
+            results = _reopened(final, reporter)
+            if figures and "figures" not in results.timings["stages"]:
+                _draw_figures(results, reporter)
+            return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
@@ -104,7 +106,7 @@ def run(
             reporter.stop_log()
             draft.abandon()
             raise
-        if figures and find_spec("mcsim.figures") is not None:
+        if figures:
             _draw_figures(results, reporter)
     return results
 
@@ -158,6 +160,10 @@ class _Run:
     jobs: int
     _stop: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def _titles(self) -> list[str]:
+        return [system.title for system in self.experiment.spec.systems]
+
     def execute(self) -> None:
         """Write everything but DONE."""
         spec = self.experiment.spec
@@ -184,19 +190,21 @@ class _Run:
         whole = own and not self.draft.has_tables("curves", "reuse_intensity")
         if not pending and not whole:
             return
-        accesses = self._intern(view, own)
+        wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
+        accesses = self._intern(view, wanted_by)
         asked = [systems[index].profile_spec for index in (members if whole else pending)]
         profiles = [
             self._characterise(accesses, spec)
             for spec in _distinct([spec for spec in asked if spec is not None])
         ]
         if whole:
+            self._write_environment(accesses)
             self._write_curves(accesses)
             self._write_reuse_intensity(accesses, profiles)
         self._replay(accesses, {index: systems[index] for index in pending}, profiles)
 
-    def _intern(self, view: View, own: bool) -> engine.Accesses:
-        about = "" if own else ", ".join(f"{k}={v}" for k, v in view.items() if k in _VIEW_SHOWN)
+    def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
+        about = f"for {wanted_by}" if wanted_by else ""
         with self.reporter.stage("intern", unit="requests", about=about) as stage:
             accesses = self.workload.intern(view, stage.update)
             stage.unit = "accesses"
@@ -206,8 +214,6 @@ class _Run:
                 f"{self.experiment.source.name}: no request of the workload is left to replay "
                 f"(ops: {view['ops']})"
             )
-        if own:
-            self._remember_traces(accesses)
         return accesses
 
     def _characterise(
@@ -241,7 +247,7 @@ class _Run:
             table = pa.table(
                 {
                     "vm": pa.array(names[first.ri_vm], pa.string()),
-                    "window_end_ns": first.ri_time,
+                    "window_end_ns": first.ri_time - accesses.request_time[0],
                     "reuse_intensity": first.ri_value,
                     "accesses": first.ri_accesses,
                 }
@@ -280,12 +286,12 @@ class _Run:
         self._check_stopped()
         try:
             spec = self.experiment.spec
-            title = spec.systems[index].title
+            title = self._titles[index]
             cuts = engine.aligned_cuts(accesses, spec.interval.length)
             result = self._replay_watched(accesses, system, profiles, cuts, title)
             names = [vm.name for vm in accesses.vms]
-            clock = (int(accesses.request_time[0]), spec.interval.length)
-            self.draft.save_part(index, _system_tables(title, result, cuts, names, clock))
+            tables = _system_tables(title, result, cuts, names, spec.interval.length)
+            self.draft.save_part(index, tables)
         except BaseException:
             self._stop.set()
             raise
@@ -315,7 +321,7 @@ class _Run:
         if self._stop.is_set():
             raise _StoppedError
 
-    def _remember_traces(self, accesses: engine.Accesses) -> None:
+    def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
         for entry, vm in zip(described, accesses.vms, strict=True):
             entry["requests"] = vm.requests
@@ -326,6 +332,7 @@ class _Run:
             describe_environment()
             | {
                 "synthetic": self.workload.synthetic,
+                "first_access_ns": int(accesses.request_time[0]),
                 "missing": list(self.workload.missing),
                 "traces": described,
                 "code": self.experiment.code_digests(),
@@ -347,10 +354,6 @@ class _Run:
 
 class _StoppedError(Exception):
     """Another system failed, or the user interrupted the run."""
-
-
-# What tells one view of a trace from another.
-_VIEW_SHOWN = ("key", "whole_seconds")
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -384,17 +387,16 @@ def _system_tables(
     result: engine.RunResult,
     cuts: NDArray[np.int64],
     vms: Sequence[str],
-    clock: tuple[int, int],
+    length: int,
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
-    begin, length = clock
     names = np.array(vms, dtype=object)
     intervals, _, tiers = result.tiers["hits"].shape
     interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
     metrics = {"interval": interval, "vm": names[vm], "tier": tier}
     metrics |= {name: values.ravel() for name, values in result.tiers.items()}
     interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
-    counts = {"interval": interval, "vm": names[vm], "begin_ns": begin + interval * length}
+    counts = {"interval": interval, "vm": names[vm], "begin_ns": interval * length}
     counts |= {name: values.ravel() for name, values in result.vms.items()}
     requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
     decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}

@@ -27,19 +27,13 @@ def synth(profile: Path, out: Path | None, seed: int | None) -> None:
 
     from mcsim.progress import Reporter
     from mcsim.synth import synth_trace
-    from mcsim.units import format_count
 
     reporter = Reporter(Console(stderr=True))
     with reporter.live(), reporter.stage("generate", unit="requests", about=profile.name) as stage:
-
-        def progress(done: int, total: int) -> None:
-            stage.expect(total)
-            stage.update(done)
-
-        trace = synth_trace(profile, progress=progress, seed=seed, out=out)
+        trace = synth_trace(profile, progress=stage.update_of, seed=seed, out=out)
     counts = trace.metadata.counts
     click.echo(
-        f"synthetic trace of {len(trace.vms)} VMs: {format_count(counts.requests)} requests "
-        f"({format_count(counts.reads)} reads), {format_count(counts.blocks)} accesses of 4 KiB"
+        f"synthetic trace of {len(trace.vms)} VMs: {counts.requests:,} requests "
+        f"({counts.reads:,} reads), {counts.blocks:,} accesses to blocks of 4 KiB"
     )
     click.echo(str(trace.store_path))

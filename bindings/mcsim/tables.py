@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,8 @@ __all__ = [
     "tiers_of",
     "totals",
 ]
+
+_Quantity = TypeVar("_Quantity", int, float)
 
 COMPARISON = pa.schema(
     [
@@ -140,6 +142,12 @@ def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
     return [spec.tiers[0].model_copy(update={"capacity_blocks": everything})]
 
 
+def _known(quantity: _Quantity | None) -> _Quantity:
+    """A quantity of a device; the spec of a run has them all written out."""
+    assert quantity is not None
+    return quantity
+
+
 @dataclass(frozen=True)
 class _Row:
     """Counts of one system, of one VM or of all, and what follows from them."""
@@ -168,8 +176,8 @@ class _Row:
 
 def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
     used = tiers_of(spec, of.hits.shape[1])
-    read_ns = tuple(tier.quantities.read_ns for tier in used)
-    backend_ns = spec.backend.quantities.read_ns
+    read_ns = tuple(_known(tier.read) for tier in used)
+    backend_ns = _known(spec.backend.read)
 
     def row(vm: str | None, accesses: Any, hits: Any) -> _Row:
         return _Row(vm, int(accesses), tuple(int(h) for h in hits), read_ns, backend_ns)
@@ -244,7 +252,7 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            tier.quantities.dollars_per_gb * tier.capacity_blocks * spec.block_bytes / 1e9
+            _known(tier.dollars_per_gb) * tier.capacity_blocks * spec.block_bytes / 1e9
             for tier in used
         )
         latency = row["mean_latency_ns"]

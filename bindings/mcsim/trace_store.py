@@ -7,7 +7,6 @@ has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens 
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,6 +77,17 @@ class Batch(NamedTuple):
     response: npt.NDArray[np.int64]
     """Nanoseconds, -1 where unknown."""
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """Return the requests a mask of shape (n,) chooses."""
+        return Batch(
+            self.time[kept],
+            self.vm[kept],
+            self.op[kept],
+            self.offset[kept],
+            self.length[kept],
+            self.response[kept],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -142,7 +152,7 @@ class TraceMetadata:
     def from_json(cls, text: bytes) -> TraceMetadata:
         """Read the form kept in the store; ValueError if it is of another shape."""
         values: dict[str, Any] = json.loads(text)
-        if not isinstance(values, dict) or values.get("store_version") != STORE_VERSION:
+        if values.get("store_version") != STORE_VERSION:
             raise ValueError("another store version")
         if set(values) != {f.name for f in fields(cls)}:
             raise ValueError("other metadata")
@@ -202,7 +212,7 @@ def open_store(path: Path) -> Store:
         rows = sum(batch.num_rows for batch in store)
         if rows != store.metadata.counts.requests:
             raise ValueError(f"{rows} requests instead of {store.metadata.counts.requests}")
-    except (pa.ArrowInvalid, OSError, ValueError, TypeError) as error:
+    except (pa.ArrowInvalid, OSError, ValueError, TypeError, AttributeError) as error:
         raise TraceError(f"{path}: not a trace store of this version: {error}") from error
     return store
 
@@ -214,10 +224,11 @@ def batch_of(record_batch: pa.RecordBatch) -> Batch:
 
 def record_batch_of(batch: Batch) -> pa.RecordBatch:
     """View arrays as a record batch, without a copy."""
+    columns: tuple[npt.NDArray[Any], ...] = batch
     # From buffers, because pa.array() imports pandas.
     arrays = [
         pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(column)])
-        for column, field in zip(batch, SCHEMA, strict=True)
+        for column, field in zip(columns, SCHEMA, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
@@ -239,7 +250,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise HostError(f"{path.parent}: cannot write there: {error.strerror}") from error
     try:
         yield temporary
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -286,7 +297,7 @@ def write_store(
 def _sorted_by_time(store: Store) -> Iterator[pa.RecordBatch]:
     """Yield the requests of a store in the order of time, equal times as they stand."""
     columns = pa.Table.from_batches(list(store), SCHEMA)
-    order = np.argsort(columns["time"].to_numpy(), kind="stable")
+    order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
     for begin in range(0, len(order), BATCH_REQUESTS):
         taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
         yield from taken.combine_chunks().to_batches()

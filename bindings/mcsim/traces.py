@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,8 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.errors import ConfigError, HostError, TraceError
+from mcsim.suggest import did_you_mean
+from mcsim.trace_files import Layout, save_trace
 from mcsim.trace_store import (
     SCHEMA,
     STORE_VERSION,
@@ -31,6 +34,7 @@ from mcsim.trace_store import (
     schema_with,
     write_store,
 )
+from mcsim.units import parse_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +55,7 @@ Progress = Callable[[int, int], None]
 
 OnBadLine = Literal["error", "skip"]
 OnUnsorted = Literal["error", "sort"]
+Ops = Literal["all", "reads", "writes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class VmInfo:
 
     @property
     def rate(self) -> float:
-        """Requests per second over the span; 0 if the span is."""
+        """Requests per second over the span; 0 if the span is. Means nothing without a clock."""
         return self.requests / (self.span / 1e9) if self.span else 0.0
 
 
@@ -139,7 +144,7 @@ class Trace:
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
-            The format's own parameters.
+            The format's own parameters; sizes may have units, as in ``4KiB``.
         cache_dir : path-like, optional
             Where parsed traces are kept; by default ``$MCSIM_CACHE_DIR``, else
             ``.mcsim/traces``.
@@ -171,10 +176,12 @@ class Trace:
                 raise ConfigError(f"{source}: an Arrow file takes neither format nor options")
             store = open_store(source)
             return cls(store, store.metadata)
+        if format is None:
+            format = _core_trace.detect_format(str(source))
         plan = _Parse(
             source=source,
-            format=format if format is not None else _core_trace.detect_format(str(source)),
-            options=dict(options or {}),
+            format=format,
+            options=_as_declared(format, options or {}),
             skip_bad_lines=on_bad_line == "skip",
             sort=on_unsorted == "sort",
             progress=progress or (lambda done, total: None),
@@ -230,7 +237,7 @@ class Trace:
         _check_batch(batch, len(vms))
         digest = hashlib.sha256(repr((tuple(vms), time_base)).encode())
         for column in batch:
-            digest.update(column)
+            digest.update(column.data)
         metadata = TraceMetadata(
             source=source,
             source_digest=digest.hexdigest(),
@@ -304,8 +311,80 @@ class Trace:
             done += len(batch.time)
             if progress is not None:
                 progress(done, self.request_count)
-        vms = [_vm_info(n, vm, block_bytes) for n, vm in zip(self.vms, summary.vms(), strict=False)]
-        return TraceInfo(self.time_base, tuple(vms), _vm_info("total", summary.total(), block_bytes))
+        summaries = summary.vms()
+        summaries += [_core_trace.VmSummary()] * (len(self.vms) - len(summaries))
+        vms = zip(self.vms, summaries, strict=True)
+        return TraceInfo(
+            self.time_base,
+            tuple(_vm_info(name, vm, block_bytes) for name, vm in vms),
+            _vm_info("total", summary.total(), block_bytes),
+        )
+
+    def slice(
+        self,
+        start: int | None = None,
+        end: int | None = None,
+        vms: Sequence[str] | None = None,
+        ops: Ops = "all",
+    ) -> Trace:
+        """Return the requests of a span of time, of some VMs, of one operation.
+
+        Parameters
+        ----------
+        start, end : int, optional
+            Requests from `start` on and before `end`, counted from the trace's first
+            request, in nanoseconds (references, if `time_base` is ``'index'``).
+        vms : sequence of str, optional
+            Names of the VMs to keep, which are numbered anew in their old order.
+        ops : {'all', 'reads', 'writes'}
+
+        Raises
+        ------
+        ConfigError
+            If the trace has no such VM, or there is no such choice of operations.
+        """
+        _check_choice("ops", ops, ("all", "reads", "writes"))
+        origin = self._metadata.counts.first_time
+        kept = self.vms if vms is None else tuple(name for name in self.vms if name in set(vms))
+        for name in vms or ():
+            if name not in self.vms:
+                raise ConfigError(f"no VM {name!r}{did_you_mean(name, self.vms)}")
+        selection = _Selection(
+            batches=self._batches,
+            begin=None if start is None else origin + start,
+            end=None if end is None else origin + end,
+            vm_numbers=tuple(kept.index(name) if name in kept else -1 for name in self.vms),
+            op={"all": None, "reads": 0, "writes": 1}[ops],
+        )
+        counts = Counts()
+        for record_batch in selection:
+            counts = counts.plus(batch_of(record_batch))
+        how = repr((self.digest, start, end, kept, ops))
+        digest = hashlib.sha256(how.encode()).hexdigest()
+        return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+
+    def save(self, path: str | os.PathLike[str], *, layout: Layout = "csv") -> Path:
+        """Write the trace to a file, which appears whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            ``*.arrow`` is a store as `open` maps it, ``*.parquet`` the same columns in
+            Parquet; ``*.csv``, ``*.csv.gz``, ``*.csv.zst`` and ``*.csv.bz2`` are text.
+        layout : {'csv', 'msr'}
+            Of text: mcsim's own columns, which hold everything, or those of MSR
+            Cambridge. `open` reads both back to the same requests.
+
+        Raises
+        ------
+        ConfigError
+            If the path has another ending, or the layout cannot hold the trace.
+        HostError
+            If the file cannot be written.
+        """
+        target = Path(path)
+        save_trace(target, self._batches, self._metadata, layout)
+        return target
 
     def to_arrow(self) -> pa.Table:
         """Return the columns as a table that shares the trace's memory."""
@@ -324,6 +403,39 @@ class Trace:
         frame = pl.from_arrow(self.to_arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """The record batches of a slice, cut out anew at every iteration."""
+
+    batches: Iterable[pa.RecordBatch]
+    begin: int | None
+    end: int | None
+    vm_numbers: tuple[int, ...]
+    """The new number of each VM, -1 for those left out."""
+    op: int | None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        keeps_all = self.op is None and self.vm_numbers == tuple(range(len(self.vm_numbers)))
+        numbers = np.array(self.vm_numbers, np.int32)
+        for record_batch in self.batches:
+            time = batch_of(record_batch).time
+            low = 0 if self.begin is None else int(np.searchsorted(time, self.begin))
+            high = len(time) if self.end is None else int(np.searchsorted(time, self.end))
+            if low < high:
+                span = record_batch.slice(low, high - low)
+                yield span if keeps_all else self._filtered(batch_of(span), numbers)
+            if high < len(time):
+                return
+
+    def _filtered(self, batch: Batch, numbers: npt.NDArray[np.int32]) -> pa.RecordBatch:
+        vm = numbers[batch.vm]
+        kept = vm >= 0
+        if self.op is not None:
+            kept &= batch.op == self.op
+        renumbered = batch._replace(vm=vm.astype(np.uint16))
+        return record_batch_of(renumbered.where(kept))
 
 
 @dataclass
@@ -459,6 +571,33 @@ def find_trace(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path | None
 def cache_directory() -> Path:
     """Return where traces are kept that were parsed or generated."""
     return Path(os.environ.get("MCSIM_CACHE_DIR") or ".mcsim/traces")
+
+
+def _as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Return options as the kinds their format declares, where that is plain.
+
+    So YAML may say ``time: 1`` for a column and ``unit_bytes: 4KiB`` for a size. All
+    else is left as it is, for the format to judge.
+    """
+    kinds = {
+        param["name"]: param["kind"]
+        for known in trace_formats()
+        if known["name"] == format
+        for param in known["params"]
+    }
+
+    def as_declared(name: str, value: OptionValue) -> OptionValue:
+        kind = kinds.get(name)
+        if kind == "text" and isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if kind == "bool" and value in ("true", "false"):
+            return value == "true"
+        if kind == "integer" and isinstance(value, str):
+            with suppress(ValueError):
+                return parse_bytes(value)
+        return value
+
+    return {name: as_declared(name, value) for name, value in options.items()}
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

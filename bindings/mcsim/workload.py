@@ -209,7 +209,7 @@ def _synthesise(
     path = source.folder / spec.workload.profile
     if not path.is_file():
         raise source.complain(("workload", "profile"), f"no file {spec.workload.profile!r}")
-    with reporter.stage("parse", unit="requests", about=spec.workload.profile) as stage:
+    with reporter.stage("parse", unit="requests", about=path.stem) as stage:
         trace = synth_trace(path, progress=stage.update_of)
     names = list(trace.vms)
     wanted = [vm.name for vm in spec.workload.vms] or names

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
@@ -19,17 +21,15 @@ Shared share(py::object object) {
   });
 }
 
-Error config_error(absl::Status status) { return Error{std::move(status)}; }
+using Bounds = std::optional<Column<std::int64_t>>;
 
-// --- the problem -----------------------------------------------------------
-
-std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const char* name) {
-  std::vector<std::vector<std::size_t>> bounds;
-  if (given.is_none()) return bounds;
-  const auto table = given.cast<Column<std::int64_t>>();
+Choice bounds_from(const Bounds& given, const char* name) {
+  Choice bounds;
+  if (!given) return bounds;
+  const Column<std::int64_t>& table = *given;
   if (table.ndim() != 1 && table.ndim() != 2) {
-    throw config_error(invalid_argument("{}: expected shape (vm,) or (vm, tier), got {} axes", name,
-                                        table.ndim()));
+    raise_if_error(invalid_argument("{}: expected shape (vm,) or (vm, tier), got {} axes", name,
+                                    table.ndim()));
   }
   const auto vms = static_cast<std::size_t>(table.shape(0));
   const auto cells = span_of(table);
@@ -37,8 +37,7 @@ std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const
   for (std::size_t v = 0; v < vms; ++v) {
     auto& row = bounds.emplace_back();
     for (const std::int64_t index : cells.subspan(v * tiers, tiers)) {
-      if (index < 0)
-        throw config_error(out_of_range("{}[{}]: index {} is negative", name, v, index));
+      if (index < 0) raise_if_error(out_of_range("{}[{}]: index {} is negative", name, v, index));
       row.push_back(static_cast<std::size_t>(index));
     }
   }
@@ -46,13 +45,13 @@ std::vector<std::vector<std::size_t>> bounds_from(const py::object& given, const
 }
 
 AllocationProblem make_problem(const Column<Count>& sizes, const Column<Count>& capacities,
-                               const Column<double>& values, const py::object& lowest,
-                               const py::object& highest) {
+                               const Column<double>& values, const Bounds& lowest,
+                               const Bounds& highest) {
   if (sizes.ndim() != 1 || capacities.ndim() != 1) {
-    throw config_error(invalid_argument("sizes and capacities: expected one axis each"));
+    raise_if_error(invalid_argument("sizes and capacities: expected one axis each"));
   }
   if (values.ndim() != 3 && (values.ndim() != 2 || capacities.size() != 1)) {
-    throw config_error(invalid_argument(
+    raise_if_error(invalid_argument(
         "values: expected shape (vm, tier, size), or (vm, size) with one tier; got {} axes for {} "
         "tiers",
         values.ndim(), capacities.size()));
@@ -106,8 +105,6 @@ py::array_t<std::int64_t> bound_of(const AllocationProblem& problem, Bound bound
   });
 }
 
-// --- the solution ----------------------------------------------------------
-
 struct NamedSolution {
   Solution solution;
   Allocation allocation;
@@ -140,8 +137,6 @@ py::array_t<Count> allocation_of(const NamedSolution& named) {
     return blocks.at(i / blocks.vms(), i % blocks.vms());
   });
 }
-
-// --- an optimiser written in Python ----------------------------------------
 
 class PythonOptimizer final : public Optimizer {
  public:
@@ -200,8 +195,6 @@ class PythonOptimizer final : public Optimizer {
   std::string name_;
   Shared object_;
 };
-
-// --- binary programs -------------------------------------------------------
 
 // Python sees the program's columns without copies, during the call only.
 BinaryProgramSolver solver_from(py::object solver) {

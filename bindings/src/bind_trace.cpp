@@ -76,6 +76,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
 
 void bind_summary(py::module_& m) {
   py::class_<VmSummary>(m, "VmSummary")
+      .def(py::init())
       .def_readonly("requests", &VmSummary::requests)
       .def_readonly("read_requests", &VmSummary::read_requests)
       .def_readonly("blocks", &VmSummary::blocks)

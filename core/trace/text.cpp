@@ -145,7 +145,9 @@ absl::StatusOr<ReaderContext> first_lines(const Head& head) {
   if (head.whole && head.bytes.find('\n', size) == std::string::npos) size = head.bytes.size();
   if (size == 0) return data_loss("line 1 does not end");
   MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(head.bytes.substr(0, size), "line"));
-  return ReaderContext{.source = std::move(source), .name = "line", .vm_name = ""};
+  // The order of times says nothing about the format.
+  return ReaderContext{
+      .source = std::move(source), .name = "line", .vm_name = "", .on_unsorted = OnUnsorted::kKeep};
 }
 
 void FieldScanner::complain_of(std::string_view what, std::string_view got) {

@@ -92,42 +92,49 @@ absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& se
   if (std::ranges::none_of(step.active, std::identity())) return std::nullopt;
 
   for (step.tier = 0; step.tier < machine_.tiers.size(); ++step.tier) {
+    MCSIM_ASSIGN_OR_RETURN(const std::vector<Count> chosen, divide(seen, step, decision));
+    if (params_.rescale && std::ranges::all_of(chosen, [](Count c) { return c == 0; })) {
+      return std::nullopt;
+    }
+    std::vector<Count> granted = chosen;
     const Count capacity = machine_.tiers[step.tier].capacity_blocks;
-    step.capacity = capacity;
-    std::vector<Count> granted(vms, 0);
-    for (std::size_t v = 0; v < vms && params_.idle == IdlePolicy::kKeep; ++v) {
-      if (step.active[v]) continue;
-      granted[v] = seen.current.at(step.tier, v);
-      step.capacity -= granted[v];
-    }
-    const AllocationProblem problem = problem_for(seen, step);
-    MCSIM_ASSIGN_OR_RETURN(const Solution solution, optimizer_->solve(problem));
-    decision.objective += solution.objective;
-    decision.upper_bound += solution.upper_bound;
-    decision.evaluations += solution.evaluations;
-    decision.optimizer_seconds += solution.seconds;
-
-    for (std::size_t v = 0; v < vms; ++v) {
-      if (step.active[v]) granted[v] = problem.sizes[solution.choice[v][0]] - counted_base(step, v);
-    }
-    const Count used = std::accumulate(granted.begin(), granted.end(), Count{0});
-    std::vector<Count> chosen = granted;
+    const Count used = std::accumulate(chosen.begin(), chosen.end(), Count{0});
     if (params_.rescale) {
-      if (used == 0) return std::nullopt;
-      for (Count& blocks : granted) {
-        blocks = static_cast<Count>(static_cast<double>(blocks) / static_cast<double>(used) *
-                                    static_cast<double>(capacity));
-      }
+      for (Count& blocks : granted) blocks = blocks * capacity / used;
     } else {
       spread(capacity - used, step.active, granted);
-      chosen = granted;
     }
     for (std::size_t v = 0; v < vms; ++v) {
       decision.targets.at(step.tier, v) = granted[v];
-      step.base[v] += chosen[v];
+      step.base[v] += params_.rescale ? chosen[v] : granted[v];
     }
   }
   return decision;
+}
+
+// Solves one tier: blocks for every VM, of those not active what they keep.
+absl::StatusOr<std::vector<Count>> MultiCache::divide(const Observation& seen, Step& step,
+                                                      Decision& decision) const {
+  std::vector<Count> chosen(seen.vms.size(), 0);
+  step.capacity = machine_.tiers[step.tier].capacity_blocks;
+  if (params_.idle == IdlePolicy::kKeep) {
+    for (std::size_t v = 0; v < chosen.size(); ++v) {
+      if (!step.active[v]) step.capacity -= chosen[v] = seen.current.at(step.tier, v);
+    }
+  }
+  const AllocationProblem problem = problem_for(seen, step);
+  MCSIM_ASSIGN_OR_RETURN(const Solution solution, optimizer_->solve(problem));
+  for (std::size_t v = 0; v < chosen.size(); ++v) {
+    if (!step.active[v]) continue;
+    const std::size_t choice =
+        params_.rescale ? solution.choice[v][0] : useful_choice(problem, solution, v, 0);
+    chosen[v] = problem.sizes[choice] - counted_base(step, v);
+  }
+  decision.objective += solution.objective;
+  decision.upper_bound += solution.upper_bound;
+  decision.evaluations += solution.evaluations;
+  decision.optimizer_seconds += solution.seconds;
+  return chosen;
 }
 
 AllocationProblem MultiCache::problem_for(const Observation& seen, const Step& step) const {

@@ -153,6 +153,8 @@ class MultiCache final : public System {
     std::vector<bool> active;
   };
 
+  absl::StatusOr<std::vector<Count>> divide(const Observation& seen, Step& step,
+                                            Decision& decision) const;
   AllocationProblem problem_for(const Observation& seen, const Step& step) const;
   std::vector<Count> sizes_for(const Step& step) const;
   double utility(const VmProfile& vm, const Step& step, std::size_t v, Count blocks) const;

@@ -36,7 +36,11 @@ absl::StatusOr<std::optional<Decision>> MultiCacheJoint::decide(const Observatio
   if (std::ranges::none_of(active, std::identity())) return std::nullopt;
 
   const AllocationProblem problem = problem_for(seen, active);
-  MCSIM_ASSIGN_OR_RETURN(const Solution solution, optimizer_->solve(problem));
+  MCSIM_ASSIGN_OR_RETURN(Solution solution, optimizer_->solve(problem));
+  // Less of a faster tier would need more of the next; only the last can give.
+  for (std::size_t v = 0; v < vms; ++v) {
+    solution.choice[v].back() = useful_choice(problem, solution, v, problem.tiers() - 1);
+  }
   Decision decision{.targets = solution.allocation(problem),
                     .objective = solution.objective,
                     .upper_bound = solution.upper_bound,

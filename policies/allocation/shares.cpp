@@ -58,6 +58,16 @@ void spread(Count left, const std::vector<bool>& active, std::span<Count> parts)
   for (std::size_t i = 0; i < takers.size(); ++i) parts[takers[i]] += extra[i];
 }
 
+std::size_t useful_choice(const AllocationProblem& problem, const Solution& solution,
+                          std::size_t vm, std::size_t tier) {
+  const std::vector<double>& worth = problem.value[vm][tier];
+  const std::size_t faster = tier == 0 ? 0 : solution.choice[vm][tier - 1];
+  const std::size_t least = std::max(problem.low(vm, tier), faster);
+  std::size_t choice = solution.choice[vm][tier];
+  while (choice > least && worth[choice - 1] == worth[choice]) --choice;
+  return choice;
+}
+
 Allocation proportional(const Machine& machine, std::span<const double> weights) {
   Allocation parts(machine.tiers.size(), weights.size());
   for (std::size_t k = 0; k < machine.tiers.size(); ++k) {

@@ -26,6 +26,12 @@ std::vector<Count> proportional(Count blocks, std::span<const double> weights);
 // what they have (equally if they have nothing; to nobody if nobody is active).
 void spread(Count left, const std::vector<bool>& active, std::span<Count> parts);
 
+// The smallest size that is worth as much to the VM as the one chosen for it, and
+// that its bounds and the faster tiers allow. What lies between is free to be
+// spread: optimisers fill a tier to the last unit, worth anything or not.
+std::size_t useful_choice(const AllocationProblem& problem, const Solution& solution,
+                          std::size_t vm, std::size_t tier);
+
 // Every tier divided in proportion to `weights`.
 Allocation proportional(const Machine& machine, std::span<const double> weights);
 

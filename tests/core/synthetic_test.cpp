@@ -321,10 +321,16 @@ TEST(Arrivals, BurstsTakeTheirShareAndTheirOwnMixture) {
     if (requests.offset[i] < 10 * 4096) burst[requests.time[i] / kHour].push_back(requests.time[i]);
   }
   ASSERT_EQ(burst.size(), 10U);
+  Nanoseconds earliest = kHour;
+  Nanoseconds latest = 0;
   for (const auto& [hour, times] : burst) {
     EXPECT_NEAR(static_cast<double>(times.size()), 1000, 1) << hour;
     EXPECT_LE(times.back() - times.front(), 10 * kSecond) << hour;
+    earliest = std::min(earliest, times.front() % kHour);
+    latest = std::max(latest, times.front() % kHour);
   }
+  // Ten places drawn from an hour: all within half of it once in 93 times.
+  EXPECT_GT(latest - earliest, kHour / 2);
 }
 
 TEST(Determinism, ChunksAndRunsDoNotMatter) {

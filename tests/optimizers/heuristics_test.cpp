@@ -214,6 +214,19 @@ TEST(Lagrangian, BoundOfSeveralTiersIsAtLeastAsTightAsTheTiersAlone) {
   }
 }
 
+TEST(Lagrangian, IsNeverWorseThanLookahead) {
+  Random random(13);
+  int better = 0;
+  for (int round = 0; round < 60; ++round) {
+    const AllocationProblem problem = random_problem(Shape::kCliffs, 4, 12, {4, 9}, random);
+    const double priced = solve<Lagrangian>(problem).objective;
+    const double unaided = solve<Lookahead>(problem).objective;
+    EXPECT_GE(priced, unaided - 1e-12);
+    better += priced > unaided + 1e-9;
+  }
+  EXPECT_GT(better, 0);
+}
+
 TEST(Lagrangian, IsOptimalOnConcaveCurves) {
   Random random(11);
   for (int round = 0; round < 30; ++round) {

@@ -193,6 +193,17 @@ TEST(MultiCache, MinimumShareIsGranted) {
               ElementsAre(2, 6));
 }
 
+TEST(MultiCache, SpaceThatIsWorthNothingIsSpreadInProportionToTheRest) {
+  const Vm scanning{.ratios = {0, 0, 0}};
+  const Vm useful{.ratios = {0, .1, .2, .2}};
+  const Vm twice{.ratios = {0, .1, .2, .3, .4}};
+  EXPECT_THAT(decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets.tier(0),
+              ElementsAre(0, 4, 8));
+  EXPECT_THAT(
+      decide("multicache-joint", {}, machine_of({12}), {scanning, useful, twice}).targets.tier(0),
+      ElementsAre(0, 4, 8));
+}
+
 TEST(MultiCache, EveryBlockIsGranted) {
   Random random(5);
   for (const char* optimizer : {"annealing", "greedy", "lookahead", "exact"}) {

@@ -7,6 +7,7 @@ other; the worked examples of the Multi-Cache specification.
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from mcsim.errors import ConfigError
 from mcsim.highs import BinaryProgramSolution, Highs
 from mcsim.optimizers import AllocationProblem, describe, load, optimize
 
-A = [0, 0.4, 0.5, 0.5]
-B = [0, 0.1, 0.3, 0.6]
+A = [0.0, 0.4, 0.5, 0.5]
+B = [0.0, 0.1, 0.3, 0.6]
 
 
 def names(tiers: int) -> list[str]:
@@ -101,7 +102,7 @@ def test_bounds_are_in_blocks_and_rounded_to_sizes() -> None:
 
 
 def test_solution_says_how_good_it_is() -> None:
-    solution = optimize([[0, 0, 1], [0, 0.01, 0.02]], 1, method="greedy")
+    solution = optimize([[0.0, 0.0, 1.0], [0.0, 0.01, 0.02]], 1, method="greedy")
     assert solution.objective == pytest.approx(0.01)
     assert solution.upper_bound == pytest.approx(0.5)
     assert solution.gap == pytest.approx(0.98)
@@ -143,7 +144,7 @@ def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
 
 def test_columns_are_not_converted() -> None:
     with pytest.raises(TypeError):
-        AllocationProblem(np.arange(4), np.array([3.5]), np.array([A, B]))  # type: ignore[arg-type]
+        AllocationProblem(np.arange(4), np.array([3.5]), np.array([A, B]))
 
 
 class Proportional:
@@ -154,7 +155,8 @@ class Proportional:
 
     def optimize(self, problem: AllocationProblem) -> NDArray[np.int64]:
         worth = problem.values[:, 0, -1] ** self.power
-        return np.floor(problem.capacities[0] * worth / worth.sum()).astype(np.int64)
+        shares: NDArray[np.float64] = problem.capacities[0] * worth / worth.sum()
+        return np.floor(shares).astype(np.int64)
 
 
 def test_a_python_class_is_an_optimizer() -> None:
@@ -238,11 +240,28 @@ def test_the_solver_sees_the_program_without_copies() -> None:
 
 def test_highs_reports_its_bound_within_a_time_limit() -> None:
     values = np.cumsum(np.random.default_rng(1).random((8, 2, 80)) ** 8, axis=2)
-    with pytest.raises(ConfigError, match="no solution within 0.0 s"):
+    with pytest.raises(ConfigError, match=r"no solution within 0\.0 s"):
         optimize(values, [30, 60], method="ilp", solver=Highs(time_limit=0.0))
     rough = optimize(values, [30, 60], method="ilp", solver=Highs(relative_gap=0.05))
     assert rough.gap <= 0.05
     assert rough.upper_bound >= optimize(values, [30, 60]).objective - 1e-9
+
+
+def test_the_interpreter_runs_while_an_optimizer_works() -> None:
+    values = np.cumsum(np.random.default_rng(2).random((24, 600)), axis=1)
+    done = threading.Event()
+
+    def work() -> None:
+        optimize(values, 600, method="annealing-legacy", iterations=3000)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    turns = 0
+    while not done.wait(0.001):
+        turns += 1
+    worker.join()
+    assert turns > 5
 
 
 def test_ilp_without_a_solver_says_so() -> None:

@@ -32,7 +32,6 @@ TINY = Path(__file__).parents[2] / "experiments" / "workloads" / "tiny.yaml"
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MCSIM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.delenv("MCSIM_TRACE_DIR", raising=False)
         yield
 
 
@@ -104,22 +103,19 @@ def test_the_accesses_are_those_of_the_workload(results: Results) -> None:
 
 
 def test_static_hits_what_each_vms_own_curve_says(results: Results) -> None:
+    metrics, curves = results.metrics(), results.curves()
     for vm in ("friendly", "cyclic", "scanner"):
-        rows = results.metrics().filter(
-            pc.and_(
-                pc.equal(results.metrics()["system"], "static"),
-                pc.equal(results.metrics()["vm"], vm),
-            )
-        )
-        curve = results.curves().filter(pc.equal(results.curves()["vm"], vm))
-        target = rows["target"].to_numpy().reshape(-1, 2)[0]
-        hits = rows["hits"].to_numpy().reshape(-1, 2).sum(axis=0)
-        at = np.searchsorted(curve["capacity"].to_numpy(), np.cumsum(target), side="right") - 1
-        stored = curve["capacity"].to_numpy()[at]
-        lower = curve["hits"].to_numpy()[at]
-        upper = curve["hits"].to_numpy()[np.minimum(at + 1, len(stored) - 1)]
-        reached = np.cumsum(hits)
-        assert np.all((lower <= reached) & (reached <= upper))
+        of_vm = pc.and_(pc.equal(metrics["system"], "static"), pc.equal(metrics["vm"], vm))
+        rows = metrics.filter(of_vm)
+        space = np.cumsum(rows["target"].to_numpy().reshape(-1, 2)[0])
+        hits = np.cumsum(rows["hits"].to_numpy().reshape(-1, 2).sum(axis=0))
+        curve = curves.filter(pc.equal(curves["vm"], vm))
+        capacity, stored = curve["capacity"].to_numpy(), curve["hits"].to_numpy()
+        # The stored capacities on either side of the VM's space.
+        below = np.searchsorted(capacity, space, side="right") - 1
+        above = np.minimum(below + 1, len(capacity) - 1)
+        assert np.all(stored[below] <= hits)
+        assert np.all(hits <= stored[above])
 
 
 def test_one_vm_alone_is_one_lru_stack(tmp_path: Path) -> None:
@@ -420,3 +416,19 @@ def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
     results = run(experiment, overrides=few, trace_dirs=[trace_dir], out=tmp_path, figures=False)
     accesses = {e["vm"]: e["accesses"] for e in results.environment["traces"]}
     assert accesses == {"sprite": 133_996, "multi2": 26_311}  # as published with the traces
+
+
+def test_all_systems_share_one_clock(results: Results) -> None:
+    half_hour = 1800 * 10**9
+    by_system = (
+        results.vms()
+        .group_by("system")
+        .aggregate([("begin_ns", "min"), ("begin_ns", "max"), ("interval", "max")])
+    )
+    for row in by_system.to_pylist():
+        assert row["begin_ns_min"] == 0
+        assert row["begin_ns_max"] == row["interval_max"] * half_hour
+    windows = results.reuse_intensity()["window_end_ns"].to_numpy()
+    assert windows.min() > 0
+    # The end of the trace closes the last window.
+    assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)

@@ -156,18 +156,22 @@ def test_the_command_writes_a_store_that_says_synthetic(tmp_path: Path) -> None:
     out = tmp_path / "out.arrow"
     done = CliRunner().invoke(synth, [str(written(tmp_path, GOOD)), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "synthetic trace of 2 VMs: 4.5 k requests" in done.output
+    assert "synthetic trace of 2 VMs: 4,500 requests (2,500 reads)" in done.output
     assert open_store(out).metadata.synthetic
 
 
-def test_the_web_week_has_the_published_numbers_of_requests() -> None:
-    profile = read_profile(WORKLOADS / "web.yaml")
-    assert {name: vm.requests for name, vm in profile.vms.items()} == {
-        "web_0": 2_029_945,
-        "web_1": 160_891,
-        "web_2": 5_175_368,
-        "web_3": 31_380,
-    }
+@pytest.mark.parametrize(
+    ("workload", "requests"),
+    [
+        ("web", {"web_0": 2_029_945, "web_1": 160_891, "web_2": 5_175_368, "web_3": 31_380}),
+        ("prn", {"prn_0": 5_585_886, "prn_1": 11_233_411}),
+    ],
+)
+def test_a_week_has_the_published_numbers_of_requests(
+    workload: str, requests: dict[str, int]
+) -> None:
+    profile = read_profile(WORKLOADS / f"{workload}.yaml")
+    assert {name: vm.requests for name, vm in profile.vms.items()} == requests
     for vm in profile.vms.values():
         assert sum(phase.duration for phase in vm.phases) <= 7 * 86_400 * 10**9
 

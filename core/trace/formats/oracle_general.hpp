@@ -48,9 +48,12 @@ class OracleGeneralReader final : public RequestReader {
     std::uint32_t last_time = 0;
     for (std::size_t i = 0; i < records; ++i) {
       const Record record = record_at(head.bytes.data() + i * kRecordBytes);
-      const bool plausible = record.time >= last_time && record.size > 0 &&
-                             (record.next == -1 || record.next > static_cast<std::int64_t>(i));
-      if (!plausible) {
+      // Text, taken for a record, has its next access in some 10^17 requests.
+      constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+      constexpr std::int64_t kFarthest = std::int64_t{1} << 48;
+      const bool is_future = record.next > static_cast<std::int64_t>(i) && record.next < kFarthest;
+      const bool is_plausible_next = is_future || record.next == -1 || record.next == kNever;
+      if (record.time < last_time || record.size == 0 || !is_plausible_next) {
         return {kInfo.name, Fit::kNo, fmt::format("record {} makes no sense", i + 1)};
       }
       last_time = record.time;
