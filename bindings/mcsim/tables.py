@@ -277,7 +277,7 @@ def render_comparison(results: Results) -> RenderableType:
     from rich.table import Table
 
     spec = results.spec
-    table = Table(title=_title(results), **_STYLE)
+    table = Table(title=_title(results), **STYLE)
     table.add_column("VM")
     table.add_column("accesses", justify="right")
     table.add_column("system", overflow="fold")
@@ -317,7 +317,7 @@ def render_systems(results: Results) -> RenderableType:
     from rich.table import Table
 
     spec = results.spec
-    table = Table(title=f"{results.title}: systems", **_STYLE)
+    table = Table(title=f"{results.title}: systems", **STYLE)
     table.add_column("system", overflow="fold")
     table.add_column("vs legacy\nLRU", justify="right")
     table.add_column("points", justify="right")
@@ -344,7 +344,7 @@ def render_systems(results: Results) -> RenderableType:
     return table
 
 
-_STYLE: Mapping[str, Any] = {
+STYLE: Mapping[str, Any] = {
     "box": None,
     "padding": (0, 1, 0, 0),
     "title_justify": "left",
