@@ -7,6 +7,7 @@ failed, and ends with one line of totals.
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ def reason(case: ElementTree.Element) -> str:
     skipped = case.find("skipped")
     message = "" if skipped is None else skipped.get("message", "")
     output = case.findtext("system-out", "").splitlines()
-    for line, following in zip(output, output[1:], strict=False):
+    for line, following in pairwise(output):
         if line.endswith(": Skipped"):
             return following.strip()
     return message
