@@ -1,8 +1,13 @@
-"""Sum test reports: name what was skipped and what failed, and end with one line of totals."""
+"""Sum the reports of ctest and pytest.
+
+Shows what failing C++ tests wrote (pytest has shown its own), names what was skipped and what
+failed, and ends with one line of totals.
+"""
 
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +17,7 @@ def reason(case: ElementTree.Element) -> str:
     skipped = case.find("skipped")
     message = "" if skipped is None else skipped.get("message", "")
     output = case.findtext("system-out", "").splitlines()
-    for line, following in zip(output, output[1:], strict=False):
+    for line, following in pairwise(output):
         if line.endswith(": Skipped"):
             return following.strip()
     return message
@@ -25,6 +30,7 @@ def main(reports: list[str]) -> int:
             name = case.get("name", "?")
             if case.find("failure") is not None or case.find("error") is not None:
                 failed.append(name)
+                print(case.findtext("system-out", "").rstrip())
             elif case.find("skipped") is not None:
                 skipped.append(f"{name}: {reason(case)}")
             else:

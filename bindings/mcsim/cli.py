@@ -53,7 +53,24 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from mcsim._core import __version__
+
+    click.echo(f"mcsim {__version__}")
+    ctx.exit()
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Simulate host-side storage caches shared by many virtual machines."""
 
@@ -116,10 +133,32 @@ def run(
 @cli.command()
 @click.argument("folder", metavar="RUN", type=click.Path())
 def report(folder: str) -> None:
-    """Show the tables of a finished run again; RUN is its folder."""
+    """Show the tables of a finished run again, and the paper's numbers beside its own."""
     from mcsim.results import Results
 
-    _show(Results.open(folder))
+    results = Results.open(folder)
+    _show(results)
+    _show_published(results)
+
+
+@cli.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
+)
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
+)
+def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -> None:
+    """Draw the figures of a finished run again, or those that compare several runs."""
+    from mcsim.figures import draw
+    from mcsim.results import Results
+
+    runs = [Results.open(folder) for folder in folders]
+    for path in draw(runs, names or None, out, on_skip=lambda why: click.echo(why, err=True)):
+        click.echo(path)
+    if len(runs) > 1:
+        _show_published(runs)
 
 
 @cli.command("list")
@@ -229,6 +268,13 @@ def _show(results: Results) -> None:
         console.print(table)
         console.print()
     console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
+
+
+def _show_published(runs: Results | Sequence[Results]) -> None:
+    from mcsim.published import paper_comparison, render_published
+
+    if rows := paper_comparison(runs):
+        _console().print(render_published(rows))
 
 
 def _console(stderr: bool = False) -> Any:

@@ -135,7 +135,7 @@ def _check_unique(spec: ExperimentSpec, source: Source) -> None:
     check((vm.name for vm in spec.workload.vms), lambda i: ("workload", "vms", i), "VM")
     titles = (system.title for system in spec.systems)
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
-    if not spec.workload.vms and spec.workload.profile is None:
+    if not spec.workload.vms and not spec.workload.profiles:
         raise source.complain(("workload",), "neither VMs nor a profile")
 
 

@@ -163,11 +163,12 @@ def _live_progress(console: Console) -> Any:
 
     return Progress(
         TextColumn("{task.description:<34}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=None),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[rate]:>16}"),
         TimeElapsedColumn(),
         TimeLeft(),
         console=console,
         transient=True,
+        expand=True,
     )

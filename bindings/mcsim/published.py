@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,12 @@ from mcsim.figures.data import (
     vms_of,
 )
 from mcsim.results import Results
-from mcsim.tables import comparison
+from mcsim.tables import STYLE, comparison
 
-__all__ = ["Compared", "paper_comparison"]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Compared", "paper_comparison", "render_published"]
 
 _EARLY_HOURS = 30
 _HOUR = 3600 * 10**9
@@ -79,6 +82,18 @@ def paper_comparison(runs: Results | Sequence[Results]) -> list[Compared]:
     if not any(run.synthetic for run in listed):
         return list(found)
     return [replace(row, note=", ".join(filter(None, (row.note, "synthetic")))) for row in found]
+
+
+def render_published(rows: Sequence[Compared]) -> RenderableType:
+    """Show rows of `paper_comparison` in at most 100 columns."""
+    from rich.table import Table
+
+    table = Table(title="Beside the Multi-Cache paper", **STYLE)
+    for name in ("figure", "item", "paper", "here", "note"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(row.figure, row.item, row.published, row.measured, row.note)
+    return table
 
 
 def _of_run(results: Results) -> Iterator[Compared]:

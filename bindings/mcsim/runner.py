@@ -126,7 +126,7 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     why = ""
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
-    reporter.note(f"synthetic workload {experiment.spec.workload.profile}{why}")
+    reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
 
 
 def _reopened(final: Path, reporter: Reporter) -> Results:

@@ -277,10 +277,10 @@ def render_comparison(results: Results) -> RenderableType:
     from rich.table import Table
 
     spec = results.spec
-    table = Table(title=_title(results), **_STYLE)
+    table = Table(title=_title(results), **STYLE)
     table.add_column("VM")
     table.add_column("accesses", justify="right")
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     table.add_column("hit %", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device} %", justify="right")
@@ -317,12 +317,12 @@ def render_systems(results: Results) -> RenderableType:
     from rich.table import Table
 
     spec = results.spec
-    table = Table(title=f"{results.title}: systems", **_STYLE)
-    table.add_column("system")
-    table.add_column("vs legacy LRU", justify="right")
+    table = Table(title=f"{results.title}: systems", **STYLE)
+    table.add_column("system", overflow="fold")
+    table.add_column("vs legacy\nLRU", justify="right")
     table.add_column("points", justify="right")
     for tier in spec.tiers:
-        table.add_column(f"{tier.device} writes", justify="right")
+        table.add_column(f"{tier.device}\nwrites", justify="right")
     for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
         table.add_column(name, justify="right")
     for row in systems(results).to_pylist():
@@ -344,7 +344,7 @@ def render_systems(results: Results) -> RenderableType:
     return table
 
 
-_STYLE: Mapping[str, Any] = {
+STYLE: Mapping[str, Any] = {
     "box": None,
     "padding": (0, 1, 0, 0),
     "title_justify": "left",

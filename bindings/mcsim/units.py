@@ -196,11 +196,11 @@ def format_blocks(blocks: int) -> str:
 
 
 def format_count(count: float) -> str:
-    """Write a count for people, to three digits: `5.18 M`."""
+    """Write a count for people: `382`, or to three digits `5.18 M`."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if abs(count) >= size:
             return f"{_three_digits(count / size)} {unit}"
-    return _three_digits(count)
+    return f"{count:.0f}" if count == int(count) else _three_digits(count)
 
 
 def format_latency(ns: float) -> str:

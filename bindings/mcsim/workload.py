@@ -61,7 +61,15 @@ class Workload:
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what a result must remember of each VM's requests."""
-        return [{"vm": vm.name, "digest": vm.trace.digest, "shift": vm.shift} for vm in self.vms]
+        return [
+            {
+                "vm": vm.name,
+                "digest": vm.trace.digest,
+                "vm_of_trace": None if vm.only is None else vm.trace.vms[vm.only],
+                "shift": vm.shift,
+            }
+            for vm in self.vms
+        ]
 
     def intern(
         self, view: dict[str, Any], progress: Callable[[int], None] | None = None
@@ -133,7 +141,7 @@ def open_workload(
                     raise source.complain(where, str(error)) from None
             vms.append(_pick(vm, opened[key], source, where))
         workload = Workload(tuple(vms), synthetic=False)
-    elif spec.workload.profile is not None:
+    elif spec.workload.profiles:
         workload = _synthesise(spec, source, missing, reporter)
     else:
         index = found.index(None)
@@ -205,21 +213,25 @@ def _synthesise(
 ) -> Workload:
     from mcsim.synth import synth_trace
 
-    assert spec.workload.profile is not None
-    path = source.folder / spec.workload.profile
-    if not path.is_file():
-        raise source.complain(("workload", "profile"), f"no file {spec.workload.profile!r}")
-    with reporter.stage("parse", unit="requests", about=path.stem) as stage:
-        trace = synth_trace(path, progress=stage.update_of)
-    names = list(trace.vms)
-    wanted = [vm.name for vm in spec.workload.vms] or names
+    held: dict[str, WorkloadVm] = {}
+    for profile in spec.workload.profiles:
+        path = source.folder / profile
+        if not path.is_file():
+            raise source.complain(("workload", "profile"), f"no file {profile!r}")
+        with reporter.stage("parse", unit="requests", about=path.stem) as stage:
+            trace = synth_trace(path, progress=stage.update_of)
+        for index, name in enumerate(trace.vms):
+            if name in held:
+                raise source.complain(("workload", "profile"), f"two profiles have a VM {name!r}")
+            held[name] = WorkloadVm(name, trace, only=index)
+    wanted = [vm.name for vm in spec.workload.vms] or list(held)
     for index, name in enumerate(wanted):
-        if name not in names:
+        if name not in held:
             raise source.complain(
                 ("workload", "vms", index),
-                f"the profile has no VM {name!r}{did_you_mean(name, names)}",
+                f"the profile has no VM {name!r}{did_you_mean(name, list(held))}",
             )
-    vms = tuple(WorkloadVm(name, trace, only=names.index(name)) for name in wanted)
+    vms = tuple(held[name] for name in wanted)
     return Workload(vms, synthetic=True, missing=missing)
 
 

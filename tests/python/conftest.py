@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ def trace_dir() -> Path:
 @pytest.fixture(scope="session")
 def real_trace(
     trace_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], engine.Accesses]]:
+) -> Callable[[str], engine.Accesses]:
     """Intern a real trace of one VM by its name, every block of every request."""
     cache = tmp_path_factory.mktemp("traces")
     interned: dict[str, engine.Accesses] = {}
@@ -41,4 +41,4 @@ def real_trace(
             interned[name] = builder.finish()
         return interned[name]
 
-    yield intern
+    return intern

@@ -79,6 +79,10 @@ def test_the_package_can_be_run_as_a_module() -> None:
     assert done.stdout.startswith("Usage: mcsim ")
 
 
+def test_the_version_is_the_cores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--version") == (0, f"mcsim {mcsim.__version__}\n", "")
+
+
 def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "list")
     assert code == 0

@@ -105,7 +105,7 @@ class TooMuch:
 def test_a_wrong_allocator_is_named() -> None:
     accesses = interned(np.arange(4000) % 7)
     system = engine.System.from_python(TooMuch(), machine(5), interval=1000)
-    with pytest.raises(errors.ConfigError, match="TooMuch: allocate.. gave 6 blocks of tier 0"):
+    with pytest.raises(errors.ConfigError, match=r"TooMuch: allocate\(\) gave 6 blocks of tier 0"):
         run(accesses, system)
 
 
@@ -113,7 +113,8 @@ def test_progress_counts_and_can_stop_a_run() -> None:
     accesses = interned(np.arange(3_000_000) % 1000)
     seen: list[int] = []
     run(accesses, engine.System("lru", {}, machine(10)), progress=seen.append)
-    assert seen == sorted(seen) and seen[-1] == 3_000_000
+    assert seen == sorted(seen)
+    assert seen[-1] == 3_000_000
 
     def stop(done: int) -> None:
         raise KeyboardInterrupt

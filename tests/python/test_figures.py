@@ -274,9 +274,11 @@ def test_curves_are_those_of_the_table(results: Results) -> None:
     curves = {line.get_label(): line for line in axes.lines}
     for vm in ("web_0", "web_1", "web_2", "web_3"):
         rows = [row for row in rows_of(results, "curves", vm=vm) if row["capacity"] > 0]
-        assert list(curves[vm].get_xdata()) == [row["capacity"] for row in rows]
+        *drawn, end = curves[vm].get_xdata()
+        assert drawn == [row["capacity"] for row in rows]
+        assert end == axes.get_xlim()[1]
         wanted = [100 * row["hits"] / row["accesses"] for row in rows]
-        assert curves[vm].get_ydata() == pytest.approx(wanted)
+        assert curves[vm].get_ydata() == pytest.approx([*wanted, wanted[-1]])
     ends = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
     assert ends == [1000, 11_000]
 

@@ -410,6 +410,18 @@ def test_the_run_id_names_the_cause_and_nothing_else(tmp_path: Path) -> None:
     assert run_id(here) != first
 
 
+def test_the_run_id_tells_the_vms_of_one_file_apart(tmp_path: Path) -> None:
+    start = 128166372003061629
+    lines = [write_msr(tmp_path, f"web_{i}", start, [1, 2 + i]).read_text() for i in (0, 1)]
+    (tmp_path / "web.csv").write_text("".join(lines), encoding="utf-8")
+    ids = set()
+    for vm in ("web_0", "web_1"):
+        chosen = {"name": "x", "trace": "web.csv", "vm": vm}
+        spec = tiny(workload={"vms": [chosen]}, systems=["lru"])
+        ids.add(run(spec, trace_dirs=[tmp_path], out=tmp_path / "out", figures=False).run_id)
+    assert len(ids) == 2
+
+
 def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
     experiment = TINY.parents[1] / "arc-mix.yaml"
     few = ["systems=[lru, static]", "workload.vms=[sprite, multi2]"]

@@ -97,4 +97,6 @@ def test_people_read_three_digits() -> None:
     assert units.format_latency(574_321) == "574 us"
     assert units.format_latency(999_900) == "1000 us"
     assert units.format_count(5_175_368) == "5.18 M"
+    assert units.format_count(382) == "382"
+    assert units.format_count(1.5) == "1.50"
     assert units.format_blocks(250_000) == "250,000 blocks"

@@ -226,12 +226,19 @@ class VmSpec(_Map):
 class WorkloadSpec(_Map):
     """The VMs that share the host."""
 
-    profile: StrictStr | None = None
-    """synthetic workload that stands in where the traces of `vms` are not all found"""
+    profile: StrictStr | list[StrictStr] | None = None
+    """synthetic workload, or several, that stand in where the traces of `vms` are not all found"""
     vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
     """the VMs, in the order of results; all of the profile if empty"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
+
+    @property
+    def profiles(self) -> list[str]:
+        """The synthetic workloads, none or more."""
+        if self.profile is None:
+            return []
+        return [self.profile] if isinstance(self.profile, str) else self.profile
 
 
 class ComponentSpec(_Map):

@@ -108,6 +108,7 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
     sheet = new_sheet(PAGE, 2.6)
     (axes,) = sheet.axes
     tiers = results.spec.tiers
+    highest = 0.0
     for s, (title, look) in enumerate(looks.items()):
         shares = [[100 * share for share in rows[title, vm]["tier_hit_ratio"]] for vm in groups]
         bottom = np.zeros(len(groups))
@@ -123,6 +124,7 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
                 hatch=_TIER_HATCHES[k % len(_TIER_HATCHES)],
             )
             bottom = bottom + heights
+        highest = max(highest, float(bottom.max()))
         sheet.legend.append(Patch(facecolor=look.color, edgecolor="black", label=look.label))
     for k, tier in enumerate(tiers):
         shade = lighter("#555555", k / len(tiers))
@@ -131,8 +133,9 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
             Patch(facecolor=shade, edgecolor="black", hatch=hatch, label=f"from {tier.device}")
         )
     _group_ticks(axes, groups)
+    axes.set_ylim(0, 1.05 * highest or 1)
     axes.set_ylabel("Hit ratio (%)")
-    sheet.notes.append(f"Bars of a group from left: {', '.join(x.label for x in looks.values())}.")
+    sheet.notes.append("The bars of a group stand in the order of the legend, column by column.")
     return sheet
 
 

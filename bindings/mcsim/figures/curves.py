@@ -45,14 +45,15 @@ def hit_ratio_curves(results: Results) -> Sheet:
     boundaries = np.cumsum([tier.capacity_blocks for tier in results.spec.tiers])
     sheet = new_sheet(COLUMN, 2.6)
     (axes,) = sheet.axes
-    last = int(boundaries[-1])
-    for vm, look in looks.items():
-        curve = curve_of(results, vm)
+    curves = {vm: curve_of(results, vm) for vm in looks}
+    right = 1.1 * max(boundaries[-1], *(curve.capacity[-1] for curve in curves.values()))
+    for vm, curve in curves.items():
         some = curve.capacity > 0
-        sheet.legend += axes.plot(curve.capacity[some], 100 * curve.ratio[some], **look.line)
-        last = max(last, int(curve.capacity[-1]))
+        capacity = np.append(curve.capacity[some], right)
+        ratio = np.append(curve.ratio[some], curve.ratio[-1])
+        sheet.legend += axes.plot(capacity, 100 * ratio, **looks[vm].line)
     axes.set_xscale("log")
-    axes.set_xlim(max(1, boundaries[0] / 1000), 1.1 * last)
+    axes.set_xlim(max(1, boundaries[0] / 1000), right)
     for k, boundary in enumerate(boundaries):
         axes.axvline(boundary, **_BOUNDARY)
         axes.annotate(

@@ -106,9 +106,10 @@ def hit_ratio_over_time(results: Results) -> Sheet:
             axes, look = sheet.axes[v], looks[system.title]
             line = axes.stairs(100 * ratio[:, v], clock.edges, baseline=None, linewidth=1.0)
             line.set(color=look.color, linestyle=look.dashes, label=look.label)
+            line.set_zorder(3 if system is systems[0] else 2)
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
-    sheet.axes[0].set_ylim(0, 100)
+    sheet.axes[0].set_ylim(0, 103)
     sheet.axes[0].set_xlim(clock.edges[0], clock.edges[-1])
     for axes in sheet.axes[-columns:]:
         axes.set_xlabel(clock.label)
