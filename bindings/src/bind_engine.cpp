@@ -14,29 +14,11 @@
 namespace mcsim::python {
 namespace {
 
-OpFilter op_filter(const std::string& name) {
-  if (name == "reads") return OpFilter::kReads;
-  if (name == "all") return OpFilter::kAll;
-  throw Error{invalid_argument("ops: expected reads or all, got '{}'", name)};
-}
-
-BlockKey block_key(const std::string& name) {
-  if (name == "aligned") return BlockKey::kAligned;
-  if (name == "byte-offset") return BlockKey::kByteOffset;
-  throw Error{invalid_argument("key: expected aligned or byte-offset, got '{}'", name)};
-}
-
-TimeBase time_base(const std::string& name) {
-  if (name == "clock") return TimeBase::kClock;
-  if (name == "index") return TimeBase::kIndex;
-  throw Error{invalid_argument("time_base: expected clock or index, got '{}'", name)};
-}
-
 ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
                              const std::string& key, bool whole_seconds) {
   return {.block_bytes = block_bytes,
-          .ops = op_filter(ops),
-          .key = block_key(key),
+          .ops = choice_or_raise<OpFilter>("ops", ops),
+          .key = choice_or_raise<BlockKey>("key", key),
           .whole_seconds = whole_seconds};
 }
 
@@ -57,9 +39,7 @@ void bind_trace_view(py::module_& m) {
   py::class_<Accesses>(m, "Accesses")
       .def_readonly("vms", &Accesses::vms)
       .def_readonly("block_bytes", &Accesses::block_bytes)
-      .def_property_readonly(
-          "time_base",
-          [](const Accesses& a) { return a.time_base == TimeBase::kClock ? "clock" : "index"; })
+      .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
       .def_property_readonly("request_begin", column(&Accesses::request_begin))
       .def_property_readonly("request_time", column(&Accesses::request_time))
@@ -73,7 +53,7 @@ void bind_trace_view(py::module_& m) {
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
                        bool whole_seconds, const std::string& base) {
              return AccessBuilder(expand_options(block_bytes, ops, key, whole_seconds),
-                                  time_base(base));
+                                  choice_or_raise<TimeBase>("time_base", base));
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
            py::arg("key") = "aligned", py::arg("whole_seconds") = false,
@@ -155,8 +135,8 @@ void give_optimizer(System& system, const std::string& name, std::shared_ptr<Opt
 py::dict to_dict(const ExpandOptions& options) {
   py::dict d;
   d["block_bytes"] = options.block_bytes;
-  d["ops"] = options.ops == OpFilter::kReads ? "reads" : "all";
-  d["key"] = options.key == BlockKey::kAligned ? "aligned" : "byte-offset";
+  d["ops"] = name_of(options.ops);
+  d["key"] = name_of(options.key);
   d["whole_seconds"] = options.whole_seconds;
   return d;
 }

@@ -14,25 +14,6 @@ namespace mcsim::python {
 namespace {
 
 // Enumerations are strings in Python, the same as in YAML.
-template <class E>
-std::string name_of(E value) {
-  for (const auto& [name, member] : Choices<E>::names) {
-    if (member == value) return name;
-  }
-  return "";
-}
-
-template <class E>
-E value_of(const char* field, const std::string& given) {
-  std::vector<std::string> names;
-  for (const auto& [name, member] : Choices<E>::names) {
-    if (given == name) return member;
-    names.emplace_back(name);
-  }
-  throw Error{invalid_argument("{}: unknown choice '{}' (one of {})", field, given,
-                               fmt::join(names, ", "))};
-}
-
 // A dictionary of the whole spec, in the order of the constructor.
 py::dict spec_dict(const ProfileSpec& spec) {
   py::dict d;
@@ -52,14 +33,15 @@ void bind_spec(py::module_& m) {
       .def(py::init([](Nanoseconds interval, bool drifting, const std::string& scope,
                        Count distance_limit, Nanoseconds ri_window, const std::string& ri_aggregate,
                        const std::string& unique, std::vector<Count> capacities) {
-             return ProfileSpec{.interval = interval,
-                                .drifting = drifting,
-                                .scope = value_of<DistanceScope>("scope", scope),
-                                .distance_limit = distance_limit,
-                                .ri_window = ri_window,
-                                .ri_aggregate = value_of<RiAggregate>("ri_aggregate", ri_aggregate),
-                                .unique = value_of<UniqueCounter>("unique", unique),
-                                .capacities = std::move(capacities)};
+             return ProfileSpec{
+                 .interval = interval,
+                 .drifting = drifting,
+                 .scope = choice_or_raise<DistanceScope>("scope", scope),
+                 .distance_limit = distance_limit,
+                 .ri_window = ri_window,
+                 .ri_aggregate = choice_or_raise<RiAggregate>("ri_aggregate", ri_aggregate),
+                 .unique = choice_or_raise<UniqueCounter>("unique", unique),
+                 .capacities = std::move(capacities)};
            }),
            py::kw_only(), py::arg("interval") = ProfileSpec{}.interval,
            py::arg("drifting") = ProfileSpec{}.drifting,

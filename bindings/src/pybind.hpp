@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/params.hpp"
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
@@ -34,6 +36,12 @@ template <class T>
 T value_or_raise(absl::StatusOr<T>&& result) {
   raise_if_error(result.status());
   return *std::move(result);
+}
+
+// The enumerator that a user named.
+template <class E>
+E choice_or_raise(const char* parameter, const std::string& name) {
+  return value_or_raise(choice_named<E>(parameter, name));
 }
 
 // A column on its way in: C-contiguous, exactly of this type, never converted.

@@ -62,14 +62,9 @@ class PythonSystem final : public System {
     spec_.ri_window =
         py::getattr(allocator_, "ri_window", py::int_(spec_.ri_window)).cast<Nanoseconds>();
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
-    for (const auto& [known, value] : Choices<ResizeMode>::names) {
-      if (mode == known) {
-        rules_.mode = value;
-        return;
-      }
-    }
-    throw Error{
-        invalid_argument("{}: resize_mode '{}' is none of eager, lazy, strict-own", name_, mode)};
+    const absl::StatusOr<ResizeMode> known = choice_named<ResizeMode>("resize_mode", mode);
+    if (!known.ok()) throw Error{invalid_argument("{}.{}", name_, message_of(known.status()))};
+    rules_.mode = *known;
   }
 
   // The last owner may be a C++ thread without the GIL.

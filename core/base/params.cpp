@@ -1,7 +1,5 @@
 #include "core/base/params.hpp"
 
-#include <fmt/ranges.h>
-
 #include "core/base/suggest.hpp"
 
 namespace mcsim::params_internal {
@@ -11,10 +9,6 @@ std::string unknown_parameter(std::string_view name, const std::vector<ParamInfo
   for (const ParamInfo& info : known) names.push_back(info.name);
   if (names.empty()) return fmt::format("unknown parameter '{}': there are none", name);
   return fmt::format("unknown parameter '{}'{}", name, did_you_mean(name, names));
-}
-
-std::string choices_text(const std::vector<std::string>& choices) {
-  return fmt::format("{}", fmt::join(choices, ", "));
 }
 
 }  // namespace mcsim::params_internal

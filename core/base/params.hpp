@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 
@@ -39,13 +39,6 @@ struct Duration {
   Nanoseconds ns = 0;
   friend bool operator==(const Duration&, const Duration&) = default;
 };
-
-// Specialise for an enumeration used as a parameter: its choices by name.
-//   template <> struct Choices<Mode> {
-//     static constexpr std::array names{std::pair{"eager", Mode::kEager}, ...};
-//   };
-template <class E>
-struct Choices;
 
 template <class Owner, class T>
 struct Field {
@@ -98,7 +91,6 @@ struct ComponentInfo {
 namespace params_internal {
 
 std::string unknown_parameter(std::string_view name, const std::vector<ParamInfo>& known);
-std::string choices_text(const std::vector<std::string>& choices);
 
 template <class T>
 constexpr ParamKind kind_of() {
@@ -122,11 +114,8 @@ constexpr ParamKind kind_of() {
 
 template <class T>
 std::vector<std::string> choices_of() {
-  std::vector<std::string> names;
-  if constexpr (std::is_enum_v<T>) {
-    for (const auto& [name, value] : Choices<T>::names) names.emplace_back(name);
-  }
-  return names;
+  if constexpr (std::is_enum_v<T>) return choice_names<T>();
+  return {};
 }
 
 template <class T>
@@ -134,10 +123,7 @@ ParamValue to_value(const T& value) {
   if constexpr (std::is_same_v<T, Duration>) {
     return value.ns;
   } else if constexpr (std::is_enum_v<T>) {
-    for (const auto& [name, choice] : Choices<T>::names) {
-      if (choice == value) return std::string(name);
-    }
-    return std::string();
+    return std::string(name_of(value));
   } else if constexpr (std::is_same_v<T, bool>) {
     return value;
   } else if constexpr (std::is_integral_v<T>) {
@@ -157,16 +143,10 @@ absl::Status assign(const ParamInfo& info, const ParamValue& given, T& target) {
   };
   if constexpr (std::is_enum_v<T>) {
     if (const auto* text = std::get_if<std::string>(&given)) {
-      for (const auto& [name, choice] : Choices<T>::names) {
-        if (*text == name) {
-          target = choice;
-          return absl::OkStatus();
-        }
-      }
-      return invalid_argument("{}: unknown choice '{}' (one of {})", info.name, *text,
-                              choices_text(info.choices));
+      MCSIM_ASSIGN_OR_RETURN(target, choice_named<T>(info.name, *text));
+      return absl::OkStatus();
     }
-    return invalid_argument("{}: expected one of {}", info.name, choices_text(info.choices));
+    return invalid_argument("{}: expected one of {}", info.name, fmt::join(info.choices, ", "));
   } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
                        std::is_same_v<T, PerVm>) {
     if (const auto* value = std::get_if<T>(&given)) {

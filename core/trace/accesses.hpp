@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/trace/requests.hpp"
@@ -21,6 +22,17 @@ enum class BlockKey : std::uint8_t {
   kAligned,     // floor(offset / block size): SPEC 0.2
   kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code (SPEC A1.6
                 // L1)
+};
+
+template <>
+struct Choices<OpFilter> {
+  static constexpr std::array names{std::pair{"reads", OpFilter::kReads},
+                                    std::pair{"all", OpFilter::kAll}};
+};
+template <>
+struct Choices<BlockKey> {
+  static constexpr std::array names{std::pair{"aligned", BlockKey::kAligned},
+                                    std::pair{"byte-offset", BlockKey::kByteOffset}};
 };
 
 struct ExpandOptions {

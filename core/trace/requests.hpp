@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/types.hpp"
 
 // Requests: what a trace file says, as columns. A reader produces them in
@@ -14,6 +15,12 @@ namespace mcsim {
 enum class TimeBase : std::uint8_t {
   kClock,  // nanoseconds since the Unix epoch, or since the trace's own zero
   kIndex,  // the trace has no clock: references made before this request
+};
+
+template <>
+struct Choices<TimeBase> {
+  static constexpr std::array names{std::pair{"clock", TimeBase::kClock},
+                                    std::pair{"index", TimeBase::kIndex}};
 };
 
 // A chunk of requests, borrowed. All columns have the same length.

@@ -45,11 +45,6 @@ struct Choices<IdlePolicy> {
   static constexpr std::array names{std::pair{"zero", IdlePolicy::kZero},
                                     std::pair{"keep", IdlePolicy::kKeep}};
 };
-template <>
-struct Choices<BlockKey> {
-  static constexpr std::array names{std::pair{"aligned", BlockKey::kAligned},
-                                    std::pair{"byte-offset", BlockKey::kByteOffset}};
-};
 
 // Multi-Cache: every interval, each tier is divided anew so that the sum of the
 // VMs' utilities is largest (SPEC A1). Utility of c blocks of tier i for a VM

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "core/base/status.hpp"
+
+// Enumerations that users name. The names are written once, beside the enum:
+//
+//   template <> struct Choices<Mode> {
+//     static constexpr std::array names{std::pair{"eager", Mode::kEager}, …};
+//   };
+namespace mcsim {
+
+template <class E>
+struct Choices;
+
+template <class E>
+std::vector<std::string> choice_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : Choices<E>::names) names.emplace_back(name);
+  return names;
+}
+
+// The name of a value, "" if it was given none.
+template <class E>
+constexpr const char* name_of(E value) {
+  for (const auto& [name, choice] : Choices<E>::names) {
+    if (choice == value) return name;
+  }
+  return "";
+}
+
+// The value of that name; an error says what `parameter` may be.
+template <class E>
+absl::StatusOr<E> choice_named(std::string_view parameter, std::string_view name) {
+  for (const auto& [known, value] : Choices<E>::names) {
+    if (known == name) return value;
+  }
+  return invalid_argument("{}: unknown choice '{}' (one of {})", parameter, name,
+                          fmt::join(choice_names<E>(), ", "));
+}
+
+}  // namespace mcsim
