@@ -51,7 +51,7 @@ sys.exit(", ".join(heavy & set(sys.modules)) or None)
 """
     done = python(code)
     assert (done.returncode, done.stderr) == (0, "")
-    for command in ("run", "list", "describe", "trace", "report", "schema"):
+    for command in ("run", "list", "describe", "trace", "report", "figures", "schema"):
         assert f"\n  {command} " in done.stdout
 
 
@@ -194,6 +194,33 @@ systems: [lru, static]
     code, again, _ = call(capsys, "report", f"results/{folder.name}")
     assert code == 0
     assert again == first
+
+
+def test_figures_compare_runs_at_several_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    Path("sizes.yaml").write_text(
+        f"""
+name: sizes
+workload: {{profile: [{TINY}]}}
+tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
+systems: [lru, multicache]
+""",
+        encoding="utf-8",
+    )
+    for slow in (1000, 2000):
+        size = f"tiers.1.capacity_blocks={slow}"
+        assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
+    runs = [str(folder) for folder in Path("results").iterdir()]
+    code, out, _ = call(capsys, "figures", *runs, "--only", "fig14", "--out", "both")
+    assert code == 0
+    assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
+    assert "hit ratio at the largest size" in out
+    code, _, err = call(capsys, "figures", *runs)
+    assert code == 2
+    assert "figures of several runs need a folder to go to" in err
 
 
 def test_the_public_names_are_those_announced() -> None:

@@ -108,7 +108,7 @@ def tier_split(results: Results) -> Sheet:
         )
         for tier, (shade, hatch) in zip(results.spec.tiers, _tier_shades(len(cuts[0])), strict=True)
     ]
-    sheet.notes.append("Cut at the mean of what Multi-Cache granted the VM in each tier.")
+    sheet.notes.append(f"Cut at the mean of what {system.title} granted the VM in each tier.")
     return sheet
 
 

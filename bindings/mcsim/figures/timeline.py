@@ -87,7 +87,9 @@ def _occupancy(results: Results, system: SystemSpec) -> Sheet:
         axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
         axes.grid(visible=False)
     sheet.axes[-1].set_xlabel(clock.label)
-    sheet.notes.append("Held at the end of each interval; the dashed line is the capacity.")
+    sheet.notes.append(
+        f"Held under {system.title} at the end of each interval; the dashed line is the capacity."
+    )
     return sheet
 
 
