@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// Simulated annealing (SPEC D1): moves of a few units from one VM to another, or
+// Simulated annealing: moves of a few units from one VM to another, or
 // to and from free space, accepted if they gain or else with probability
 // exp(gain / T) at a falling temperature T. Starts from the better of the equal
 // split and the greedy solution and returns the best allocation it saw, so it is
@@ -15,7 +15,7 @@ namespace mcsim {
 // the same amount, which leaves what every tier holds in all as it was. Needs
 // equal distances between sizes. O(T) per iteration.
 //
-// The defaults cool more slowly and move farther than SPEC D1 (0.995, 0.05),
+// The defaults cool more slowly and move farther than is usual (0.995, 0.05),
 // whose search freezes in front of cliffs.
 class Annealing final : public Optimizer {
  public:

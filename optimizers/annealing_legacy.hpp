@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// The annealer behind the published Multi-Cache numbers (SPEC D1, A1.6 L8): a
+// The annealer behind the published Multi-Cache numbers: a
 // hybrid for the multiple-choice knapsack, with VMs as groups, sizes as objects
 // and values cut to whole hundredths. A greedy start is perturbed by a few random
 // objects, repaired and upgraded; the search falls back to the best solution more
@@ -28,7 +28,7 @@ class AnnealingLegacy final : public Optimizer {
   static constexpr ComponentInfo kInfo{
       .name = "annealing-legacy",
       .summary = "Anneal a multiple-choice knapsack of one tier as the Multi-Cache authors did.",
-      .reference = "the public code of Multi-Cache, as described in SPEC D1"};
+      .reference = "the public code of Multi-Cache"};
 
   AnnealingLegacy(Params params, OptimizerContext context) : params_(params), seed_(context.seed) {}
 

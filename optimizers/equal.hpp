@@ -14,7 +14,7 @@ class Equal final : public Optimizer {
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{.name = "equal",
                                        .summary = "Give every VM an equal share of every tier.",
-                                       .reference = "the static partition of SPEC A3"};
+                                       .reference = "the static baseline of the Multi-Cache code"};
 
   Equal(Params, OptimizerContext) {}
 

@@ -7,8 +7,8 @@ namespace mcsim {
 
 // The optimum, by dynamic programming over the blocks used of every tier, in
 // steps of the sizes' common divisor: best[v][u] is the most that VMs 0..v are
-// worth within u blocks, a (max,+) product of best[v-1] and v's own values
-// (SPEC D4, D5). Two shortcuts come first: a walk over hulls that lands on its
+// worth within u blocks, a (max,+) product of best[v-1] and v's own values.
+// Two shortcuts come first: a walk over hulls that lands on its
 // own bound is already optimal, and so are the tiers' separate optima if they
 // fit together.
 //

@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// Marginal gains on concave hulls (SPEC D2): step by step along the hulls, the
+// Marginal gains on concave hulls: step by step along the hulls, the
 // steepest first, until a step does not fit; look-ahead on the curves themselves
 // divides the rest. Optimal where all curves are concave, and elsewhere short of
 // the optimum by no more than that one step. One tier; O(V n + n log V) on

@@ -5,7 +5,7 @@
 
 #include "core/engine/allocation.hpp"
 
-// Concave hulls of value curves (SPEC D6) and the relaxation they solve: what
+// Concave hulls of value curves and the relaxation they solve: what
 // dividing space would be worth if a VM could have any point of its hull. That
 // optimum is found exactly by a greedy walk and bounds every real allocation.
 namespace mcsim {

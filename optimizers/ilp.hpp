@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// The problem as a binary program (SPEC D5): u[v][k][i] says that VM v has
+// The problem as a binary program: u[v][k][i] says that VM v has
 // sizes[i] in tiers 0..k. The program is built here and solved by the context's
 // solver, to its optimum or to the bound it reports. Any number of tiers; among
 // equally good allocations it is the solver that chooses.

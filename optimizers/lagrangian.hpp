@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// Lagrangian relaxation (SPEC D7): every tier's space gets a price, every VM
+// Lagrangian relaxation: every tier's space gets a price, every VM
 // alone takes the sizes worth most at those prices, and the prices at which that
 // costs least bound the optimum. They are found by the ellipsoid method, which
 // for one tier is bisection. The best allocation met on the way that fits is

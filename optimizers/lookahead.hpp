@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// Utility-based look-ahead (SPEC D3): from the reservations on, the step of any
+// Utility-based look-ahead: from the reservations on, the step of any
 // length with the greatest gain per block, so that a cliff is seen from its foot
 // if it fits into what is left. Any number of tiers; O(V n) per step at worst.
 class Lookahead final : public Optimizer {

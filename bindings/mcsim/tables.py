@@ -5,7 +5,7 @@ together; `systems` has what can only be said of a system as a whole. Both are
 Arrow tables; `render_*` turn them into what the terminal shows.
 
 Latency is the mean over all accesses of the latency of the device that had the
-block (SPEC E2): a hit in a tier costs that tier's read latency, a miss the
+block: a hit in a tier costs that tier's read latency, a miss the
 backend's. Cost is the price of the tiers' capacity (E3). Writes to a tier's
 device are fills, promotions and demotions into it (E4).
 """

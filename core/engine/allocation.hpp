@@ -10,7 +10,7 @@
 #include "core/base/types.hpp"
 
 // Dividing cache space: the problem, its solution, and the interface of
-// everything that solves it (SPEC D).
+// everything that solves it.
 namespace mcsim {
 
 // Blocks of every tier given to every VM.
@@ -40,8 +40,8 @@ class Allocation {
 //   z[v][k-1] <= z[v][k]                          for every VM and tier,
 //   Σ_v (z[v][k] - z[v][k-1]) <= capacities[k]    for every tier (z[v][-1] = 0).
 //
-// With one tier this is the classic partitioning problem P1 of SPEC D; with
-// several it is the joint problem D5.
+// With one tier this is the classic partitioning problem; with
+// several it is the joint one.
 struct AllocationProblem {
   std::vector<Count> sizes;       // strictly increasing, sizes[0] == 0
   std::vector<Count> capacities;  // one per tier, blocks

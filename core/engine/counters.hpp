@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// What happened to one VM in one tier (SPEC 0.7). `hits` of tier k are accesses
+// What happened to one VM in one tier. `hits` of tier k are accesses
 // found there; an access found nowhere is a miss of the VM.
 struct TierCounters {
   Count hits = 0;
@@ -18,7 +18,7 @@ struct TierCounters {
   Count occupancy = 0;   // blocks held at the end
   Count target = 0;      // blocks granted at the end; the capacity where nothing is divided
 
-  // Writes to the tier's device (SPEC E4).
+  // Writes to the tier's device.
   Count device_writes() const { return fills + promotions + demotions; }
 };
 

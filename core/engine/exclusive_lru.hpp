@@ -11,7 +11,7 @@
 
 namespace mcsim {
 
-// How a partitioned host keeps VMs to their targets (SPEC 0.5).
+// How a partitioned host keeps VMs to their targets.
 enum class ResizeMode : std::uint8_t {
   kEager,      // a partition never holds more than its target: it shrinks at once
   kLazy,       // targets matter only when the whole tier is full
@@ -44,7 +44,7 @@ struct PartitionRules {
 
 inline constexpr std::size_t kMaxTiers = 8;
 
-// A host whose tiers form exclusive LRU stacks (SPEC A1.1): a hit moves the
+// A host whose tiers form exclusive LRU stacks: a hit moves the
 // block to the top of the fastest tier, and each tier pushes its least recently
 // used blocks down into the next. One VM's tiers laid end to end are its LRU
 // stack, so with fixed partitions tier-1 hits are those of LRU(c1) and all hits

@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// A device as the latency and cost models see it (SPEC E1).
+// A device as the latency and cost models see it.
 struct Device {
   std::string name;
   double read_ns = 0;

@@ -11,8 +11,7 @@
 
 namespace mcsim {
 
-// Exact reuse distances of a stream of block numbers in [0, blocks) (Olken 1981;
-// SPEC B2).
+// Exact reuse distances of a stream of block numbers in [0, blocks) (Olken 1981).
 //
 // Every access takes the next slot of a time axis; a slot is live while it is
 // the last access to its block. The distance is the number of live slots after

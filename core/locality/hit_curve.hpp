@@ -8,7 +8,7 @@
 namespace mcsim {
 
 // How often each reuse distance occurred, and how many accesses were cold
-// (SPEC 0.3: a distance is the number of distinct other blocks touched since the
+// (a distance is the number of distinct other blocks touched since the
 // last access to the same block). Sparse: only distances that occurred.
 struct DistanceHistogram {
   std::vector<Count> distance;  // strictly increasing
@@ -18,7 +18,7 @@ struct DistanceHistogram {
   Count accesses() const;  // Σ count + cold
   // Adds the counts of `other`: the histogram of two streams that do not meet.
   void merge(const DistanceHistogram& other);
-  // Distances >= limit become cold (a truncated histogram, SPEC A1.6 L6).
+  // Distances >= limit become cold (a truncated histogram).
   void truncate(Count limit);
   friend bool operator==(const DistanceHistogram&, const DistanceHistogram&) = default;
 };

@@ -7,11 +7,10 @@
 
 namespace mcsim {
 
-// Estimates how many distinct keys it was given (Flajolet et al. 2007; SPEC
-// B14). A key's 64-bit hash picks one of 2^precision registers, which keeps the
-// longest run of leading zeros it met; few keys are counted by the registers
-// still at zero. O(1) per key, one byte a register, standard error
-// 1.04 / sqrt(registers).
+// Estimates how many distinct keys it was given (Flajolet et al. 2007). A key's
+// 64-bit hash picks one of 2^precision registers, which keeps the longest run
+// of leading zeros it met; few keys are counted by the registers still at zero.
+// O(1) per key, one byte a register, standard error 1.04 / sqrt(registers).
 class HyperLogLog {
  public:
   static constexpr int kMinPrecision = 4;

@@ -21,7 +21,7 @@ namespace mcsim {
 
 enum class DistanceScope : std::uint8_t {
   kInterval,    // first touch inside the interval is cold (the paper)
-  kCumulative,  // the whole trace so far (the authors' code, SPEC A1.6 L3)
+  kCumulative,  // the whole trace so far (the authors' code)
 };
 
 enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
@@ -67,7 +67,7 @@ struct VmProfile {
   Count reads = 0;             // accesses that read
   Count unique_blocks = 0;     // distinct blocks of this interval, exact
   HitCurve curve;              // of the scope
-  double reuse_intensity = 0;  // the aggregate over the RI windows of this interval; SPEC B9
+  double reuse_intensity = 0;  // the aggregate over the RI windows of this interval
   Count ri_window_unique = 0;  // distinct blocks in the last closed RI window
   friend bool operator==(const VmProfile&, const VmProfile&) = default;
 };

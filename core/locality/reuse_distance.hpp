@@ -11,11 +11,11 @@ namespace mcsim {
 
 // Reuse distance of an access: the number of distinct other blocks accessed
 // strictly between it and the previous access to the same block; kCold for a
-// first access (SPEC 0.3). LRU of size c hits iff distance < c.
+// first access. LRU of size c hits iff distance < c.
 inline constexpr Count kCold = -1;
 
 // Exact distances by an order-statistics structure over last access times
-// (Olken 1981; SPEC B2). O(log n) per access.
+// (Olken 1981). O(log n) per access.
 //
 // distances_of() keeps one distance per access, histogram_of() only the counts.
 std::vector<Count> distances_of(std::span<const std::uint64_t> keys);

@@ -20,8 +20,7 @@ struct Choices<UniqueCounter> {
                                     std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
 };
 
-// Reuse intensity of a window: 1 - unique / accesses, and 0 for an empty one
-// (SPEC B9).
+// Reuse intensity of a window: 1 - unique / accesses, and 0 for an empty one.
 double reuse_intensity(Count unique, Count accesses);
 
 // Counts accesses and distinct blocks of one VM, window after window. Exact

@@ -19,9 +19,8 @@ enum class OpFilter : std::uint8_t { kReads, kAll };
 
 // What makes two touches the same block.
 enum class BlockKey : std::uint8_t {
-  kAligned,     // floor(offset / block size): SPEC 0.2
-  kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code (SPEC A1.6
-                // L1)
+  kAligned,     // floor(offset / block size)
+  kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code
 };
 
 template <>
@@ -39,7 +38,7 @@ struct ExpandOptions {
   std::uint32_t block_bytes = 4096;
   OpFilter ops = OpFilter::kReads;
   BlockKey key = BlockKey::kAligned;
-  // Cuts times to whole seconds since the first request (SPEC A1.6 L2).
+  // Cuts times to whole seconds since the first request.
   bool whole_seconds = false;
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };

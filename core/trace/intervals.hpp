@@ -6,7 +6,7 @@
 #include "core/base/types.hpp"
 #include "core/trace/accesses.hpp"
 
-// Where a trace is cut into intervals (SPEC 0.4).
+// Where a trace is cut into intervals.
 namespace mcsim {
 
 // Cut points as request indices: interval k is requests [cuts[k], cuts[k + 1]).
@@ -17,7 +17,7 @@ using Cuts = std::vector<std::size_t>;
 // of requests. `times` is non-decreasing.
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length);
 
-// The Multi-Cache authors' timer (SPEC A1.6 L11): it fires after the first
+// The Multi-Cache authors' timer: it fires after the first
 // request later than the start of the trace, then after the first request at
 // least `length` past the one that fired it last.
 Cuts drifting_cuts(std::span<const Nanoseconds> times, Nanoseconds length);

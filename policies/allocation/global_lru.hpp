@@ -20,7 +20,7 @@ class GlobalLru final : public System {
       return std::tuple{
           Field{"legacy", &Params::legacy,
                 "reproduce the Multi-Cache authors' baseline, which loses every block that "
-                "leaves the first of its two tiers (SPEC A2)"}};
+                "leaves the first of its two tiers"}};
     }
   };
   static constexpr ComponentInfo kInfo{

@@ -10,7 +10,7 @@
 namespace mcsim {
 
 // The two-tier Global LRU that the Multi-Cache authors' public code compares
-// with (SPEC A2). When tier 1 overflows it writes the block *being accessed*
+// with. When tier 1 overflows it writes the block *being accessed*
 // into tier 2 instead of the victim: victims are lost, tier 2 holds copies in
 // insertion order, and a block may be in both. Tier 2 is looked up first.
 //

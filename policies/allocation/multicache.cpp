@@ -27,7 +27,7 @@ MultiCache::Params with_legacy(MultiCache::Params params) {
   return params;
 }
 
-// α_i of SPEC A1.3, for any number of tiers: smaller tiers weigh reuse
+// α_i of the paper, for any number of tiers: smaller tiers weigh reuse
 // intensity more, and the weights sum to 1.
 double reuse_weight(const Machine& machine, std::size_t tier) {
   const std::size_t tiers = machine.tiers.size();

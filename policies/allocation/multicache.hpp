@@ -11,7 +11,7 @@
 
 namespace mcsim {
 
-// How reuse intensity enters the utility (SPEC A1.5). As printed it is a
+// How reuse intensity enters the utility. As printed it is a
 // constant per VM and cannot change which allocation is best; the other two let
 // it act as the text intends.
 enum class RiMode : std::uint8_t {
@@ -47,7 +47,7 @@ struct Choices<IdlePolicy> {
 };
 
 // Multi-Cache: every interval, each tier is divided anew so that the sum of the
-// VMs' utilities is largest (SPEC A1). Utility of c blocks of tier i for a VM
+// VMs' utilities is largest. Utility of c blocks of tier i for a VM
 // that already has b blocks of faster tiers:
 //
 //   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
@@ -55,7 +55,7 @@ struct Choices<IdlePolicy> {
 // Tiers are solved from the fastest on, each given the result of the one above.
 //
 // The parameters after `legacy` are the points in which the authors' public
-// code differs from the paper (SPEC A1.6 L1-L13); `legacy` sets them all.
+// code differs from the paper; `legacy` sets them all.
 class MultiCache final : public System {
  public:
   struct Params {
@@ -100,25 +100,25 @@ class MultiCache final : public System {
           Field{"resize_mode", &Params::resize_mode, "how partitions come to their new targets"},
           Field{"grid", &Params::grid, "sizes tried per tier", 2, 1'000'000},
           Field{"legacy", &Params::legacy, "do all that follows as the authors' public code does"},
-          Field{"block_key", &Params::block_key, "L1: what makes two touches the same block"},
-          Field{"whole_seconds", &Params::whole_seconds, "L2: cut times to whole seconds"},
+          Field{"block_key", &Params::block_key, "what makes two touches the same block"},
+          Field{"whole_seconds", &Params::whole_seconds, "cut times to whole seconds"},
           Field{"distance_scope", &Params::distance_scope,
-                "L3: reuse distances over the interval, or over the trace so far"},
+                "reuse distances over the interval, or over the trace so far"},
           Field{"unique_counter", &Params::unique_counter,
-                "L5: how distinct blocks are counted for reuse intensity"},
+                "how distinct blocks are counted for reuse intensity"},
           Field{"distance_limit", &Params::distance_limit,
-                "L6: distances from here on count as misses (0: no limit)", 0},
+                "distances from here on count as misses (0: no limit)", 0},
           Field{"split_grid", &Params::split_grid,
-                "L7: half of the grid up to the first tier's capacity, half up to the last's"},
+                "half of the grid up to the first tier's capacity, half up to the last's"},
           Field{"percent_utility", &Params::percent_utility,
-                "L8: whole percent, without latencies and priorities"},
+                "whole percent, without latencies and priorities"},
           Field{"total_size_weight", &Params::total_size_weight,
-                "L9: below the first tier, weigh sizes with all faster space"},
+                "below the first tier, weigh sizes with all faster space"},
           Field{"rescale", &Params::rescale,
-                "L10: scale the solution to fill the tier; keep targets if it is empty"},
+                "scale the solution to fill the tier; keep targets if it is empty"},
           Field{"drifting_timer", &Params::drifting_timer,
-                "L11: re-arm the timer at the access that fired it"},
-          Field{"victim", &Params::victim, "L12: which VM gives a block of a full tier"},
+                "re-arm the timer at the access that fired it"},
+          Field{"victim", &Params::victim, "which VM gives a block of a full tier"},
       };
     }
   };

@@ -23,8 +23,8 @@ struct Choices<JointObjective> {
                                     std::pair{"latency", JointObjective::kLatency}};
 };
 
-// What Multi-Cache approximates tier by tier, solved for all tiers at once
-// (SPEC D5): with z_k the blocks a VM holds in tiers 0..k, its utility is
+// What Multi-Cache approximates tier by tier, solved for all tiers at once:
+// with z_k the blocks a VM holds in tiers 0..k, its utility is
 // Σ_k a_k · H(z_k), where a_k is what a hit gains from being in tier k rather
 // than in the next slower one. On concave curves both give the same worth.
 class MultiCacheJoint final : public System {
@@ -57,7 +57,7 @@ class MultiCacheJoint final : public System {
       .summary =
           "Multi-Cache's utility maximised over all tiers at once: the layered "
           "heuristic's yardstick.",
-      .reference = "Joint formulation of Multi-Cache (IC2E 2016), SPEC D5"};
+      .reference = "Joint formulation of Multi-Cache (IC2E 2016)"};
 
   MultiCacheJoint(Params params, SystemContext context);
 

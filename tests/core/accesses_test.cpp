@@ -1,4 +1,4 @@
-// Trusts: SPEC 0.2 (which blocks a request touches) restated over std::map, and
+// Trusts: which blocks a request touches, restated over std::map, and
 // the laws of merging: every VM's own order stays, equal times keep VM order.
 #include "core/trace/accesses.hpp"
 

@@ -1,5 +1,5 @@
-// Trusts: naive::ExclusiveLru (SPEC A1.1 and 0.5 on std::list), plain LRU, and the
-// four-access example of SPEC E4.
+// Trusts: naive::ExclusiveLru (the published data path on std::list), plain LRU, and a
+// four-access example worked by hand.
 #include "core/engine/exclusive_lru.hpp"
 
 #include <gmock/gmock.h>
@@ -112,7 +112,7 @@ TEST(SharedLru, Tier1HitsAreLruOfTier1AndAllHitsLruOfTheSum) {
   }
 }
 
-TEST(SharedLru, FourAccessesOfSpecE4) {
+TEST(SharedLru, FourAccessesByHand) {
   const Accesses trace = single_vm({1, 2, 1, 2});
   auto host = make_shared_lru(machine_of({1, 1}), trace).value();
   EXPECT_THAT(tiers_hit(*host, trace, trace.all()), ::testing::ElementsAre(2, 2, 1, 1));

@@ -1,4 +1,4 @@
-// Trusts: the error law of HyperLogLog (SPEC B14) and the algebra of unions.
+// Trusts: the error law of HyperLogLog and the algebra of unions.
 #include "core/locality/hyperloglog.hpp"
 
 #include <gtest/gtest.h>

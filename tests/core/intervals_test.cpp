@@ -1,4 +1,4 @@
-// Trusts: SPEC 0.4 and A1.6 L11, applied to each request by hand or by division.
+// Trusts: the definitions in intervals.hpp, applied to each request by hand or by division.
 #include "core/trace/intervals.hpp"
 
 #include <gtest/gtest.h>

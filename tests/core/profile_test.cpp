@@ -1,4 +1,4 @@
-// Trusts: SPEC 0.4, A1.2 and B9 applied to one interval, window and VM at a time
+// Trusts: the definitions of the profile applied to one interval, window and VM at a time
 // with the naive twins; hand-made traces; conservation of accesses.
 #include "core/locality/profile.hpp"
 

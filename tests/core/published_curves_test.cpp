@@ -1,5 +1,5 @@
 // Trusts: LRU results published for public traces, hit counts and ratios alike:
-// the ARC paper and the tables of SPEC A2 and C.1, whose counts agree with
+// the ARC paper and tables of independent programs, whose counts agree with
 // libCacheSim and with the LIRS authors' code; for web_3 the Multi-Cache
 // authors' own curve.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Trusts: the worked example of SPEC 0.3; Mattson's stack as a list; the law
+// Trusts: the worked example C B A D A B C; Mattson's stack as a list; the law
 // that LRU(c) hits exactly the distances below c.
 #include "core/locality/reuse_distance.hpp"
 

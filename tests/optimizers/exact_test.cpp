@@ -1,5 +1,5 @@
 // Trusts: exhaustive search over tiny problems, and the worked examples of the
-// Multi-Cache specification (SPEC A1.5, A1.7).
+// Multi-Cache specification.
 #include "optimizers/exact.hpp"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST(Exact, TwoVmsOfTheMultiCacheExample) {
   EXPECT_NEAR(exact(favoured).objective, 1.8, 1e-12);
 }
 
-// The two-tier objective of SPEC A1.5 with l_b/l_2 = 1 and l_b/l_1 = ratio.
+// The two-tier objective of Multi-Cache with l_b/l_2 = 1 and l_b/l_1 = ratio.
 AllocationProblem two_tiers(const std::vector<std::vector<double>>& curves,
                             std::vector<Count> capacities, double ratio) {
   AllocationProblem problem;

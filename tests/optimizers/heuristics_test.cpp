@@ -1,4 +1,4 @@
-// Trusts: the worked examples of SPEC D2, D3 and A1.6, exhaustive search, and the
+// Trusts: published worked examples, exhaustive search, and the
 // exact optimiser, which is held to exhaustive search in its own test.
 #include <cmath>
 
@@ -137,8 +137,8 @@ AllocationProblem in_whole_percent(AllocationProblem problem) {
   return problem;
 }
 
-// Sizes as the Multi-Cache code samples them, dense below and sparse above
-// (SPEC A1.6 L7), and curves that are hit ratios.
+// Sizes as the Multi-Cache code samples them, dense below and sparse above,
+// and curves that are hit ratios.
 AllocationProblem random_legacy_problem(Random& random) {
   AllocationProblem problem = random_problem(Shape::kConcave, 3, 8, {16}, random);
   problem.sizes = {0, 1, 2, 3, 4, 8, 12, 16};
@@ -170,7 +170,7 @@ TEST(AnnealingLegacy, CutsValuesToHundredths) {
   EXPECT_LT(solve<AnnealingLegacy>(tiny).objective, .0299);
 }
 
-// No space at all is worth something (the reuse-intensity term of SPEC A1.6 L8)
+// No space at all is worth something (the reuse-intensity term of Multi-Cache)
 // or nothing: neither ratio is a number.
 TEST(AnnealingLegacy, TakesValuesThatCostNothing) {
   const AllocationProblem problem = one_tier(2, {{.5, .6, .6}, {0, 0, .3}});

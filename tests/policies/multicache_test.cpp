@@ -1,4 +1,4 @@
-// Trusts: SPEC A1.5's theorems (as properties over random instances), its worked
+// Trusts: theorems about the published utility (as properties over random instances), its worked
 // toys, and arithmetic on hand-made curves.
 #include "policies/allocation/multicache.hpp"
 

@@ -1,4 +1,4 @@
-// Trusts: plain LRU per VM, the authors' baseline on std::list (SPEC A2), and the
+// Trusts: plain LRU per VM, the authors' baseline on std::list, and the
 // conservation laws that run() itself enforces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(SingleTier, HitsWhatGlobalLruHitsInAll) {
   }
 }
 
-// SPEC A2's rules on two ordered dictionaries.
+// The authors' rules on two ordered dictionaries.
 struct NaiveLegacy {
   std::list<BlockId> first;
   std::list<BlockId> second;

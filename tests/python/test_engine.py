@@ -1,5 +1,5 @@
-"""Trusts: the Multi-Cache authors' baseline and clean LRU as measured in SPEC A2,
-and the four-access example of SPEC E4."""
+"""Trusts: the Multi-Cache authors' baseline and clean LRU as measured independently,
+and a four-access example worked by hand."""
 
 from __future__ import annotations
 

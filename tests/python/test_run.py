@@ -1,5 +1,5 @@
-# Trusts: LRU curves measured apart from any cache; SPEC E4's sequence; the file system; and that
-# what must not matter (threads, interruptions, places) changes no byte.
+# Trusts: LRU curves measured apart from any cache; a sequence worked by hand; the file system;
+# and that what must not matter (threads, interruptions, places) changes no byte.
 from __future__ import annotations
 
 import os

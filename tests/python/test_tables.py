@@ -1,4 +1,4 @@
-# Trusts: arithmetic done by hand beside each number, and SPEC 0.7's worked example.
+# Trusts: arithmetic done by hand beside each number, and the paper's worked example.
 from __future__ import annotations
 
 import io
@@ -74,7 +74,7 @@ def results_of(
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    # The total of multicache is the worked example of SPEC 0.7: 10,000 accesses with 5,000
+    # The total of multicache is the paper's worked example: 10,000 accesses with 5,000
     # hits and 5,000 with 5.
     return results_of(
         tmp_path,

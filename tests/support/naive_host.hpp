@@ -10,7 +10,7 @@
 
 namespace mcsim::naive {
 
-// SPEC A1.1 and 0.5 word for word, with one std::list per VM and tier (most
+// The published data path word for word, with one std::list per VM and tier (most
 // recent first): slow, and obviously right. A shared host is one VM.
 class ExclusiveLru {
  public:
