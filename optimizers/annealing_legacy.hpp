@@ -12,7 +12,7 @@ namespace mcsim {
 // and more often, and soon always.
 //
 // One tier, any sizes. Capacity may stay unused: what objects do not fill is the
-// caller's to scale up (L10). O(V n) per iteration.
+// caller's to scale up. O(V n) per iteration.
 class AnnealingLegacy final : public Optimizer {
  public:
   struct Params {
