@@ -136,6 +136,11 @@ absl::StatusOr<Draft> better_start(const AllocationProblem& problem, Count& eval
   return equal_is_better ? equal : greedy;
 }
 
+// Whether no allocation can be worth more than `choice`, up to rounding.
+bool is_proven_best(const AllocationProblem& problem, const Choice& choice, double bound) {
+  return objective_of(problem, choice) >= bound - 1e-12 * std::abs(bound);
+}
+
 double range_of_neighbours(const Walker& walker, Random& random) {
   constexpr int kNeighbours = 100;
   double least = 0;
@@ -161,6 +166,13 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
   Count evaluations = 0;
   MCSIM_ASSIGN_OR_RETURN(const Draft start, better_start(problem, evaluations));
 
+  const double bound = relaxed_bound(problem);
+  if (is_proven_best(problem, start.choice(), bound)) {
+    Draft best = start;
+    best.fill();
+    return make_solution(problem, best.choice(), bound, evaluations, watch);
+  }
+
   Random random = Random(seed_).split(kInfo.name);
   Walker walker(problem, start, params_.stride);
   double temperature = params_.start_temperature * range_of_neighbours(walker, random);
@@ -184,7 +196,7 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
   if (objective_of(problem, best) < objective_of(problem, start.choice())) best = start.choice();
   Draft draft(problem, std::move(best));
   draft.fill();
-  return make_solution(problem, draft.choice(), relaxed_bound(problem), evaluations, watch);
+  return make_solution(problem, draft.choice(), bound, evaluations, watch);
 }
 
 }  // namespace mcsim

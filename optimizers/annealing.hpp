@@ -9,7 +9,8 @@ namespace mcsim {
 // to and from free space, accepted if they gain or else with probability
 // exp(gain / T) at a falling temperature T. Starts from the better of the equal
 // split and the greedy solution and returns the best allocation it saw, so it is
-// never worse than its start.
+// never worse than its start; a start that meets the upper bound, as on concave
+// curves, is returned at once.
 //
 // With several tiers a move shifts the cumulative sizes of a range of tiers by
 // the same amount, which leaves what every tier holds in all as it was. Needs

@@ -110,7 +110,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t s = 0; s < stack_count(); ++s) {
       if (!log_.consistent(s))
         return internal_error("exclusive LRU: the log of stack {} is torn", s);
-      log_.for_each(s, [&](std::size_t tier, BlockId id) { ++found[vm_of(id) * kTiers + tier]; });
+      log_.for_each(s, [&](std::size_t tier, BlockId id) { ++found[tier * vms_ + vm_of(id)]; });
     }
     if (found != held_)
       return internal_error("exclusive LRU: occupancies disagree with the stacks");
@@ -178,10 +178,12 @@ class ExclusiveLru final : public Host {
   template <Sharing kSharing>
   std::size_t victim(std::size_t vm, std::size_t tier) const {
     if constexpr (kSharing == Sharing::kShared) return vm;
+    const Count* held_of = &held_[tier * vms_];
+    const Count* target_of = targets_.tier(tier).data();
     std::size_t worst = 0;
     Count excess = std::numeric_limits<Count>::min();
     for (std::size_t other = 0; other < vms_; ++other) {
-      const Count over = held(other, tier) - targets_.at(tier, other);
+      const Count over = held_of[other] - target_of[other];
       if (over > 0 && rules_.victim == VictimRule::kFirstOver) return other;
       if (over > excess) {
         excess = over;
@@ -205,11 +207,11 @@ class ExclusiveLru final : public Host {
   }
 
   void gain(std::size_t vm, std::size_t tier, Count blocks) {
-    held_[vm * kTiers + tier] += blocks;
+    held_[tier * vms_ + vm] += blocks;
     total_[tier] += blocks;
   }
 
-  Count held(std::size_t vm, std::size_t tier) const { return held_[vm * kTiers + tier]; }
+  Count held(std::size_t vm, std::size_t tier) const { return held_[tier * vms_ + vm]; }
 
   template <Sharing kSharing>
   static std::size_t stack_of(std::size_t vm) {
@@ -231,7 +233,7 @@ class ExclusiveLru final : public Host {
   std::array<Count, kTiers> total_{};
   Allocation targets_;
   std::vector<BlockId> first_id_;  // by VM
-  std::vector<Count> held_;        // [vm][tier]
+  std::vector<Count> held_;        // [tier][vm], as targets_
   std::vector<Count> hits_;        // [vm][tier], the last entry: misses
   std::vector<Count> demotions_;   // [vm][tier]: came down into that tier
   std::vector<Count> evictions_;   // [vm]: left the last tier
