@@ -30,7 +30,8 @@ def main(reports: list[str]) -> int:
             name = case.get("name", "?")
             if case.find("failure") is not None or case.find("error") is not None:
                 failed.append(name)
-                print(case.findtext("system-out", "").rstrip())
+                if output := case.findtext("system-out", "").strip():
+                    print(output)
             elif case.find("skipped") is not None:
                 skipped.append(f"{name}: {reason(case)}")
             else:
