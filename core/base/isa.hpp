@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/choices.hpp"
+#include "core/base/status.hpp"
+
+// Which instructions the hot loops use. The loops exist once in the source and
+// are compiled for each set; one is picked when the process first asks. All give
+// the same bits.
+//
+// A file that holds such loops includes all it needs, then switches the compiler
+// to a set for the rest of the file:
+//
+//   #include …                                        // compiled for any processor
+//   #define MCSIM_ISA avx2
+//   #include "core/base/begin_isa.hpp"
+//   #include "core/…/loops.inl"                       // in namespace mcsim::MCSIM_ISA
+//   #include "core/base/end_isa.hpp"
+namespace mcsim {
+
+enum class Isa : std::uint8_t {
+  kPortable,  // whatever the compiler assumes of every processor
+  kAvx2,      // x86-64-v3
+  kAvx512,    // x86-64-v4
+};
+
+template <>
+struct Choices<Isa> {
+  static constexpr std::array names{std::pair{"portable", Isa::kPortable},
+                                    std::pair{"avx2", Isa::kAvx2},
+                                    std::pair{"avx512", Isa::kAvx512}};
+};
+
+// The best set of this processor, or the one that the environment variable
+// MCSIM_ISA names; fails if that is no set, or not one of this processor's.
+absl::StatusOr<Isa> isa_from_environment();
+
+// The same, decided once; a wrong MCSIM_ISA counts as none.
+Isa isa();
+
+}  // namespace mcsim

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/registry.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/locality/hit_curve.hpp"
+
+// The one interface of everything that says how often an LRU cache of any
+// capacity hits, exactly or nearly, from one look at the references.
+namespace mcsim {
+
+// A piece of a reference stream, in order. `times` never decreases; it and `ops`
+// have one entry a key or none at all.
+struct References {
+  std::span<const std::uint64_t> keys;
+  std::span<const Nanoseconds> times = {};
+  std::span<const std::uint8_t> ops = {};  // values of Op
+
+  References subspan(std::size_t begin, std::size_t count) const {
+    return {keys.subspan(begin, count), times.empty() ? times : times.subspan(begin, count),
+            ops.empty() ? ops : ops.subspan(begin, count)};
+  }
+};
+
+// The hits of LRU over its capacity, exact or estimated: a step function.
+struct CurveEstimate {
+  // hits[i] of `accesses` hit in caches of capacity[i] blocks and more, up to
+  // below capacity[i + 1]; none do below capacity[0].
+  std::vector<double> capacity;  // strictly increasing, > 0
+  std::vector<double> hits;      // never decreasing, in [0, accesses]
+  double accesses = 0;           // of the whole stream, whatever share was sampled
+
+  // 95 % confidence band on the hits; empty if the estimator has none.
+  std::vector<double> low;
+  std::vector<double> high;
+
+  // Below this many blocks the estimate rests on too little to be trusted.
+  double resolved_from = 0;
+  // What the estimator chose by itself, for the user to read ("adjusted, since
+  // …"); often empty.
+  std::string note;
+
+  double hits_at(double blocks) const;
+};
+
+CurveEstimate exact_estimate(const DistanceHistogram& histogram);
+
+class Estimator {
+ public:
+  virtual ~Estimator() = default;
+  // The next piece of the stream; how it is cut into pieces changes nothing.
+  virtual absl::Status process(const References& next) = 0;
+  // Of all references so far; the stream may go on afterwards.
+  virtual absl::StatusOr<CurveEstimate> curve() = 0;
+  // Distinct blocks so far, perhaps estimated.
+  virtual double distinct() const = 0;
+  // Memory held, the object itself and its histogram included.
+  virtual std::size_t bytes() const = 0;
+};
+
+struct EstimatorContext {
+  std::uint64_t seed = 1;  // of whatever is drawn or hashed
+  int threads = 1;         // an estimator may use up to so many
+};
+
+// core/locality/estimators/all.hpp is the list.
+const Registry<Estimator, EstimatorContext>& estimator_registry();
+
+}  // namespace mcsim

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/base/registry.hpp"
+#include "core/locality/estimators/exact.hpp"
+
+namespace mcsim {
+
+// The one list of estimators. The registry, Python, the command line and the
+// conformance tests follow from it.
+using AllEstimators = TypeList<ExactEstimator>;
+
+}  // namespace mcsim
