@@ -2,11 +2,12 @@
 
 #include "core/base/registry.hpp"
 #include "core/locality/estimators/exact.hpp"
+#include "core/locality/estimators/parda.hpp"
 
 namespace mcsim {
 
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
-using AllEstimators = TypeList<ExactEstimator>;
+using AllEstimators = TypeList<ExactEstimator, PardaEstimator>;
 
 }  // namespace mcsim
