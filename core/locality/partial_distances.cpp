@@ -1,15 +1,14 @@
 #include "core/locality/partial_distances.hpp"
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "core/base/random.hpp"
-#include "core/containers/rank_bitmap.hpp"
-#include "core/locality/distance_counter.hpp"
-#include "core/locality/distance_engine.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/isa/with_isa.hpp"
+#include "core/locality/distance_state.hpp"
+#include "core/locality/exact_distances.hpp"
 
 namespace mcsim {
 namespace {
@@ -21,77 +20,58 @@ std::size_t most_blocks(Count limit) {
   return limit == 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(limit);
 }
 
-// Collects first accesses by the rule of the limit: one that comes after that
-// many other blocks is cold whatever came before the piece.
-class FirstAccesses {
- public:
-  explicit FirstAccesses(Count limit, Keys first = {})
-      : most_(most_blocks(limit)), first_(std::move(first)) {}
-
-  void add(std::uint64_t key) {
-    if (first_.size() < most_) {
-      first_.push_back(key);
-    } else {
-      ++cold_;
-    }
+// Blocks in the order of their first access, while they are fewer than `most`.
+Keys first_accesses(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> numbers,
+                    std::size_t most) {
+  Keys first;
+  for (std::size_t i = 0; i < keys.size() && first.size() < most; ++i) {
+    if (numbers[i] == first.size()) first.push_back(keys[i]);
   }
+  return first;
+}
 
-  Count cold() const { return cold_; }
-  Keys take() { return std::move(first_); }
-
- private:
-  std::size_t most_;
-  Keys first_;
-  Count cold_ = 0;
-};
-
-// The LRU stack that a piece ended with, as the accesses after it meet it.
-class LastAccesses {
- public:
-  explicit LastAccesses(const Keys& last) : last_(last), waiting_(last.size(), true) {
-    position_.reserve(last.size());
-    for (std::size_t i = 0; i < last.size(); ++i) position_.emplace(last[i], i);
-    live_.fill(last.size());
-    count_ = static_cast<Count>(last.size());
+// The `most` most recently accessed of `blocks` blocks, the most recent at the end.
+Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> numbers,
+                   std::size_t blocks, std::size_t most) {
+  Keys last;
+  std::vector<bool> seen(blocks);
+  for (std::size_t i = keys.size(); i-- > 0 && last.size() < std::min(blocks, most);) {
+    if (!seen[numbers[i]]) last.push_back(keys[i]);
+    seen[numbers[i]] = true;
   }
+  std::ranges::reverse(last);
+  return last;
+}
 
-  // Takes the block out and says how many that are still in were accessed after
-  // it; nothing if it is not in.
-  std::optional<Count> take(std::uint64_t key) {
-    const auto found = position_.find(key);
-    if (found == position_.end()) return std::nullopt;
-    const Count above = count_ - live_.rank(found->second);
-    live_.clear(found->second);
-    waiting_[found->second] = false;
-    --count_;
-    return above;
+// The distances of `accesses`, all to different blocks, made after an LRU stack of
+// `depth` blocks: places[i] counts from its bottom, 0 for a block that is not in it.
+DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places) {
+  std::vector<std::uint32_t> codes(places.size());
+  std::ranges::transform(places, codes.begin(),
+                         [](std::uint32_t place) { return LiveSlots::code_of(place); });
+  // The stack as if its blocks had been accessed once each, from the bottom up.
+  DistanceState state(0);
+  state.axis.live += depth;
+  state.axis.begin_again_with(depth + places.size() + 1);
+  const std::vector<std::uint8_t> one_list(codes.size());
+  const std::uint32_t* list = codes.data();
+  with_isa([&]<Isa kIsa>() { count_listed_distances<kIsa>(state, one_list, {&list, 1}); });
+  return state.histogram();
+}
+
+// What the stack `left` becomes by the accesses of a piece that ends with the stack
+// `right` and touches the blocks at `places` of `left`; its `most` topmost blocks.
+Keys stack_after(const Keys& left, std::span<const std::uint32_t> places, const Keys& right,
+                 std::size_t most) {
+  std::vector<bool> moved(left.size() + 1);
+  for (const std::uint32_t place : places) moved[place] = true;
+  Keys stack(right.rbegin(), right.rend());
+  for (std::size_t i = left.size(); i-- > 0 && stack.size() < most;) {
+    if (!moved[i + 1]) stack.push_back(left[i]);
   }
-
-  // What was not taken, with `newer` after it; the `most` most recent of them.
-  Keys with(const Keys& newer, std::size_t most) const {
-    const std::size_t room = most - std::min(most, newer.size());
-    auto skip = static_cast<std::size_t>(count_) - std::min(room, static_cast<std::size_t>(count_));
-    Keys result;
-    result.reserve(static_cast<std::size_t>(count_) - skip + newer.size());
-    for (std::size_t i = 0; i < last_.size(); ++i) {
-      if (!waiting_[i]) continue;
-      if (skip > 0) {
-        --skip;
-      } else {
-        result.push_back(last_[i]);
-      }
-    }
-    result.insert(result.end(), newer.begin(), newer.end());
-    return result;
-  }
-
- private:
-  const Keys& last_;
-  boost::unordered_flat_map<std::uint64_t, std::size_t> position_;  // in last_
-  RankBitmap live_;
-  std::vector<bool> waiting_;  // the same bits, to be read one by one
-  Count count_ = 0;            // of them
-};
+  std::ranges::reverse(stack);
+  return stack;
+}
 
 // The form on disk, all words little-endian: magic, version, limit, cold, n, m,
 // n distances, n counts, m first blocks, m last blocks, checksum of all before.
@@ -190,31 +170,18 @@ DistanceHistogram PartialDistances::histogram() const {
 }
 
 PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
-  boost::unordered_flat_map<std::uint64_t, std::size_t> number_of;
-  std::vector<std::size_t> last_position;  // by number
-  DistanceEngine engine;
-  DistanceCounter counter(limit);
-  FirstAccesses first(limit);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto [entry, is_new] = number_of.try_emplace(keys[i], number_of.size());
-    if (is_new) {
-      engine.add_block();
-      engine.access(entry->second);
-      first.add(keys[i]);
-      last_position.push_back(i);
-    } else {
-      counter.add(engine.access(entry->second));
-      last_position[entry->second] = i;
-    }
-  }
-  PartialDistances result{.limit = limit, .resolved = counter.histogram(), .first = {}, .last = {}};
-  result.resolved.cold += first.cold();
-  result.first = first.take();
-  std::ranges::sort(last_position);
-  const std::size_t kept = std::min(last_position.size(), most_blocks(limit));
-  for (const std::size_t position : std::span(last_position).last(kept)) {
-    result.last.push_back(keys[position]);
-  }
+  BlockTable table;
+  std::vector<std::uint32_t> numbers(keys.size());
+  table.number(keys, numbers);
+  DenseDistances distances(table.size());
+  distances.process(numbers);
+  const std::size_t most = most_blocks(limit);
+  PartialDistances result{.limit = limit,
+                          .resolved = distances.histogram(),
+                          .first = first_accesses(keys, numbers, most),
+                          .last = last_accesses(keys, numbers, table.size(), most)};
+  if (limit > 0) result.resolved.truncate(limit);
+  result.resolved.cold -= static_cast<Count>(result.first.size());
   return result;
 }
 
@@ -225,28 +192,26 @@ absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
                             left.limit, right.limit);
   }
   const std::size_t most = most_blocks(left.limit);
-  // Below the limit `left.last` has every block of `left`: another is new to both.
-  const bool left_knows_all = left.last.size() < most;
-  LastAccesses before(left.last);
-  FirstAccesses first(left.limit, left.first);
-  DistanceCounter counter(left.limit);
-  for (std::size_t k = 0; k < right.first.size(); ++k) {
-    const std::optional<Count> above = before.take(right.first[k]);
-    if (above.has_value()) {
-      // The k blocks that `right` touched before this one are not in there any more.
-      counter.add(*above + static_cast<Count>(k));
-    } else if (left_knows_all) {
-      first.add(right.first[k]);
-    } else {
-      counter.add(kCold);
-    }
+  BlockTable stack;
+  std::vector<std::uint32_t> unused(left.last.size());
+  stack.exchange(left.last, 1, unused);
+  std::vector<std::uint32_t> places(right.first.size());
+  stack.find(right.first, places);
+
+  DistanceHistogram found = distances_in_stack(left.last.size(), places);
+  if (left.limit > 0) found.truncate(left.limit);
+  PartialDistances result{.limit = left.limit,
+                          .resolved = left.resolved,
+                          .first = left.first,
+                          .last = stack_after(left.last, places, right.last, most)};
+  // Below the limit the stack has every block of `left`, so the rest are new to both
+  // and wait for what came before.
+  for (std::size_t i = 0; i < places.size() && result.first.size() < most; ++i) {
+    if (places[i] == 0) result.first.push_back(right.first[i]);
   }
-  PartialDistances result{.limit = left.limit, .resolved = left.resolved, .first = {}, .last = {}};
   result.resolved.merge(right.resolved);
-  result.resolved.merge(counter.histogram());
-  result.resolved.cold += first.cold();
-  result.first = first.take();
-  result.last = before.with(right.last, most);
+  result.resolved.merge(found);
+  result.resolved.cold -= static_cast<Count>(result.first.size() - left.first.size());
   return result;
 }
 
