@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
+#include "core/locality/estimator.hpp"
 #include "tests/support/naive.hpp"
 
 namespace mcsim {
@@ -115,6 +116,22 @@ TEST(ParallelDistances, TheStreamGoesOnAfterAResult) {
     keys.insert(keys.end(), next.begin(), next.end());
     ASSERT_EQ(distances.histogram().value(), naive::histogram(keys));
     ASSERT_EQ(distances.distinct(), naive::unique(keys));
+  }
+}
+
+TEST(ParallelDistances, ThreadsOfTheExactEstimatorChangeNothing) {
+  Random random(4);
+  Keys keys(5000);
+  for (auto& key : keys) key = random.below(1 + random.below(900));
+  const CurveEstimate expected = exact_estimate(naive::histogram(keys));
+  for (const int threads : {1, 2, 3}) {
+    const auto exact = estimator_registry().make("exact", {}, {.threads = threads}).value();
+    ASSERT_TRUE(exact->process({.keys = keys}).ok());
+    EXPECT_EQ(exact->distinct(), static_cast<double>(naive::unique(keys)));
+    const CurveEstimate curve = exact->curve().value();
+    EXPECT_EQ(curve.capacity, expected.capacity);
+    EXPECT_EQ(curve.hits, expected.hits);
+    EXPECT_EQ(curve.accesses, expected.accesses);
   }
 }
 
