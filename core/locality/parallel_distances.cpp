@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,13 @@ void clear_bits(std::uint64_t* lines, std::span<const std::uint32_t> codes) {
 }
 
 // Two counters a part in turns, for incrementing one takes longer than the rest.
-void count_parts(std::span<const std::uint8_t> part_of,
+void count_parts(std::span<const std::uint8_t> part_of, std::size_t parts,
                  std::array<std::size_t, kMostThreads>& counts) {
+  if (parts == 2) {
+    counts[1] = std::accumulate(part_of.begin(), part_of.end(), std::size_t{0});
+    counts[0] = part_of.size() - counts[1];
+    return;
+  }
   std::array<std::size_t, kMostThreads> odd{};
   std::size_t i = 0;
   for (; i + 1 < part_of.size(); i += 2) {
@@ -182,7 +188,7 @@ class Engine {
 
   std::size_t bytes() const {
     std::size_t sum = sizeof *this + blocks_.bytes() + waiting_.capacity() * sizeof(Key) +
-                      keys_.bytes() + codes_.bytes() + part_of_.bytes();
+                      keys_.bytes() + codes_.bytes() + part_of_.bytes() + spare_lines_.bytes();
     for (const DistanceState& state : states_) sum += sizeof state + state.bytes();
     return sum;
   }
@@ -273,7 +279,7 @@ class Engine {
     const std::span<std::uint8_t> part_of(part_of_.data() + chunk.begin, chunk.size());
     blocks_.divide(mine, part_of);
     std::array<std::size_t, kMostThreads> next{};
-    count_parts(part_of, next);
+    count_parts(part_of, threads(), next);
     std::size_t at = chunk.begin;
     for (std::size_t part = 0; part < threads(); ++part) {
       chunk.part_begin[part] = at;
@@ -329,31 +335,61 @@ class Engine {
   // that live when it begins. The counts are left to count().
   void find_live_slots(const std::vector<Chunk>& chunks) {
     const std::size_t size = axis().slots.size();
-    const std::size_t words = size / LiveSlots::kLineSlots * 8;
-    for_each(ParallelPhase::kClear, chunks.size() - 1, [&](std::size_t c) {
-      LiveSlots& slots = states_[c + 1].axis.slots;
+    for (std::size_t c = 1; c < chunks.size(); ++c) {
+      LiveSlots& slots = states_[c].axis.slots;
       if (slots.size() != size) slots = LiveSlots(size);
-      std::uint64_t* const lines = slots.view().lines;
-      if (c == 0) {
-        std::copy_n(axis().slots.view().lines, words, lines);
-      } else {
-        std::fill_n(lines, words, ~std::uint64_t{0});
-      }
-      for (std::size_t part = 0; part < threads(); ++part) {
-        clear_bits(lines, codes_of(chunks[c], part));
-      }
+    }
+    const std::size_t words = size / LiveSlots::kLineSlots * 8;
+    if (threads() == 2) {
+      find_live_slots_of_second(chunks.front(), words);
+      return;
+    }
+    for_each(ParallelPhase::kClear, chunks.size() - 1, [&](std::size_t c) {
+      clear(chunks[c], 0, threads(), c == 0 ? lines_of(0) : nullptr, lines_of(c + 1), words);
     });
-    if (chunks.size() == 2) return;
     // So far each knows what dies in the chunk before; dead is what died in any.
     for_each(ParallelPhase::kCombine, threads(), [&](std::size_t stretch) {
-      const std::size_t begin = stretch * words / threads();
-      const std::size_t end = (stretch + 1) * words / threads();
       for (std::size_t c = 2; c < chunks.size(); ++c) {
-        const std::uint64_t* const before = states_[c - 1].axis.slots.view().lines;
-        std::uint64_t* const lines = states_[c].axis.slots.view().lines;
-        for (std::size_t word = begin; word < end; ++word) lines[word] &= before[word];
+        keep_common(lines_of(c), lines_of(c - 1), stretch, words);
       }
     });
+  }
+
+  // With two threads there is one chunk to clear for, which they share by part.
+  void find_live_slots_of_second(const Chunk& first, std::size_t words) {
+    if (spare_lines_.size() < words) spare_lines_ = Pages<std::uint64_t>(words);
+    for_each(ParallelPhase::kClear, 2, [&](std::size_t part) {
+      std::uint64_t* const lines = part == 0 ? lines_of(1) : spare_lines_.data();
+      clear(first, part, part + 1, part == 0 ? lines_of(0) : nullptr, lines, words);
+    });
+    for_each(ParallelPhase::kCombine, 2, [&](std::size_t stretch) {
+      keep_common(lines_of(1), spare_lines_.data(), stretch, words);
+    });
+  }
+
+  std::uint64_t* lines_of(std::size_t c) { return states_[c].axis.slots.view().lines; }
+
+  // Makes `lines` those of `before`, or all live, without what a chunk's accesses to
+  // some parts end.
+  void clear(const Chunk& chunk, std::size_t part_begin, std::size_t part_end,
+             const std::uint64_t* before, std::uint64_t* lines, std::size_t words) const {
+    if (before != nullptr) {
+      std::copy_n(before, words, lines);
+    } else {
+      std::fill_n(lines, words, ~std::uint64_t{0});
+    }
+    for (std::size_t part = part_begin; part < part_end; ++part) {
+      clear_bits(lines, codes_of(chunk, part));
+    }
+  }
+
+  // One of threads() stretches of lines &= other.
+  void keep_common(std::uint64_t* lines, const std::uint64_t* other, std::size_t stretch,
+                   std::size_t words) const {
+    const std::size_t end = (stretch + 1) * words / threads();
+    for (std::size_t word = stretch * words / threads(); word < end; ++word) {
+      lines[word] &= other[word];
+    }
   }
 
   void begin_chunks(const std::vector<Chunk>& chunks, std::uint32_t first_slot) {
@@ -389,6 +425,7 @@ class Engine {
   Pages<Key> keys_;
   Pages<std::uint32_t> codes_;
   Pages<std::uint8_t> part_of_;
+  Pages<std::uint64_t> spare_lines_;
 };
 
 }  // namespace parallel_internal
