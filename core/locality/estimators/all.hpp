@@ -3,12 +3,13 @@
 #include "core/base/registry.hpp"
 #include "core/locality/estimators/aet.hpp"
 #include "core/locality/estimators/exact.hpp"
+#include "core/locality/estimators/mimir.hpp"
 #include "core/locality/estimators/statstack.hpp"
 
 namespace mcsim {
 
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
-using AllEstimators = TypeList<ExactEstimator, AetEstimator, StatStackEstimator>;
+using AllEstimators = TypeList<ExactEstimator, MimirEstimator, AetEstimator, StatStackEstimator>;
 
 }  // namespace mcsim
