@@ -2,6 +2,7 @@
 
 #include "core/base/registry.hpp"
 #include "core/locality/estimators/aet.hpp"
+#include "core/locality/estimators/counter_stacks.hpp"
 #include "core/locality/estimators/exact.hpp"
 #include "core/locality/estimators/mimir.hpp"
 #include "core/locality/estimators/statstack.hpp"
@@ -10,6 +11,7 @@ namespace mcsim {
 
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
-using AllEstimators = TypeList<ExactEstimator, MimirEstimator, AetEstimator, StatStackEstimator>;
+using AllEstimators = TypeList<ExactEstimator, CounterStacksEstimator, MimirEstimator, AetEstimator,
+                               StatStackEstimator>;
 
 }  // namespace mcsim
