@@ -34,6 +34,8 @@ class DistanceCounter {
   }
 
   DistanceHistogram histogram() const;
+  // Beside the object itself.
+  std::size_t bytes() const { return counts_.capacity() * sizeof(Count); }
 
  private:
   Count limit_;

@@ -6,12 +6,13 @@
 #include "core/locality/estimators/exact.hpp"
 #include "core/locality/estimators/mimir.hpp"
 #include "core/locality/estimators/statstack.hpp"
+#include "core/locality/estimators/urd.hpp"
 
 namespace mcsim {
 
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
 using AllEstimators = TypeList<ExactEstimator, CounterStacksEstimator, MimirEstimator, AetEstimator,
-                               StatStackEstimator>;
+                               StatStackEstimator, UrdEstimator>;
 
 }  // namespace mcsim
