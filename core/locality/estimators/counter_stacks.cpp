@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "core/base/random.hpp"
 
@@ -15,13 +16,6 @@ constexpr Count kSketchBins = 1024;
 
 // With fewer the curve is a handful of steps.
 constexpr Count kFewBatches = 10;
-
-double count_of_both(const HyperLogLog& left, const HyperLogLog& right) {
-  HyperLogLog both = left;
-  // They are of one stack and have one precision.
-  both.merge(right).IgnoreError();
-  return both.estimate();
-}
 
 // The steps of a batch as a stack would have taken them that began with batch
 // `first`. Where the counter of that batch was dropped, the next older one, which
@@ -173,32 +167,35 @@ void CounterStacksEstimator::add(std::uint64_t key) {
   ++present.latest;
 }
 
-std::vector<CounterStep> CounterStacksEstimator::steps() const {
-  std::vector<CounterStep> steps(counters_.size());
-  const Counter& present = counters_.back();
+std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& counters) {
+  std::vector<CounterStep> steps(counters.size());
+  const Counter& present = counters.back();
   Count since = 0;
-  for (std::size_t i = counters_.size(); i-- > 0;) {
-    const Counter& counter = counters_[i];
+  for (std::size_t i = counters.size(); i-- > 0;) {
+    Counter& counter = counters[i];
     since += counter.latest;
-    const double found = counter.sketch ? count_of_both(*counter.sketch, *present.sketch)
-                                        : static_cast<double>(since);
+    auto found = static_cast<double>(since);
+    if (counter.sketch) {
+      // They are of one precision.
+      if (&counter != &present) counter.sketch->merge(*present.sketch).IgnoreError();
+      found = counter.sketch->estimate();
+    }
     // Where a sketch changes from one formula to the other it may find fewer.
-    steps[i] = {.started = counter.started,
-                .before = counter.distinct,
-                .after = std::max(counter.distinct, found)};
+    const double before = std::exchange(counter.distinct, std::max(counter.distinct, found));
+    steps[i] = {.started = counter.started, .before = before, .after = counter.distinct};
   }
   return steps;
 }
 
+std::vector<CounterStep> CounterStacksEstimator::steps_so_far() const {
+  std::vector<Counter> copy = counters_;
+  return take_in(copy);
+}
+
 void CounterStacksEstimator::end_batch() {
-  const std::vector<CounterStep> steps = this->steps();
+  const std::vector<CounterStep> steps = take_in(counters_);
   hits_.add(steps, in_batch_);
   if (params_.stream) stream_.add(batch_start_, in_batch_, steps);
-  for (std::size_t i = 0; i < counters_.size(); ++i) {
-    Counter& counter = counters_[i];
-    counter.distinct = steps[i].after;
-    if (counter.sketch) counter.sketch->merge(*counters_.back().sketch).IgnoreError();
-  }
   prune();
   ++batch_;
   in_batch_ = 0;
@@ -227,25 +224,24 @@ void CounterStacksEstimator::start_counter() {
 absl::StatusOr<CurveEstimate> CounterStacksEstimator::curve() {
   if (in_batch_ == 0) return hits_.curve();
   CounterHits all = hits_;
-  all.add(steps(), in_batch_);
+  all.add(steps_so_far(), in_batch_);
   return all.curve();
 }
 
-double CounterStacksEstimator::distinct() const { return steps().front().after; }
+double CounterStacksEstimator::distinct() const { return steps_so_far().front().after; }
 
 absl::StatusOr<CounterStream> CounterStacksEstimator::stream() const {
   if (!params_.stream) {
     return invalid_argument("counter-stacks: no stream was kept (set stream to true)");
   }
   CounterStream all = stream_;
-  if (in_batch_ > 0) all.add(batch_start_, in_batch_, steps());
+  if (in_batch_ > 0) all.add(batch_start_, in_batch_, steps_so_far());
   return all;
 }
 
 std::size_t CounterStacksEstimator::bytes() const {
-  const std::size_t registers =
-      params_.counter == StackCounter::kHyperLogLog ? std::size_t{1} << params_.precision : 0;
-  return sizeof *this + counters_.capacity() * sizeof(Counter) + counters_.size() * registers +
+  const std::size_t sketch = counters_.back().sketch ? counters_.back().sketch->bytes() : 0;
+  return sizeof *this + counters_.capacity() * sizeof(Counter) + counters_.size() * sketch +
          hits_.bytes() + bytes_of(last_batch_) + stream_.bytes();
 }
 

@@ -132,9 +132,10 @@ class CounterStacksEstimator final : public Estimator {
   void add(std::uint64_t key);
   void end_batch();
   void prune();
-  // What the references of the present batch do to the counters; the last is the
-  // one that started with it.
-  std::vector<CounterStep> steps() const;
+  // Lets all counters take in the present batch, and says what that did.
+  static std::vector<CounterStep> take_in(std::vector<Counter>& counters);
+  // What it would do if the batch ended here.
+  std::vector<CounterStep> steps_so_far() const;
 
   Params params_;
   std::uint64_t salt_;

@@ -123,7 +123,7 @@ double MimirEstimator::distinct() const {
 std::size_t MimirEstimator::bytes() const {
   return sizeof *this + bytes_of(last_) + log_.size() * sizeof log_.front() +
          (begin_.capacity() + blocks_.capacity()) * sizeof(Count) +
-         change_.capacity() * sizeof(double) + (std::size_t{1} << seen_.precision());
+         change_.capacity() * sizeof(double) + seen_.bytes();
 }
 
 }  // namespace mcsim
