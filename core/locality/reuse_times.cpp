@@ -1,12 +1,11 @@
 #include "core/locality/reuse_times.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/portable_math.hpp"
 
 namespace mcsim {
-
 ReuseTimes::ReuseTimes(const ReuseTimeParams& params, std::uint64_t seed)
     : rate_(params.rate),
       reservoir_(static_cast<std::size_t>(params.reservoir)),
@@ -20,21 +19,13 @@ ReuseTimes::ReuseTimes(const ReuseTimeParams& params, std::uint64_t seed)
 
 void ReuseTimes::process(std::span<const std::uint64_t> keys) {
   if (rate_ == 1 && reservoir_ == 0) {
-    process_all(keys);
+    last_.visit_times(keys, now_, [this](Count time) {
+      times_.add(time, 1);
+      ++finite_;
+    });
+    now_ += static_cast<Count>(keys.size());
   } else {
     process_sampled(keys);
-  }
-}
-
-void ReuseTimes::process_all(std::span<const std::uint64_t> keys) {
-  for (const std::uint64_t key : keys) {
-    const auto [last, is_new] = last_.try_emplace(key, now_);
-    if (!is_new) {
-      times_.add(now_ - last->second, 1);
-      ++finite_;
-      last->second = now_;
-    }
-    ++now_;
   }
 }
 
@@ -99,8 +90,7 @@ double ReuseTimes::distinct() const {
 }
 
 std::size_t ReuseTimes::bytes() const {
-  return times_.bytes() + bytes_of(last_) + bytes_of(watched_) +
-         samples_.capacity() * sizeof(Sample);
+  return times_.bytes() + last_.bytes() + bytes_of(watched_) + samples_.capacity() * sizeof(Sample);
 }
 
 CurveEstimate curve_of(const ReuseTimes& times, DepthModel model) {

@@ -10,6 +10,7 @@
 #include "core/base/random.hpp"
 #include "core/locality/estimator.hpp"
 #include "core/locality/key_table.hpp"
+#include "core/locality/last_references.hpp"
 #include "core/locality/log_histogram.hpp"
 
 namespace mcsim {
@@ -66,7 +67,6 @@ class ReuseTimes {
     Count time;  // 0: still watched
   };
 
-  void process_all(std::span<const std::uint64_t> keys);
   void process_sampled(std::span<const std::uint64_t> keys);
   void finish(KeyTable<Watch>::iterator watch);
   void start(std::uint64_t key);
@@ -84,7 +84,7 @@ class ReuseTimes {
   Count finite_ = 0;  // reuse times in the histogram
   Count now_ = 0;
 
-  KeyTable<Count> last_;         // without sampling: every key's last reference
+  LastReferences last_;          // without sampling: every key's last reference
   KeyTable<Watch> watched_;      // with it: the keys whose reuse is awaited
   std::vector<Sample> samples_;  // the reservoir
   Count drawn_ = 0;              // references sampled so far

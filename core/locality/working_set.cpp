@@ -14,17 +14,13 @@ WorkingSet::WorkingSet(std::vector<Count> windows)
 }
 
 void WorkingSet::process(std::span<const std::uint64_t> keys) {
-  for (const std::uint64_t key : keys) {
-    const auto [last, is_new] = last_.try_emplace(key, now_);
-    if (!is_new) {
-      const Count time = now_ - std::exchange(last->second, now_);
-      const auto at =
-          static_cast<std::size_t>(std::ranges::lower_bound(bounds_, time) - bounds_.begin());
-      ++times_[at];
-      sum_[at] += static_cast<double>(time);
-    }
-    ++now_;
-  }
+  last_.visit_times(keys, now_, [this](Count time) {
+    const auto at =
+        static_cast<std::size_t>(std::ranges::lower_bound(bounds_, time) - bounds_.begin());
+    ++times_[at];
+    sum_[at] += static_cast<double>(time);
+  });
+  now_ += static_cast<Count>(keys.size());
 }
 
 std::vector<double> WorkingSet::average() const {
@@ -36,8 +32,8 @@ std::vector<double> WorkingSet::average() const {
       const bool reused_inside = i < bounds_.size() && bounds_[i] <= window;
       stays += reused_inside ? sum_[i] : width * static_cast<double>(times_[i]);
     }
-    for (const auto& [key, last] : last_)
-      stays += static_cast<double>(std::min(window, now_ - last));
+    last_.for_each(
+        [&](Count last) { stays += static_cast<double>(std::min(window, now_ - last)); });
     averages.push_back(now_ == 0 ? 0 : stays / static_cast<double>(now_));
   }
   return averages;

@@ -7,7 +7,7 @@
 
 #include "core/base/types.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/key_table.hpp"
+#include "core/locality/last_references.hpp"
 #include "core/locality/reuse_intensity.hpp"
 
 namespace mcsim {
@@ -32,7 +32,7 @@ class WorkingSet {
   // Reuse times in (bounds_[i - 1], bounds_[i]], and beyond the last.
   std::vector<Count> times_;
   std::vector<double> sum_;
-  KeyTable<Count> last_;
+  LastReferences last_;
   Count now_ = 0;
 };
 
