@@ -173,6 +173,21 @@ TEST(CounterStacks, RefusesAStreamItDoesNotHave) {
   odd = {.time = {1}, .references = {1}, .end = {1}, .started = {3}, .distinct = {1}};
   EXPECT_EQ(message_of(odd.curve(0, 9, StackCounter::kExact).status()),
             "counter stream: batch 0 has no counter of its own");
+  odd.started = {0};
+  EXPECT_TRUE(odd.curve(0, 9, StackCounter::kExact).ok());
+  odd.distinct = {1e300};
+  EXPECT_EQ(message_of(odd.curve(0, 9, StackCounter::kExact).status()),
+            "counter stream: a counter of 1e+300 blocks, of 1 batches");
+  odd = {.time = {1, 2, 3},
+         .references = {1, 1, 1},
+         .end = {1, 3, 6},
+         .started = {0, 0, 1, 0, 1, 2},
+         .distinct = {1, 1, 1, 1, 1, 1}};
+  EXPECT_TRUE(odd.curve(0, 9, StackCounter::kExact).ok());
+  odd.end[1] = 2;
+  odd.started = {0, 1, 0, 1, 2, 2};
+  EXPECT_EQ(message_of(odd.curve(0, 9, StackCounter::kExact).status()),
+            "counter stream: batch 1 lacks the counter of batch 0");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <numeric>
 #include <utility>
 
 #include "core/base/random.hpp"
@@ -23,30 +23,32 @@ constexpr Count kFewBatches = 10;
 absl::StatusOr<std::vector<CounterStep>> steps_of(const CounterStream& stream, std::size_t batch,
                                                   std::size_t first) {
   const auto counters_of = [&](std::size_t b) {
-    const std::uint64_t begin = b == 0 ? 0 : stream.end[b - 1];
-    return std::span(stream.started).subspan(begin, stream.end[b] - begin);
+    const auto at = [&](std::uint64_t i) {
+      return stream.started.begin() + static_cast<std::ptrdiff_t>(i);
+    };
+    return std::pair{at(b == 0 ? 0 : stream.end[b - 1]), at(stream.end[b])};
   };
-  const std::span<const std::uint32_t> counters = counters_of(batch);
-  if (counters.empty() || counters.back() != batch || !std::ranges::is_sorted(counters)) {
+  const auto [begin, end] = counters_of(batch);
+  if (begin == end || *(end - 1) != batch || !std::is_sorted(begin, end)) {
     return invalid_argument("counter stream: batch {} has no counter of its own", batch);
   }
-  const auto from = std::upper_bound(counters.begin(), counters.end(), first) - counters.begin();
+  const auto distinct_of = [&](auto counter) {
+    return stream.distinct[static_cast<std::size_t>(counter - stream.started.begin())];
+  };
   std::vector<CounterStep> steps;
-  for (auto i = static_cast<std::size_t>(std::max<std::ptrdiff_t>(from - 1, 0));
-       i < counters.size(); ++i) {
+  const auto after_first = std::upper_bound(begin, end, first);
+  for (auto counter = after_first - (after_first != begin); counter != end; ++counter) {
     double before = 0;
-    if (counters[i] != batch) {
-      const auto earlier = counters_of(batch - 1);
-      const auto same = std::ranges::lower_bound(earlier, counters[i]);
-      if (same == earlier.end() || *same != counters[i]) {
+    if (*counter != batch) {
+      const auto [earlier, earlier_end] = counters_of(batch - 1);
+      const auto same = std::lower_bound(earlier, earlier_end, *counter);
+      if (same == earlier_end || *same != *counter) {
         return invalid_argument("counter stream: batch {} lacks the counter of batch {}", batch - 1,
-                                counters[i]);
+                                *counter);
       }
-      before = stream.distinct[static_cast<std::size_t>(&*same - stream.started.data())];
+      before = distinct_of(same);
     }
-    const double after =
-        stream.distinct[static_cast<std::size_t>(&counters[i] - stream.started.data())];
-    steps.push_back({.started = counters[i], .before = before, .after = after});
+    steps.push_back({.started = *counter, .before = before, .after = distinct_of(counter)});
   }
   return steps;
 }
@@ -117,6 +119,13 @@ absl::StatusOr<CurveEstimate> CounterStream::curve(Nanoseconds from, Nanoseconds
       !std::is_sorted(end.begin(), end.end()) || !std::is_sorted(time.begin(), time.end())) {
     return invalid_argument("counter stream: columns of {} batches and {} counts do not match",
                             time.size(), started.size());
+  }
+  // A sketch may find more blocks than there were references, but not that many.
+  const double most = 8 * std::accumulate(references.begin(), references.end(), 2.0);
+  for (const double blocks : distinct) {
+    if (blocks >= 0 && blocks <= most) continue;
+    return invalid_argument("counter stream: a counter of {} blocks, of {} batches", blocks,
+                            time.size());
   }
   const auto batch_at = [&](Nanoseconds at) {
     return static_cast<std::size_t>(std::lower_bound(time.begin(), time.end(), at) - time.begin());

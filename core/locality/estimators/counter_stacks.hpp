@@ -74,9 +74,9 @@ struct CounterStream {
 // Distinct blocks since the start of every batch of references. When a batch adds
 // fewer new blocks to a counter than to the one started a batch later, the
 // difference was last referenced in between and has the counter's value as its
-// distance. Counters are sketches; one that its younger neighbour has nearly
-// caught up with makes that superfluous, so that their number grows with the
-// logarithm of the distinct blocks.
+// distance. Counters are sketches, and one that has nearly caught up with the next
+// older one is dropped, so that their number grows with the logarithm of the
+// distinct blocks.
 //
 // A batch is hashed once, into the counter that starts with it, which the others
 // then take in. Exact counters need the last batch of every block instead, and
