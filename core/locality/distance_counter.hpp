@@ -34,8 +34,6 @@ class DistanceCounter {
   }
 
   DistanceHistogram histogram() const;
-  // Beside the object itself.
-  std::size_t bytes() const { return counts_.capacity() * sizeof(Count); }
 
  private:
   Count limit_;

@@ -51,7 +51,11 @@ absl::Status RequestClasses::process_piece(const References& piece) {
         std::exchange(last->second, piece.ops[i]) == static_cast<std::uint8_t>(Op::kWrite);
     const std::size_t of = (write ? 2 : 0) + (after_write ? 1 : 0);
     ++seen_[of];
-    distances_[of].add(distance);
+    if (distance == kCold) continue;
+    std::vector<Count>& counts = with_distance_[of];
+    const auto at = static_cast<std::size_t>(distance);
+    if (at >= counts.size()) counts.resize(at + 1);
+    ++counts[at];
   }
   return absl::OkStatus();
 }
@@ -63,6 +67,18 @@ Count RequestClasses::accesses() const {
 double RequestClasses::fraction(RequestClass of) const {
   const Count all = accesses();
   return all == 0 ? 0 : static_cast<double>(accesses(of)) / static_cast<double>(all);
+}
+
+DistanceHistogram RequestClasses::distances(RequestClass of) const {
+  const std::vector<Count>& counts = with_distance_[index(of)];
+  DistanceHistogram histogram{.distance = {}, .count = {}, .cold = accesses(of)};
+  for (std::size_t distance = 0; distance < counts.size(); ++distance) {
+    if (counts[distance] == 0) continue;
+    histogram.distance.push_back(static_cast<Count>(distance));
+    histogram.count.push_back(counts[distance]);
+    histogram.cold -= counts[distance];
+  }
+  return histogram;
 }
 
 Count RequestClasses::max_distance(RequestClass of) const {
@@ -94,7 +110,7 @@ Count RequestClasses::urd_size(double quantile) const {
 std::size_t RequestClasses::bytes() const {
   std::size_t sum = engine_.bytes() + bytes_of(last_op_) +
                     (measured_.capacity() + found_.capacity()) * sizeof(Count);
-  for (const DistanceCounter& counter : distances_) sum += counter.bytes();
+  for (const auto& counts : with_distance_) sum += counts.capacity() * sizeof(Count);
   return sum;
 }
 

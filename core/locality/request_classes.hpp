@@ -7,7 +7,6 @@
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
-#include "core/locality/distance_counter.hpp"
 #include "core/locality/estimator.hpp"
 #include "core/locality/exact_distances.hpp"
 #include "core/locality/key_table.hpp"
@@ -44,7 +43,7 @@ class RequestClasses {
   double fraction(RequestClass of) const;
 
   // Distances of one class; its accesses that have none are cold.
-  DistanceHistogram distances(RequestClass of) const { return distances_[index(of)].histogram(); }
+  DistanceHistogram distances(RequestClass of) const;
   // The largest of them, or -1.
   Count max_distance(RequestClass of) const;
   // Of all accesses; those without a distance of that kind are cold, so that the
@@ -67,7 +66,7 @@ class RequestClasses {
   bool count_writes_;
   ExactDistances engine_;
   KeyTable<std::uint8_t> last_op_;
-  std::array<DistanceCounter, 4> distances_;  // by class
+  std::array<std::vector<Count>, 4> with_distance_;  // accesses by class and distance
   std::array<Count, 4> seen_{};
   std::array<Count, 2> cold_{};          // by operation
   std::vector<std::uint64_t> measured_;  // keys of a piece that have a distance
