@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/locality/reuse_distance.hpp"
+#include "tests/support/exact_histogram.hpp"
 #include "tests/support/naive.hpp"
 
 namespace mcsim {
@@ -57,7 +57,7 @@ std::map<Count, double> naive_steps(std::span<const std::uint64_t> keys, std::si
 
 TEST(CounterStacks, BatchesOfOneAreExact) {
   for (const naive::NamedStream& stream : naive::awkward_streams()) {
-    const CurveEstimate expected = exact_estimate(histogram_of(stream.keys));
+    const CurveEstimate expected = exact_estimate(exact_histogram(stream.keys));
     const CurveEstimate curve = curve_of({.keys = stream.keys}, exact(1));
     EXPECT_EQ(curve.capacity, expected.capacity) << stream.name;
     EXPECT_EQ(curve.hits, expected.hits) << stream.name;

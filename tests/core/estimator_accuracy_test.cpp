@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/locality/estimator.hpp"
-#include "core/locality/reuse_distance.hpp"
+#include "tests/support/exact_histogram.hpp"
 #include "tests/support/real_traces.hpp"
 
 namespace mcsim {
@@ -72,7 +72,7 @@ TEST_P(Accuracy, IsAsGoodAsPublished) {
   const RealTrace trace = real_trace(file);
   if (!trace.missing.empty()) GTEST_SKIP() << trace.missing;
   const auto keys = file.starts_with("arc/") ? lis_keys(trace.text) : line_keys(trace.text);
-  const HitCurve exact(histogram_of(keys));
+  const HitCurve exact(exact_histogram(keys));
   for (const Bound& bound : GetParam().bounds) {
     const auto estimator = estimator_registry().make(bound.estimator, bound.params, {}).value();
     ASSERT_TRUE(estimator->process({.keys = keys}).ok());

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/locality/reuse_distance.hpp"
+#include "tests/support/exact_histogram.hpp"
 #include "tests/support/naive.hpp"
 
 namespace mcsim {
@@ -82,7 +82,7 @@ TEST(Mimir, IsItsDefinition) {
 TEST(Mimir, AsManyBucketsAsReferencesAreExact) {
   for (const auto ageing : {MimirAgeing::kRounder, MimirAgeing::kStacker}) {
     for (const naive::NamedStream& stream : naive::awkward_streams()) {
-      const CurveEstimate exact = exact_estimate(histogram_of(stream.keys));
+      const CurveEstimate exact = exact_estimate(exact_histogram(stream.keys));
       const CurveEstimate curve = mimir(stream.keys, {.buckets = 1000, .ageing = ageing});
       EXPECT_EQ(curve.capacity, exact.capacity) << stream.name;
       EXPECT_EQ(curve.hits, exact.hits) << stream.name;

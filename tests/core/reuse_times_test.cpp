@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/locality/estimator.hpp"
-#include "core/locality/reuse_distance.hpp"
+#include "tests/support/exact_histogram.hpp"
 #include "tests/support/naive.hpp"
 
 namespace mcsim {
@@ -136,7 +136,7 @@ TEST(ReuseTimes, IndependentReferencesAreEstimatedWell) {
   Random random(9);
   std::vector<std::uint64_t> keys;
   for (int i = 0; i < 1'000'000; ++i) keys.push_back(random.below(1 + random.below(3000)));
-  const HitCurve exact(histogram_of(keys));
+  const HitCurve exact(exact_histogram(keys));
   for (const auto model : {DepthModel::kAverageEviction, DepthModel::kExpectedDistance}) {
     const CurveEstimate curve = curve_of_keys(keys, model, {});
     for (Count c = 30; c < 3000; c += 30) {
