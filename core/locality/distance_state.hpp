@@ -47,7 +47,10 @@ class DistanceBins {
   void clear();
 
   DistanceHistogram histogram(Count cold) const;
-  std::size_t bytes() const { return counts_.bytes() + carried_.capacity() * sizeof(Count); }
+  // Of the bins in use: the rest of the room was never touched.
+  std::size_t bytes() const {
+    return in_use_ * sizeof(std::uint32_t) + carried_.capacity() * sizeof(Count);
+  }
 
  private:
   int bits_;

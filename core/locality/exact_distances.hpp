@@ -48,6 +48,7 @@ class ExactDistances {
   DistanceHistogram histogram() const { return state_.histogram(); }
   Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
   std::size_t bytes() const { return table_.bytes() + state_.bytes(); }
+  std::size_t histogram_bytes() const { return state_.bins.bytes(); }
 
  private:
   absl::Status count(std::span<const std::uint64_t> keys, Count* distances);
@@ -76,6 +77,7 @@ class DenseDistances {
   // Blocks accessed since the restart.
   Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
+  std::size_t histogram_bytes() const { return state_.bins.bytes(); }
 
  private:
   Pages<std::uint32_t> last_;
