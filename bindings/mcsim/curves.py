@@ -502,7 +502,8 @@ class HitRatioCurve:
         place = np.log(inner) / max(np.log(last), 1e-9) if log else inner / last
         cell = np.floor(_CELLS * place).astype(np.int64)
         kept = inner[np.append(np.diff(cell) > 0, True)[: inner.size]]
-        return self.resampled(np.unique(np.concatenate(([int(log)], kept, [last]))))
+        resolved = min(max(int(np.ceil(self.resolved_from)), int(log)), last)
+        return self.resampled(np.unique(np.concatenate(([int(log), resolved], kept, [last]))))
 
     def plot(
         self,
@@ -561,7 +562,8 @@ class HitRatioCurve:
             ax.set_xscale("log")
         ax.set_xlabel(f"Capacity ({unit})")
         ax.set_ylabel("Hit ratio (%)")
-        ax.set_ylim(0, None)
+        # Of all that is plotted there, whatever came first.
+        ax.set_ylim(0, max(1.05 * ax.dataLim.ymax, 1e-9))
         return ax
 
     def _columns(self) -> dict[str, Any]:
