@@ -74,7 +74,7 @@ void histogram_of_keys(benchmark::State& state) {
     key = mix64(skewed(random, static_cast<std::uint64_t>(state.range(0)),
                        static_cast<double>(state.range(1))));
   }
-  for (auto _ : state) benchmark::DoNotOptimize(histogram_of(keys));
+  for (auto _ : state) benchmark::DoNotOptimize(*histogram_of(keys));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
 }
 BENCHMARK(histogram_of_keys)
