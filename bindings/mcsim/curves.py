@@ -517,7 +517,7 @@ class HitRatioCurve:
     ) -> Axes:
         """Plot the hit ratio in percent over the capacity.
 
-        What the estimator does not resolve is dotted.
+        What the estimator does not resolve is pale.
 
         Parameters
         ----------
@@ -546,14 +546,14 @@ class HitRatioCurve:
         x = self.sizes_in(shown.capacities, unit)
         y = 100 * shown.ratios
         begin = int(np.searchsorted(shown.capacities, self.resolved_from))
-        # The resolved part begins where the dotted one ends.
+        # The resolved part begins where the pale one ends.
         joint = min(begin + 1, len(x))
         (drawn,) = ax.plot(
             x[begin:], y[begin:], **{"drawstyle": "steps-post", "label": self.estimator, **line}
         )
         if begin:
-            dotted = {**line, "label": "_", "color": drawn.get_color(), "linestyle": ":"}
-            ax.plot(x[:joint], y[:joint], **{"drawstyle": "steps-post", **dotted})
+            pale = {**line, "label": "_", "color": drawn.get_color(), "alpha": 0.35}
+            ax.plot(x[:joint], y[:joint], **{"drawstyle": "steps-post", **pale})
         if band and shown.low is not None and shown.high is not None:
             low, high = 100 * self._share(shown.low), 100 * self._share(shown.high)
             shade: dict[str, Any] = {"step": "post", "linewidth": 0, "alpha": 0.2}

@@ -179,9 +179,19 @@ class _Source:
 
     @property
     def name(self) -> str:
-        """What files are called after: the traces, at most three."""
-        stems = [Path(file).name.partition(".")[0] for file in self.files]
-        return "+".join(stems[:3]) + (f"-and-{len(stems) - 3}-more" if len(stems) > 3 else "")
+        """The traces, for people: at most three."""
+        more = len(self._stems) - 3
+        return ", ".join(self._stems[:3]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def file_name(self) -> str:
+        """What files are called after."""
+        more = len(self._stems) - 3
+        return "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
+
+    @property
+    def _stems(self) -> list[str]:
+        return [Path(file).name.partition(".")[0] for file in self.files]
 
     def measure(
         self,
@@ -279,6 +289,7 @@ class _Report:
     measured: list[Measured]
 
     suffix = ""
+    subject = "Hit ratio of LRU over cache size"
     default_sizes = (2, 14)
     """From one to the next, and how many."""
 
@@ -357,8 +368,11 @@ class _Report:
         """Draw the curves."""
         from mcsim.figures.locality import curves
 
-        sheet = curves(self.named(), log=log)
-        return sheet.frame(f"Hit ratio of LRU over cache size: {self.source.name}", self.footer())
+        return curves(self.named(), log=log).frame(self.title, self.footer())
+
+    @property
+    def title(self) -> str:
+        return f"{self.subject}: {self.source.name}"
 
     def footer(self) -> str:
         from mcsim import __version__
@@ -371,15 +385,14 @@ class _Report:
         from pyarrow import csv
 
         out.mkdir(parents=True, exist_ok=True)
-        base = out / f"{self.source.name}-mrc{self.suffix}"
+        base = out / f"{self.source.file_name}-mrc{self.suffix}"
         written: list[Path] = []
         if figures:
             from mcsim.figures.style import styled, write
 
             with styled():
                 drawn = self.figure(log=log)
-            title = f"Hit ratio of LRU over cache size: {self.source.name}"
-            written += write(drawn, base, title, self.footer(), ("png", "svg"))
+            written += write(drawn, base, self.title, self.footer(), ("png", "svg"))
         rows = self._rows([(name, curve.thinned(log=log)) for name, curve in self.named()])
         steps = self._rows(self.named())
         for path, save in (
@@ -415,6 +428,7 @@ class _PerVm(_Report):
     """A row a VM."""
 
     suffix = "-per-vm"
+    subject = "Hit ratio of LRU over cache size, by VM"
     default_sizes = (4, 6)
 
     def table(self, sizes: Sequence[int]) -> Any:
@@ -442,9 +456,7 @@ class _PerVm(_Report):
     def figure(self, *, log: bool) -> Figure:
         from mcsim.figures.locality import curves
 
-        sheet = curves(self.named(), log=log, together=SHARED)
-        title = f"Hit ratio of LRU over cache size, by VM: {self.source.name}"
-        return sheet.frame(title, self.footer())
+        return curves(self.named(), log=log, together=SHARED).frame(self.title, self.footer())
 
 
 @dataclass
@@ -455,6 +467,7 @@ class _PerInterval(_PerVm):
     by_reference: bool = False
 
     suffix = "-intervals"
+    subject = "Hit ratio of LRU by interval and cache size"
 
     def table(self, sizes: Sequence[int]) -> Any:
         return self._wide("from", sizes)
@@ -476,14 +489,14 @@ class _PerInterval(_PerVm):
         )
         begins = [k * self.length / unit for k in range(len(self.measured) + 1)]
         sheet = over_intervals(self.named(), begins, f"Since the first request ({name})")
-        title = f"Hit ratio of LRU by interval and cache size: {self.source.name}"
-        return sheet.frame(title, self.footer())
+        return sheet.frame(self.title, self.footer())
 
 
 class _Compared(_Report):
     """A row an estimator."""
 
     suffix = "-compare"
+    subject = "Estimates of LRU's hit ratio over cache size"
     default_sizes = (4, 6)
 
     def named(self) -> list[tuple[str, HitRatioCurve]]:
@@ -524,8 +537,7 @@ class _Compared(_Report):
 
         named = self.named()
         sheet = comparison(named, log=log) if len(named) > 1 else curves(named, log=log)
-        title = f"Estimates of LRU's hit ratio over cache size: {self.source.name}"
-        return sheet.frame(title, self.footer())
+        return sheet.frame(self.title, self.footer())
 
 
 @click.command()

@@ -334,13 +334,13 @@ def test_a_plot_shows_percent_steps_and_the_band() -> None:
 
     ax = banded().plot(unit="KiB", color="#0072B2", label="mine")
     try:
-        resolved, dotted = ax.get_lines()
+        resolved, pale = ax.get_lines()
         assert resolved.get_label() == "mine"
         assert resolved.get_xdata().tolist() == [60, 80, 160]
         assert resolved.get_ydata().tolist() == [20, 50, 80]
-        assert dotted.get_xdata().tolist() == [0, 40, 60]
-        assert dotted.get_linestyle() == ":"
-        assert same_color(dotted.get_color(), "#0072B2")
+        assert pale.get_xdata().tolist() == [0, 40, 60]
+        assert (resolved.get_alpha(), pale.get_alpha()) == (None, 0.35)
+        assert same_color(pale.get_color(), "#0072B2")
         assert len(ax.collections) == 1
         assert ax.get_xlabel() == "Capacity (KiB)"
         axes = banded().plot(ax, band=False, log=True, end=100)

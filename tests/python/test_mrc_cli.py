@@ -131,7 +131,7 @@ def test_several_traces_share_a_cache_by_time(run: Any, folder: Path) -> None:
         trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
     code, out, _ = run("mrc", "a.arrow", "b.arrow", "--sizes", "5,6", "--no-figures")
     assert code == 0
-    assert out[0].startswith("a+b: 2 VMs, reads, 40 accesses to 6 blocks")
+    assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
     assert [line.split()[-1] for line in out[2:4]] == ["0.4500", "0.8500"]
 
 
@@ -344,7 +344,7 @@ def test_the_picture_of_a_comparison_shows_how_far_estimates_are() -> None:
     assert above.get_ylim()[1] >= 80
     texts = [text.get_text() for text in figure.texts]
     assert {"A title", "a footer"} < set(texts)
-    assert any("Shaded: 95 % confidence." in text and "Dotted" in text for text in texts)
+    assert any("Shaded: 95 % confidence." in text and "Pale" in text for text in texts)
 
 
 def test_the_picture_of_curves_holds_all_of_them() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mcsim.curves import HitRatioCurve, SizeUnit
-from mcsim.figures.style import PAGE, Look, Sheet, looks_of, new_sheet
+from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
 
 __all__ = ["comparison", "curves", "over_intervals", "unit_for"]
 
@@ -43,7 +43,7 @@ def curves(
     (axes,) = sheet.axes
     end = max(_end(curve) for _, curve in named)
     unit = unit_for(named[0][1], end)
-    looks = _looks([name for name, _ in named if name != together])
+    looks = looks_of([name for name, _ in named if name != together])
     for name, curve in named:
         line = {**_ALL_LINE, "label": name} if name == together else looks[name].line
         before = len(axes.lines)
@@ -59,7 +59,7 @@ def curves(
 def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Sheet:
     """Plot estimates over the first curve, and below how far they are from it.
 
-    Below its resolution an estimate is dotted.
+    Below its resolution an estimate is pale.
     """
     (exact_name, exact), *estimates = named
     sheet = new_sheet(PAGE, 4.6, rows=2, sharex=True, height_ratios=[2, 1])
@@ -68,7 +68,7 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
     unit = unit_for(exact, end)
     exact.plot(above, unit=unit, log=log, end=end, **_ALL_LINE, label=exact_name)
     sheet.legend.append(above.lines[0])
-    looks = _looks([name for name, _ in estimates])
+    looks = looks_of([name for name, _ in estimates])
     for name, curve in estimates:
         before = len(above.lines)
         curve.plot(above, unit=unit, log=log, end=end, **looks[name].line)
@@ -80,7 +80,7 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
         resolved = curve.is_resolved(at)
         line = {**looks[name].line, "linewidth": 0.8}
         below.plot(x, np.where(resolved, apart, np.nan), drawstyle="steps-post", **line)
-        line |= {"linestyle": ":"}
+        line |= {"alpha": 0.35}
         below.plot(x, np.where(resolved, np.nan, apart), drawstyle="steps-post", **line)
     below.axhline(0, color="#000000", linewidth=0.6)
     below.set_ylabel("Estimate − exact (points)")
@@ -103,6 +103,7 @@ def over_intervals(
         What is counted there, and in what.
     """
     from matplotlib import colormaps
+    from matplotlib.ticker import EngFormatter
 
     sheet = new_sheet(PAGE, 3.2)
     (axes,) = sheet.axes
@@ -131,14 +132,12 @@ def over_intervals(
     axes.set_ylabel(f"Capacity ({unit})")
     axes.set_xlabel(time_label)
     _plain_log(axes.yaxis)
+    if begins[-1] >= 10_000:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     if np.isnan(ratio).any():
         sheet.notes.append("White: no accesses, or fewer blocks than the estimator resolves.")
     sheet.notes.append("Every interval begins with an empty cache.")
     return sheet
-
-
-def _looks(names: Sequence[str]) -> dict[str, Look]:
-    return looks_of(names)
 
 
 def _end(curve: HitRatioCurve) -> int:
@@ -168,6 +167,6 @@ def _explain(sheet: Sheet, shown: Sequence[HitRatioCurve]) -> None:
     if any(curve.low is not None for curve in shown):
         remarks.append("Shaded: 95 % confidence.")
     if any(curve.resolved_from > 1 for curve in shown):
-        remarks.append("Dotted: fewer blocks than the estimator resolves.")
+        remarks.append("Pale: fewer blocks than the estimator resolves.")
     if remarks:
         sheet.notes.append(" ".join(remarks))
