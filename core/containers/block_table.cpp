@@ -88,10 +88,10 @@ std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
     }
     return count;
   }
-  for (; count < 8 && halves[8 + count] != 0; ++count) {
-    const std::uint64_t home = line - (halves[count] & kMaxDistance);
-    found[count] = {home << (kNarrowBits - line_bits_) | halves[count] >> kDistanceBits,
-                    halves[8 + count]};
+  for (std::size_t i = 0; i < 8; ++i) count += halves[8 + i] != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t home = line - (halves[i] & kMaxDistance);
+    found[i] = {home << (kNarrowBits - line_bits_) | halves[i] >> kDistanceBits, halves[8 + i]};
   }
   return count;
 }
@@ -99,21 +99,36 @@ std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
 // A key's home in the doubled table is twice its home in this one, or one more. So
 // from the last line back to the first, lines are emptied before entries come to
 // them; only those of the first few lines can go to where others still are, and
-// wait aside.
+// wait aside. How full the lines are that entries now come to is kept in a ring of
+// counts: looking would cost a mispredicted branch an entry.
 void BlockTable::double_narrow() {
   constexpr std::size_t kFirstLines = 2 * (kMaxDistance + 1);
+  constexpr std::size_t kRing = 256;
+  std::array<std::uint8_t, kRing> fill{};
+  std::vector<Entry> waiting;
   const std::size_t lines = line_count(false, line_bits_);
   lines_.extend(line_count(false, line_bits_ + 1) * kWords);
-  std::vector<Entry> waiting;
-  std::array<Entry, 8> entries;
+  std::uint32_t* const halves = halves_of(lines_.data());
   for (std::size_t line = lines; line-- > 0;) {
+    std::array<Entry, 8> entries;
     const std::size_t count = entries_of(line, entries.data());
     std::fill_n(lines_.data() + line * kWords, kWords, 0);
-    ++line_bits_;
+    // The two lowest lines that entries of this and later lines can come to.
+    const std::size_t lowest = 2 * line - 2 * kMaxDistance;
+    fill[lowest % kRing] = 0;
+    fill[(lowest + 1) % kRing] = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (line < kFirstLines || !place(entries[i])) waiting.push_back(entries[i]);
+      const std::size_t home = entries[i].mixed >> (kNarrowBits - line_bits_ - 1);
+      const std::size_t at = fill[home % kRing];
+      if (line < kFirstLines || at == 8) [[unlikely]] {
+        waiting.push_back(entries[i]);
+        continue;
+      }
+      fill[home % kRing] = static_cast<std::uint8_t>(at + 1);
+      const std::uint64_t rest = entries[i].mixed & (kNarrowMask >> (line_bits_ + 1));
+      halves[home * 16 + at] = static_cast<std::uint32_t>(rest << kDistanceBits);
+      halves[home * 16 + 8 + at] = entries[i].value;
     }
-    --line_bits_;
   }
   ++line_bits_;
   limit_ = limit_of(false, line_bits_);
@@ -121,7 +136,9 @@ void BlockTable::double_narrow() {
   for (const Entry& entry : waiting) {
     if (!place(entry)) homeless.push_back(entry);
   }
-  place_homeless(homeless);
+  if (homeless.empty()) return;
+  widen();
+  for (const Entry& entry : homeless) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
 // Moves all entries to a new table, in the order of their homes, which is the same
@@ -138,12 +155,6 @@ void BlockTable::rebuild(bool wide, int line_bits) {
       place(entries[i]);
     }
   }
-}
-
-void BlockTable::place_homeless(const std::vector<Entry>& homeless) {
-  if (homeless.empty()) return;
-  widen();
-  for (const Entry& entry : homeless) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
 // Stores a key that the table does not have; false if there is no entry for it,

@@ -83,7 +83,6 @@ class BlockTable {
   void rebuild(bool wide, int line_bits);
   std::size_t entries_of(std::size_t line, Entry* found) const;
   bool place(const Entry& entry);
-  void place_homeless(const std::vector<Entry>& homeless);
 
   bool wide_ = false;
   int line_bits_ = 0;
