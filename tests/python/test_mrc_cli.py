@@ -342,6 +342,7 @@ def test_the_picture_of_a_comparison_shows_how_far_estimates_are() -> None:
     assert at[120 * 4] == pytest.approx(-2)
     assert np.isnan(at[50 * 4])
     assert above.get_ylim()[1] >= 80
+    assert (above.get_xlabel(), below.get_xlabel()) == ("", "Capacity (KiB)")
     texts = [text.get_text() for text in figure.texts]
     assert {"A title", "a footer"} < set(texts)
     assert any("Shaded: 95 % confidence." in text and "Pale" in text for text in texts)

@@ -83,7 +83,8 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
         line |= {"alpha": 0.35}
         below.plot(x, np.where(resolved, np.nan, apart), drawstyle="steps-post", **line)
     below.axhline(0, color="#000000", linewidth=0.6)
-    below.set_ylabel("Estimate − exact (points)")
+    below.set_ylabel("Error (points)")
+    below.set_xlabel(above.get_xlabel())
     _label_capacities(below, exact, unit, log, end)
     above.set_xlabel("")
     _explain(sheet, [curve for _, curve in named])
