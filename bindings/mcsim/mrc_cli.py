@@ -319,19 +319,11 @@ class _Report:
             about = f"{name}: " if len(self.measured) > 1 else ""
             if curve.note:
                 console.print(f"{about}{curve.note}", markup=False, highlight=False, soft_wrap=True)
-        unresolved = {
-            curve.resolved_from: curve.estimator
-            for _, curve in self.named()
-            if curve.resolved_from > 1
-        }
+        unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
         if unresolved:
-            most = max(unresolved)
+            blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
             console.print(
-                f"~ marks sizes below what {unresolved[most]} resolves"
-                + (f", {most:,.0f} blocks" if len(unresolved) == 1 else ""),
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
+                f"~ marks sizes below what the estimator resolves{blocks}", highlight=False
             )
 
     def sizes(self, given: str | None) -> list[int]:
