@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, Band,
                                                  {{"max_blocks", std::int64_t{1024}},
                                                   {"correction", std::string("adj")}}},
                                          Sampler{"shards-rate", {{"rate", 0.03}}}),
-                         [](const auto& sampler) { return "n" + std::to_string(sampler.index); });
+                         [](const auto& sampler) { return fmt::format("n{}", sampler.index); });
 
 struct Tolerance {
   const char* file;
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                         0.01},
                     Tolerance{"arc/OLTP.lis.zst", {"shards", {}}, 0.004},
                     Tolerance{"arc/P3.lis.zst", {"shards", {}}, 0.005}),
-    [](const auto& tolerance) { return "n" + std::to_string(tolerance.index); });
+    [](const auto& tolerance) { return fmt::format("n{}", tolerance.index); });
 
 }  // namespace
 }  // namespace mcsim
