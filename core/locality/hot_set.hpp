@@ -11,9 +11,10 @@ namespace mcsim {
 
 // The most referenced blocks of a stream, found while it passes, each with a time.
 //
-// One reference in kStride is looked at. Buckets of eight candidates count them;
-// one that finds its bucket full takes the place of the least and its count with
-// it (Space-Saving of Metwally, Agrawal, El Abbadi, ICDT 2005, by buckets). Who
+// One reference in 64 is looked at, at random, since loops would meet any fixed
+// stride. Buckets of eight candidates count them; one that finds its bucket full
+// takes the place of the least and its count with it (Space-Saving of Metwally,
+// Agrawal, El Abbadi, ICDT 2005, by buckets). Who
 // was counted kEnough times beyond what it took over is hot and stays so, while
 // there is room. None of this depends on which blocks are sampled: a hot block
 // may be counted fully from then on without a bias.
@@ -37,7 +38,8 @@ class HotSet {
   void clear() {
     std::fill(slots_.begin(), slots_.end(), Slot{});
     std::fill(buckets_.begin(), buckets_.end(), Bucket{});
-    size_ = until_next_ = 0;
+    size_ = 0;
+    until_next_ = random_ = 0;
   }
 
   // The time of a hot block; null of any other.
@@ -52,7 +54,8 @@ class HotSet {
       --until_next_;
       return;
     }
-    until_next_ = kStride - 1;
+    random_ = random_ * 6364136223846793005 + 1;  // the upper bits will do
+    until_next_ = random_ >> 57;
     if (size_ < max_blocks_ && count(hash)) {
       slots_[slot_of(hash)] = {hash, time, true};
       ++size_;
@@ -67,7 +70,6 @@ class HotSet {
   }
 
  private:
-  static constexpr std::uint32_t kStride = 61;  // prime: loops rarely have its multiples
   static constexpr std::uint32_t kEnough = 4;
   static constexpr std::size_t kWays = 8;
 
@@ -112,7 +114,8 @@ class HotSet {
   std::vector<Slot> slots_;
   std::vector<Bucket> buckets_;
   std::size_t size_ = 0;
-  std::uint32_t until_next_ = 0;
+  std::uint64_t until_next_ = 0;  // references not looked at
+  std::uint64_t random_ = 0;
 };
 
 }  // namespace mcsim

@@ -67,6 +67,7 @@ class OnlineMrc {
   double distinct() const { return unscaled(sample_.size() * weight_); }
   double rate() const { return filter_.rate(); }
   std::size_t max_blocks() const { return max_blocks_; }
+  std::size_t hot_blocks() const { return hot_.size(); }  // found so far
   std::size_t bytes() const;
 
  private:

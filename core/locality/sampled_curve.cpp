@@ -64,7 +64,9 @@ class GroupFits {
 
   double skew() const { return skew_; }
   // How far the regression is moved towards the adjustment.
-  double lean() const { return skew_ > 1 ? 1 - 1 / (skew_ * skew_) : 0; }
+  double lean() const {
+    return correction_ == Correction::kAuto && skew_ > 1 ? 1 - 1 / (skew_ * skew_) : 0;
+  }
 
  private:
   // Mean square of the blocks' references over the square of their mean.

@@ -18,16 +18,17 @@ namespace mcsim {
 // What to do about references that the sample has too few or too many of: the
 // stream's length is known, so the sample's error in that is known as well.
 enum class Correction : std::uint8_t {
-  kAuto,      // between the other two, by what the sample's own parts say
-  kNone,      // spread them like the others: ratios of the sample
-  kAdjusted,  // take them for hits at any capacity (SHARDS_adj)
+  kAuto,        // between the other two, by what the sample's own parts say
+  kNone,        // spread them like the others: ratios of the sample
+  kAdjusted,    // take them for hits at any capacity (SHARDS_adj)
+  kRegression,  // by the regression below, however uneven the blocks are
 };
 
 template <>
 struct Choices<Correction> {
-  static constexpr std::array names{std::pair{"auto", Correction::kAuto},
-                                    std::pair{"none", Correction::kNone},
-                                    std::pair{"adj", Correction::kAdjusted}};
+  static constexpr std::array names{
+      std::pair{"auto", Correction::kAuto}, std::pair{"none", Correction::kNone},
+      std::pair{"adj", Correction::kAdjusted}, std::pair{"regression", Correction::kRegression}};
 };
 
 // The sampled references once more, coarsely, for each of some random parts of

@@ -48,7 +48,7 @@ void expect_law_abiding(const CurveEstimate& curve) {
 
 TEST(ShardsRate, RateOneIsExact) {
   for (const auto& [name, keys] : naive::awkward_streams()) {
-    for (const char* correction : {"auto", "none", "adj"}) {
+    for (const char* correction : {"auto", "none", "adj", "regression"}) {
       SCOPED_TRACE(testing::Message() << name << ", " << correction);
       const CurveEstimate exact = exact_estimate(histogram_of(keys));
       const CurveEstimate curve =
@@ -80,7 +80,7 @@ TEST(Sampling, OneKeyHitsAtOnceOrIsNotSampled) {
 
 TEST(Sampling, CurvesAreMonotoneInsideTheirBands) {
   const Keys keys = streams::mix(100'000, 5000, 1);
-  for (const char* correction : {"auto", "none", "adj"}) {
+  for (const char* correction : {"auto", "none", "adj", "regression"}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const ParamMap chosen{{"correction", std::string(correction)}};
       ParamMap rate = chosen;
@@ -101,6 +101,8 @@ TEST(Sampling, SaysWhatItChose) {
   for (std::size_t i = 0; i < uneven.size(); i += 3) uneven[i] = 1 << 20 | (i / 3 % 64);
   // The seed samples some of the 64 blocks that have a third of the references.
   EXPECT_THAT(estimate("shards", params, uneven, 3).note, testing::HasSubstr("as SHARDS_adj"));
+  EXPECT_THAT(estimate("shards", {{"correction", std::string("hot")}}, uneven).note,
+              testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted by themselves"));
   EXPECT_EQ(estimate("shards", {{"correction", std::string("adj")}}, alike).note, "");
 }
 
@@ -161,6 +163,10 @@ INSTANTIATE_TEST_SUITE_P(All, Band,
                                          Sampler{"shards",
                                                  {{"max_blocks", std::int64_t{1024}},
                                                   {"correction", std::string("adj")}}},
+                                         Sampler{"shards",
+                                                 {{"max_blocks", std::int64_t{1024}},
+                                                  {"hot_blocks", std::int64_t{1024}},
+                                                  {"correction", std::string("hot")}}},
                                          Sampler{"shards-rate", {{"rate", 0.03}}}),
                          [](const auto& sampler) { return fmt::format("n{}", sampler.index); });
 
@@ -190,15 +196,16 @@ TEST_P(RealTraceError, IsWithinItsTolerance) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RealTraceError,
-    testing::Values(Tolerance{"arc/OLTP.lis.zst",
-                              {"shards-rate", {{"rate", 0.1}, {"correction", std::string("adj")}}},
-                              0.005},
-                    Tolerance{
-                        "arc/P3.lis.zst",
-                        {"shards-rate", {{"rate", 0.01}, {"correction", std::string("none")}}},
-                        0.01},
-                    Tolerance{"arc/OLTP.lis.zst", {"shards", {}}, 0.004},
-                    Tolerance{"arc/P3.lis.zst", {"shards", {}}, 0.005}),
+    testing::Values(
+        Tolerance{"arc/OLTP.lis.zst",
+                  {"shards-rate", {{"rate", 0.1}, {"correction", std::string("adj")}}},
+                  0.005},
+        Tolerance{"arc/P3.lis.zst",
+                  {"shards-rate", {{"rate", 0.01}, {"correction", std::string("none")}}},
+                  0.01},
+        Tolerance{"arc/OLTP.lis.zst", {"shards", {}}, 0.004},
+        Tolerance{"arc/OLTP.lis.zst", {"shards", {{"correction", std::string("hot")}}}, 0.004},
+        Tolerance{"arc/P3.lis.zst", {"shards", {}}, 0.005}),
     [](const auto& tolerance) { return fmt::format("n{}", tolerance.index); });
 
 }  // namespace

@@ -15,7 +15,8 @@ enum class FixedSizeCorrection : std::uint8_t {
   kAuto,
   kNone,
   kAdjusted,
-  kHot,  // as kAuto, with the hot blocks counted by themselves
+  kRegression,
+  kHot,  // hot blocks counted by themselves, so that they cannot be missing; regression of others
 };
 
 template <>
@@ -23,6 +24,7 @@ struct Choices<FixedSizeCorrection> {
   static constexpr std::array names{std::pair{"auto", FixedSizeCorrection::kAuto},
                                     std::pair{"none", FixedSizeCorrection::kNone},
                                     std::pair{"adj", FixedSizeCorrection::kAdjusted},
+                                    std::pair{"regression", FixedSizeCorrection::kRegression},
                                     std::pair{"hot", FixedSizeCorrection::kHot}};
 };
 
@@ -32,7 +34,7 @@ class Shards final : public Estimator {
   struct Params {
     Count max_blocks = 8192;
     FixedSizeCorrection correction = FixedSizeCorrection::kAuto;
-    Count hot_blocks = 1024;
+    Count hot_blocks = 8192;
 
     static constexpr auto fields() {
       return std::tuple{
@@ -64,7 +66,15 @@ class Shards final : public Estimator {
     mrc_.process(next.keys);
     return absl::OkStatus();
   }
-  absl::StatusOr<CurveEstimate> curve() override { return mrc_.curve(correction_); }
+  absl::StatusOr<CurveEstimate> curve() override {
+    CurveEstimate curve = mrc_.curve(correction_);
+    if (mrc_.hot_blocks() > 0) {
+      curve.note =
+          fmt::format("hot: {} blocks counted by themselves, others corrected by regression",
+                      mrc_.hot_blocks());
+    }
+    return curve;
+  }
   double distinct() const override { return mrc_.distinct(); }
   std::size_t bytes() const override { return sizeof *this - sizeof mrc_ + mrc_.bytes(); }
 
@@ -75,8 +85,10 @@ class Shards final : public Estimator {
         return Correction::kNone;
       case FixedSizeCorrection::kAdjusted:
         return Correction::kAdjusted;
-      case FixedSizeCorrection::kAuto:
+      case FixedSizeCorrection::kRegression:
       case FixedSizeCorrection::kHot:
+        return Correction::kRegression;
+      case FixedSizeCorrection::kAuto:
         break;
     }
     return Correction::kAuto;
