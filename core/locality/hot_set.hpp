@@ -14,10 +14,10 @@ namespace mcsim {
 // One reference in 64 is looked at, at random, since loops would meet any fixed
 // stride. Buckets of eight candidates count them; one that finds its bucket full
 // takes the place of the least and its count with it (Space-Saving of Metwally,
-// Agrawal, El Abbadi, ICDT 2005, by buckets). Who
-// was counted kEnough times beyond what it took over is hot and stays so, while
-// there is room. None of this depends on which blocks are sampled: a hot block
-// may be counted fully from then on without a bias.
+// Agrawal, El Abbadi, ICDT 2005, by buckets). Who was counted kEnough times
+// beyond what it took over is hot and stays so, while there is room. None of this
+// depends on which blocks are sampled: a hot block may be counted fully from then
+// on without a bias.
 //
 // Blocks are known by hashes that are one to one. O(1), nothing is allocated
 // after construction; 48 bytes a block.
