@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/containers/live_slots.hpp"
+#include "core/containers/ranked_slots.hpp"
 #include "core/locality/hash_sample.hpp"
 #include "core/locality/hot_set.hpp"
 #include "core/locality/log_linear_bins.hpp"
@@ -101,7 +101,7 @@ class OnlineMrc {
   std::uint64_t weight_ = kOne;  // 1 / rate
 
   HashSample sample_;  // the tracked blocks and the slots of their last references
-  LiveSlots slots_;
+  RankedSlots slots_;
   std::uint32_t used_ = 0;  // slots
   HotSet hot_;              // with the slot after the last reference
 

@@ -251,9 +251,9 @@ TEST(LogLinearBins, EveryNumberIsInItsBin) {
   EXPECT_EQ(Bins::index(~std::uint64_t{0}), Bins::kCount - 1);
 }
 
-TEST(LiveSlots, CountsWhatIsLeft) {
+TEST(RankedSlots, CountsWhatIsLeft) {
   for (const std::size_t size : {100U, 70'000U}) {
-    LiveSlots slots(size);
+    RankedSlots slots(size);
     std::vector<bool> live(slots.size(), true);
     Random random(12);
     for (int i = 0; i < 3000; ++i) {

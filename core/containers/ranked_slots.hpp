@@ -14,10 +14,10 @@ namespace mcsim {
 // word; a removal lowers the numbers after it, a fixed stretch of each level that
 // the compiler makes vector code of. No branches that depend on data; no memory
 // beyond the constructor's. 1.4 bits a slot.
-class LiveSlots {
+class RankedSlots {
  public:
   // At least `size` slots.
-  explicit LiveSlots(std::size_t size)
+  explicit RankedSlots(std::size_t size)
       : supers_((size + kSuperSlots - 1) / kSuperSlots),
         groups_(supers_.size()),
         words_(supers_.size() * kGroups),
