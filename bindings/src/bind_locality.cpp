@@ -226,7 +226,7 @@ void bind_distances(py::module_& m) {
         {
           const std::span<const Key> keys = span_of(ids);
           py::gil_scoped_release release;
-          distances = distances_of(keys);
+          distances = value_or_raise(distances_of(keys));
         }
         return to_array(std::move(distances));
       },
@@ -238,7 +238,7 @@ void bind_distances(py::module_& m) {
         {
           const std::span<const Key> keys = span_of(ids);
           py::gil_scoped_release release;
-          histogram = histogram_of(keys);
+          histogram = value_or_raise(histogram_of(keys));
         }
         return py::make_tuple(to_array(std::move(histogram.distance)),
                               to_array(std::move(histogram.count)), histogram.cold);
@@ -249,7 +249,7 @@ void bind_distances(py::module_& m) {
       [](const Column<Key>& ids) {
         const std::span<const Key> keys = span_of(ids);
         py::gil_scoped_release release;
-        return HitCurve(histogram_of(keys));
+        return HitCurve(value_or_raise(histogram_of(keys)));
       },
       py::arg("ids").noconvert());
 }

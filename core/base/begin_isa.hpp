@@ -8,9 +8,9 @@
 #define MCSIM_ISA_NUMBER_OF(isa) MCSIM_ISA_NUMBER_##isa
 #define MCSIM_ISA_NUMBER(isa) MCSIM_ISA_NUMBER_OF(isa)
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
-#define MCSIM_ISA_TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt"
+#define MCSIM_ISA_TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt,prfchw"
 #elif MCSIM_ISA_NUMBER(MCSIM_ISA) == 2
-#define MCSIM_ISA_TARGET "avx2,bmi,bmi2,lzcnt,popcnt"
+#define MCSIM_ISA_TARGET "avx2,bmi,bmi2,lzcnt,popcnt,prfchw"
 #endif
 #else
 #define MCSIM_ISA_NUMBER(isa) 0

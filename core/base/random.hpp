@@ -27,6 +27,13 @@ class Random {
     for (auto& word : state_) word = mix64(seed++);
   }
 
+  // Goes on from a state that is not all zero.
+  static constexpr Random from_state(const std::array<std::uint64_t, 4>& state) {
+    Random random(0);
+    random.state_ = state;
+    return random;
+  }
+
   constexpr Random split(std::string_view name) const {
     std::uint64_t seed = state_[0];
     for (const char letter : name) seed = mix64(seed ^ static_cast<unsigned char>(letter));

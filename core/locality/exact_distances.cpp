@@ -1,44 +1,57 @@
 #include "core/locality/exact_distances.hpp"
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include "core/locality/distance_counter.hpp"
-#include "core/locality/distance_engine.hpp"
+#include "core/isa/with_isa.hpp"
 
 namespace mcsim {
 
-struct ExactDistances::State {
-  boost::unordered_flat_map<std::uint64_t, std::size_t> number_of;
-  DistanceEngine engine;
-  DistanceCounter counter;
-
-  Count next(std::uint64_t key) {
-    const auto [entry, is_new] = number_of.try_emplace(key, number_of.size());
-    if (is_new) engine.add_block();
-    const Count distance = engine.access(entry->second);
-    counter.add(distance);
-    return distance;
-  }
-};
-
-ExactDistances::ExactDistances() : state_(std::make_unique<State>()) {}
-ExactDistances::ExactDistances(ExactDistances&&) noexcept = default;
-ExactDistances& ExactDistances::operator=(ExactDistances&&) noexcept = default;
-ExactDistances::~ExactDistances() = default;
+ExactDistances::ExactDistances(DistanceOptions options)
+    : options_(options), state_(options.bin_bits) {}
 
 absl::Status ExactDistances::process(std::span<const std::uint64_t> keys) {
-  for (const std::uint64_t key : keys) state_->next(key);
-  return absl::OkStatus();
+  return count(keys, nullptr);
 }
 
 absl::Status ExactDistances::process(std::span<const std::uint64_t> keys,
                                      std::span<Count> distances) {
-  for (std::size_t i = 0; i < keys.size(); ++i) distances[i] = state_->next(keys[i]);
-  return absl::OkStatus();
+  if (distances.size() != keys.size()) {
+    return invalid_argument("distances: expected room for {}, got {}", keys.size(),
+                            distances.size());
+  }
+  return count(keys, distances.data());
 }
 
-DistanceHistogram ExactDistances::histogram() const { return state_->counter.histogram(); }
-Count ExactDistances::distinct() const { return state_->engine.distinct(); }
-std::size_t ExactDistances::bytes() const { return 32 * state_->number_of.size(); }
+absl::Status ExactDistances::count(std::span<const std::uint64_t> keys, Count* distances) {
+  bool counted = distinct() <= options_.max_blocks;
+  if (counted) {
+    counted = with_isa([&]<Isa kIsa>() {
+      return count_key_distances<kIsa>(table_, state_, keys, distances, options_.max_blocks);
+    });
+  }
+  if (counted) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format(
+      "the stream touches more than {} distinct blocks, the most whose distances can be told; "
+      "sample it, or use a larger block size",
+      options_.max_blocks));
+}
+
+DenseDistances::DenseDistances(std::size_t blocks, int bin_bits)
+    : last_(blocks), state_(bin_bits) {}
+
+void DenseDistances::process(std::span<const std::uint32_t> blocks) {
+  with_isa([&]<Isa kIsa>() {
+    count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, nullptr);
+  });
+}
+
+void DenseDistances::process(std::span<const std::uint32_t> blocks, std::span<Count> distances) {
+  with_isa([&]<Isa kIsa>() {
+    count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, distances.data());
+  });
+}
+
+void DenseDistances::clear_counts() {
+  state_.bins.clear();
+  state_.cold = 0;
+}
 
 }  // namespace mcsim

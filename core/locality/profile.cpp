@@ -7,8 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "core/locality/distance_counter.hpp"
-#include "core/locality/distance_engine.hpp"
+#include "core/locality/exact_distances.hpp"
 
 namespace mcsim {
 namespace {
@@ -150,26 +149,24 @@ class VmMeter {
       : trace_(trace),
         first_id_(trace.vms[vm].first_id),
         cumulative_(spec.scope == DistanceScope::kCumulative),
+        distance_limit_(spec.distance_limit),
         capacities_(spec.capacities),
-        engine_(blocks_of(trace, vm)),
-        counter_(spec.distance_limit),
+        distances_(blocks_of(trace, vm)),
         interval_blocks_(cumulative_ ? blocks_of(trace, vm) : 0),
-        intensity_(spec, vm, blocks_of(trace, vm), windows) {
-    if (cumulative_) engine_.restart(static_cast<std::size_t>(trace.vms[vm].accesses));
-  }
+        intensity_(spec, vm, blocks_of(trace, vm), windows) {}
 
-  // `accesses`: how many the VM will make in the interval.
-  void begin_interval(std::size_t accesses) {
+  void begin_interval() {
     profile_ = {};
     if (cumulative_) {
       interval_blocks_.clear();
     } else {
-      counter_.clear();
-      engine_.restart(accesses);
+      distances_.clear_counts();
+      distances_.restart();
     }
   }
 
   void replay(std::span<const std::size_t> requests) {
+    blocks_.clear();
     for (const std::size_t r : requests) {
       intensity_.begin_request(r);
       const std::span<const BlockId> ids = trace_.blocks_of(r);
@@ -180,12 +177,15 @@ class VmMeter {
       }
       for (const BlockId id : ids) access(id - first_id_);
     }
+    distances_.process(blocks_);
   }
 
   VmProfile end_interval(const Piece& interval) {
-    if (!cumulative_) profile_.unique_blocks = engine_.distinct();
+    if (!cumulative_) profile_.unique_blocks = distances_.distinct();
     intensity_.end_interval(interval, profile_);
-    profile_.curve = HitCurve(counter_.histogram());
+    DistanceHistogram histogram = distances_.histogram();
+    if (distance_limit_ > 0) histogram.truncate(distance_limit_);
+    profile_.curve = HitCurve(std::move(histogram));
     if (!capacities_.empty()) profile_.curve = profile_.curve.sampled(capacities_);
     return std::move(profile_);
   }
@@ -197,8 +197,8 @@ class VmMeter {
     return static_cast<std::size_t>(trace.vms[vm].unique_blocks);
   }
 
-  void access(std::size_t block) {
-    counter_.add(engine_.access(block));
+  void access(BlockId block) {
+    blocks_.push_back(block);
     intensity_.access(block);
     if (cumulative_) profile_.unique_blocks += interval_blocks_.insert(block) ? 1 : 0;
   }
@@ -206,9 +206,10 @@ class VmMeter {
   const Accesses& trace_;
   BlockId first_id_;
   bool cumulative_;
+  Count distance_limit_;
   std::span<const Count> capacities_;
-  DistanceEngine engine_;
-  DistanceCounter counter_;
+  DenseDistances distances_;
+  std::vector<BlockId> blocks_;  // of the requests at hand
   EpochSet interval_blocks_;
   IntensityMeter intensity_;
   VmProfile profile_;
@@ -238,14 +239,6 @@ class RequestsByVm {
   std::vector<std::size_t> begin_;  // by VM, into requests_
   std::vector<std::size_t> requests_;
 };
-
-std::vector<std::size_t> accesses_by_vm(const Accesses& trace, RequestRange range) {
-  std::vector<std::size_t> accesses(trace.vms.size());
-  for (std::size_t r = range.begin; r < range.end; ++r) {
-    accesses[trace.request_vm[r]] += trace.blocks_of(r).size();
-  }
-  return accesses;
-}
 
 // Work is done in slabs of about this many accesses: few enough that the tick
 // between them comes often, enough that handing their VMs to threads is cheap.
@@ -291,8 +284,7 @@ absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& s
   std::uint64_t next_tick = kSlabAccesses;
   for (const Piece& interval : intervals) {
     const RequestRange range{profile.cuts.back(), interval.cut};
-    const std::vector<std::size_t> accesses = accesses_by_vm(trace, range);
-    for (std::size_t vm = 0; vm < vm_count; ++vm) meters[vm].begin_interval(accesses[vm]);
+    for (VmMeter& meter : meters) meter.begin_interval();
     for (std::size_t r = range.begin; r < range.end;) {
       const RequestRange slab = next_slab(trace, r, range.end);
       by_vm.assign(trace, slab);

@@ -1,54 +1,74 @@
 #include "core/locality/reuse_distance.hpp"
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "core/locality/distance_counter.hpp"
-#include "core/locality/distance_engine.hpp"
+#include "core/locality/exact_distances.hpp"
 
 namespace mcsim {
 namespace {
 
-// Numbers the keys as they first appear; the rest is the engine for block
-// numbers.
-template <class Key, class Take>
-void for_each_distance(std::span<const Key> keys, Take&& take) {
-  boost::unordered_flat_map<Key, std::size_t> number_of;
-  DistanceEngine engine;
-  for (const Key key : keys) {
-    const auto [entry, is_new] = number_of.try_emplace(key, number_of.size());
-    if (is_new) engine.add_block();
-    take(engine.access(entry->second));
+using Wide = std::span<const std::uint64_t>;
+using Narrow = std::span<const std::uint32_t>;
+
+// Calls dense(blocks) for numbers below `blocks` that lie as dense as those of an
+// interned trace; for others process(begin, piece) with the keys piece by piece.
+template <class Dense, class Process>
+absl::Status dense_or_keys(Narrow keys, Dense&& dense, Process&& process) {
+  const std::size_t bound = keys.empty() ? 0 : std::size_t{*std::ranges::max_element(keys)} + 1;
+  if (bound <= 4 * keys.size() && bound <= std::size_t{DistanceOptions::kMaxBlocks}) {
+    dense(bound);
+    return absl::OkStatus();
   }
-}
-
-template <class Key>
-std::vector<Count> list_distances(std::span<const Key> keys) {
-  std::vector<Count> distances;
-  distances.reserve(keys.size());
-  for_each_distance(keys, [&](Count distance) { distances.push_back(distance); });
-  return distances;
-}
-
-template <class Key>
-DistanceHistogram count_distances(std::span<const Key> keys) {
-  DistanceCounter counter;
-  for_each_distance(keys, [&](Count distance) { counter.add(distance); });
-  return counter.histogram();
+  constexpr std::size_t kPiece = 4096;
+  std::vector<std::uint64_t> wide;
+  for (std::size_t begin = 0; begin < keys.size(); begin += kPiece) {
+    const Narrow piece = keys.subspan(begin, std::min(kPiece, keys.size() - begin));
+    wide.assign(piece.begin(), piece.end());
+    MCSIM_RETURN_IF_ERROR(process(begin, wide));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-std::vector<Count> distances_of(std::span<const std::uint64_t> keys) {
-  return list_distances(keys);
+absl::StatusOr<std::vector<Count>> distances_of(Wide keys) {
+  ExactDistances exact;
+  std::vector<Count> distances(keys.size());
+  MCSIM_RETURN_IF_ERROR(exact.process(keys, distances));
+  return distances;
 }
-std::vector<Count> distances_of(std::span<const std::uint32_t> keys) {
-  return list_distances(keys);
+
+absl::StatusOr<std::vector<Count>> distances_of(Narrow keys) {
+  ExactDistances exact;
+  std::vector<Count> distances(keys.size());
+  MCSIM_RETURN_IF_ERROR(dense_or_keys(
+      keys, [&](std::size_t blocks) { DenseDistances(blocks).process(keys, distances); },
+      [&](std::size_t begin, Wide piece) {
+        return exact.process(piece, std::span(distances).subspan(begin, piece.size()));
+      }));
+  return distances;
 }
-DistanceHistogram histogram_of(std::span<const std::uint64_t> keys) {
-  return count_distances(keys);
+
+absl::StatusOr<DistanceHistogram> histogram_of(Wide keys) {
+  ExactDistances exact;
+  MCSIM_RETURN_IF_ERROR(exact.process(keys));
+  return exact.histogram();
 }
-DistanceHistogram histogram_of(std::span<const std::uint32_t> keys) {
-  return count_distances(keys);
+
+absl::StatusOr<DistanceHistogram> histogram_of(Narrow keys) {
+  ExactDistances exact;
+  std::optional<DistanceHistogram> counted;
+  MCSIM_RETURN_IF_ERROR(dense_or_keys(
+      keys,
+      [&](std::size_t blocks) {
+        DenseDistances dense(blocks);
+        dense.process(keys);
+        counted = dense.histogram();
+      },
+      [&](std::size_t, Wide piece) { return exact.process(piece); }));
+  return counted ? *std::move(counted) : exact.histogram();
 }
 
 }  // namespace mcsim

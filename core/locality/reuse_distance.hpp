@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
 
@@ -18,9 +19,10 @@ inline constexpr Count kCold = -1;
 // (Olken 1981). O(log n) per access.
 //
 // distances_of() keeps one distance per access, histogram_of() only the counts.
-std::vector<Count> distances_of(std::span<const std::uint64_t> keys);
-std::vector<Count> distances_of(std::span<const std::uint32_t> keys);
-DistanceHistogram histogram_of(std::span<const std::uint64_t> keys);
-DistanceHistogram histogram_of(std::span<const std::uint32_t> keys);
+// Both fail if there are more than DistanceOptions::kMaxBlocks distinct keys.
+absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint64_t> keys);
+absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint32_t> keys);
+absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint64_t> keys);
+absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint32_t> keys);
 
 }  // namespace mcsim

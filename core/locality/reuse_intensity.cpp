@@ -13,6 +13,12 @@ double reuse_intensity(Count unique, Count accesses) {
   return accesses == 0 ? 0 : 1 - static_cast<double>(unique) / static_cast<double>(accesses);
 }
 
+double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window) {
+  if (accesses == 0) return 0;
+  const double seconds = static_cast<double>(window) / static_cast<double>(kSecond);
+  return static_cast<double>(accesses) / (seconds * static_cast<double>(unique));
+}
+
 WindowCounter::WindowCounter(UniqueCounter unique, std::size_t blocks)
     : seen_(unique == UniqueCounter::kExact ? blocks : 0) {
   if (unique == UniqueCounter::kHyperLogLog) {

@@ -20,8 +20,13 @@ struct Choices<UniqueCounter> {
                                     std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
 };
 
-// Reuse intensity of a window: 1 - unique / accesses, and 0 for an empty one.
+// Reuse intensity of a window as in Multi-Cache: 1 - unique / accesses, and 0
+// for an empty one.
 double reuse_intensity(Count unique, Count accesses);
+
+// Reuse intensity as in vCacheShare (Meng et al., USENIX ATC 2014): accesses to
+// each distinct block a second; 0 for an empty window. `window` > 0.
+double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window);
 
 // Counts accesses and distinct blocks of one VM, window after window. Exact
 // (four bytes a block), or by HyperLogLog to 1 %, which may find more distinct

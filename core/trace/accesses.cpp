@@ -5,17 +5,12 @@
 #include <queue>
 #include <utility>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include "core/base/random.hpp"
+#include "core/containers/block_table.hpp"
 
 namespace mcsim {
 namespace {
 
-struct KeyHash {
-  using is_avalanching = void;
-  std::size_t operator()(std::uint64_t key) const { return mix64(key); }
-};
+constexpr std::size_t kKeysAtOnce = std::size_t{1} << 14;
 
 // The block keys [first, first + count) of one request.
 struct KeyRange {
@@ -29,6 +24,11 @@ KeyRange keys_of(std::uint64_t offset, std::uint32_t length, const ExpandOptions
   if (options.key == BlockKey::kByteOffset) return {offset, (length + block - 1) / block};
   const std::uint64_t first = offset / block;
   return {first, (offset + (length - 1)) / block - first + 1};
+}
+
+absl::Status too_many_blocks(std::string_view vm) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: the trace touches more than {} distinct blocks; use a larger block size", vm, kNoBlock));
 }
 
 // Where one VM's stream stands in the merge; the heap yields the earliest.
@@ -46,17 +46,26 @@ struct AccessBuilder::Stream {
   std::string name;
   std::vector<Nanoseconds> time;
   std::vector<std::uint8_t> op;
-  std::vector<std::uint64_t> end;  // one past the request's last entry in ids
-  std::vector<BlockId> ids;        // local: 0, 1, 2, … by first touch
-  boost::unordered_flat_map<std::uint64_t, BlockId, KeyHash> id_of;
+  std::vector<std::uint64_t> end;   // one past the request's last entry in ids
+  std::vector<BlockId> ids;         // local: 0, 1, 2, … by first touch
+  std::vector<std::uint64_t> keys;  // whose ids are still to be found
+  BlockTable id_of;
 
-  void append(Nanoseconds at, std::uint8_t what, KeyRange keys) {
-    for (std::uint64_t key = keys.first; key < keys.first + keys.count; ++key) {
-      ids.push_back(id_of.try_emplace(key, static_cast<BlockId>(id_of.size())).first->second);
-    }
+  void append(Nanoseconds at, std::uint8_t what, KeyRange touched) {
+    for (std::uint64_t i = 0; i < touched.count; ++i) keys.push_back(touched.first + i);
     time.push_back(at);
     op.push_back(what);
-    end.push_back(ids.size());
+    end.push_back(ids.size() + keys.size());
+  }
+
+  // Many keys at once keep many cache misses in flight.
+  absl::Status number_keys() {
+    if (id_of.size() + keys.size() >= kNoBlock) return too_many_blocks(name);
+    const std::size_t numbered = ids.size();
+    ids.resize(numbered + keys.size());
+    id_of.number(keys, std::span(ids).subspan(numbered));
+    keys.clear();
+    return absl::OkStatus();
   }
 };
 
@@ -94,8 +103,9 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
                               chunk.offset[i], chunk.length[i]);
     }
     stream.append(at, chunk.op[i], keys_of(chunk.offset[i], chunk.length[i], options_));
+    if (stream.keys.size() >= kKeysAtOnce) MCSIM_RETURN_IF_ERROR(stream.number_keys());
   }
-  return absl::OkStatus();
+  return stream.number_keys();
 }
 
 absl::StatusOr<Accesses> AccessBuilder::finish() && {
@@ -112,11 +122,7 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
                          .requests = static_cast<Count>(stream.time.size()),
                          .accesses = static_cast<Count>(stream.ids.size())});
     unique += stream.id_of.size();
-    if (unique >= kNoBlock) {
-      return absl::ResourceExhaustedError(
-          fmt::format("{}: the trace touches more than {} distinct blocks; use a larger block size",
-                      stream.name, kNoBlock));
-    }
+    if (unique >= kNoBlock) return too_many_blocks(stream.name);
     stream.id_of = {};
     requests += stream.time.size();
     accesses += stream.ids.size();

@@ -2,10 +2,13 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <string>
 
 #include "core/base/random.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/locality/exact_distances.hpp"
 #include "core/locality/profile.hpp"
-#include "core/locality/reuse_distance.hpp"
+#include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {
 namespace {
@@ -67,22 +70,88 @@ BENCHMARK_CAPTURE(characterise_week, cumulative,
     ->MeasureProcessCPUTime()
     ->UseRealTime();
 
-void histogram_of_keys(benchmark::State& state) {
-  Random random(2);
-  std::vector<std::uint64_t> keys(5'000'000);
-  for (auto& key : keys) {
-    key = mix64(skewed(random, static_cast<std::uint64_t>(state.range(0)),
-                       static_cast<double>(state.range(1))));
+// --- Distances of one stream, on the reference traces ------------------------------
+//
+// Stated in references a second of the thread's own CPU time. `bytes` is what the
+// engine holds at the end for each distinct block, its histogram apart.
+
+using bench::reference_trace;
+using bench::ReferenceTrace;
+using bench::Stream;
+
+void report(benchmark::State& state, const ReferenceTrace& trace, std::size_t bytes) {
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(trace.keys.size()));
+  state.SetLabel(trace.name);
+  if (bytes > 0) {
+    state.counters["bytes/block"] = static_cast<double>(bytes) / static_cast<double>(trace.unique);
   }
-  for (auto _ : state) benchmark::DoNotOptimize(histogram_of(keys));
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
 }
-BENCHMARK(histogram_of_keys)
-    ->ArgNames({"blocks", "skew"})
-    ->Args({100'000, 3})
-    ->Args({2'000'000, 3})
-    ->Args({2'000'000, 1})
-    ->Unit(benchmark::kMillisecond);
+
+void exact_keys(benchmark::State& state, Stream stream) {
+  const ReferenceTrace& trace = reference_trace(stream);
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    ExactDistances exact;
+    benchmark::DoNotOptimize(exact.process(trace.key_span()));
+    bytes = exact.bytes() - exact.histogram_bytes();
+  }
+  report(state, trace, bytes);
+}
+
+void exact_blocks(benchmark::State& state, Stream stream) {
+  const ReferenceTrace& trace = reference_trace(stream);
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    DenseDistances exact(trace.unique);
+    exact.process(trace.block_span());
+    bytes = exact.bytes() - exact.histogram_bytes();
+  }
+  report(state, trace, bytes);
+}
+
+void exact_list(benchmark::State& state, Stream stream) {
+  const ReferenceTrace& trace = reference_trace(stream);
+  std::vector<Count> distances(trace.keys.size());
+  for (auto _ : state) {
+    ExactDistances exact;
+    benchmark::DoNotOptimize(exact.process(trace.key_span(), distances));
+  }
+  report(state, trace, 0);
+}
+
+void intern(benchmark::State& state, Stream stream) {
+  const ReferenceTrace& trace = reference_trace(stream);
+  std::vector<std::uint32_t> numbers(trace.keys.size());
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    BlockTable table;
+    table.number(trace.key_span(), numbers);
+    bytes = table.bytes();
+  }
+  report(state, trace, bytes);
+}
+
+void all_on(Stream stream, const char* name) {
+  const auto add = [&](const char* what, void (*run)(benchmark::State&, Stream)) {
+    benchmark::RegisterBenchmark((std::string("locality/") + what + "/" + name).c_str(), run,
+                                 stream)
+        ->Unit(benchmark::kMillisecond);
+  };
+  add("exact-keys", exact_keys);
+  add("exact-blocks", exact_blocks);
+  if (stream == Stream::kZipfLarge) return;
+  add("exact-list", exact_list);
+  add("intern", intern);
+}
+
+// Trace by trace: only one is in memory at a time.
+[[maybe_unused]] const bool registered = [] {
+  all_on(Stream::kZipf, "zipf");
+  all_on(Stream::kUniform, "uniform");
+  all_on(Stream::kMix, "mix");
+  all_on(Stream::kZipfLarge, "zipf-large");
+  return true;
+}();
 
 }  // namespace
 }  // namespace mcsim

@@ -62,7 +62,7 @@ TEST(HitCurve, EqualsCountingOneByOne) {
   for (const auto& [name, keys] : naive::awkward_streams()) {
     SCOPED_TRACE(name);
     const std::vector<Count> distances = naive::distances(keys);
-    const HitCurve curve(histogram_of(keys));
+    const HitCurve curve(*histogram_of(keys));
     std::vector<Count> capacities;
     std::vector<Count> expected;
     for (Count capacity = 0; capacity < 80; ++capacity) {
@@ -79,7 +79,7 @@ TEST(HitCurve, SampledIsExactAtItsCapacitiesAndNeverAbove) {
   const std::vector<Count> capacities{1, 4, 5, 60, 64, 100};
   for (const auto& [name, keys] : naive::awkward_streams()) {
     SCOPED_TRACE(name);
-    const HitCurve exact(histogram_of(keys));
+    const HitCurve exact(*histogram_of(keys));
     const HitCurve sampled = exact.sampled(capacities);
     EXPECT_EQ(sampled.accesses(), exact.accesses());
     EXPECT_EQ(sampled.points(capacities), exact.points(capacities));
@@ -98,8 +98,8 @@ TEST(HitCurve, MergeAddsTheHitsAtEveryCapacity) {
   const auto streams = naive::awkward_streams();
   for (const auto& left : streams) {
     for (const auto& right : streams) {
-      const HitCurve one(histogram_of(left.keys));
-      const HitCurve two(histogram_of(right.keys));
+      const HitCurve one(*histogram_of(left.keys));
+      const HitCurve two(*histogram_of(right.keys));
       HitCurve both = one;
       both.merge(two);
       EXPECT_EQ(both.accesses(), one.accesses() + two.accesses());

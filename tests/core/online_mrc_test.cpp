@@ -161,7 +161,7 @@ TEST(OnlineMrc, IsExactWhileEveryBlockFits) {
   const Keys keys = streams::zipf(50'000, 300, 0.8, 7);
   const OnlineMrc mrc = fed(keys, 512, 1);
   const CurveEstimate curve = mrc.curve();
-  const HitCurve exact(histogram_of(keys));
+  const HitCurve exact(histogram_of(keys).value());
   EXPECT_EQ(curve.accesses, 50'000);
   for (Count c = 0; c < 400; ++c) {
     EXPECT_EQ(curve.hits_at(static_cast<double>(c)), static_cast<double>(exact.hits(c)));
@@ -231,7 +231,7 @@ TEST(OnlineMrc, HotBlocksAreCountedOnce) {
     const OnlineMrc mrc = fed(keys, 512, seed, 16);
     EXPECT_NEAR(mrc.sampled_references(), 300'000, 40'000) << seed;
   }
-  const HitCurve exact(histogram_of(keys));
+  const HitCurve exact(histogram_of(keys).value());
   const CurveEstimate curve = fed(keys, 512, 1, 16).curve();
   for (const Count c : {2000, 10'000, 40'000}) {
     EXPECT_NEAR(curve.hits_at(static_cast<double>(c)), static_cast<double>(exact.hits(c)),

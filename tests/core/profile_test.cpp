@@ -353,7 +353,7 @@ TEST(Profile, WholeCurvesAreThoseOfEachVmsStream) {
   const auto curves = whole_curves(intern(rows, 3));
   ASSERT_TRUE(curves.ok());
   for (VmId vm = 0; vm < 3; ++vm) {
-    EXPECT_EQ((*curves)[vm], HitCurve(histogram_of(keys_of(rows, 0, rows.size(), vm))));
+    EXPECT_EQ((*curves)[vm], HitCurve(*histogram_of(keys_of(rows, 0, rows.size(), vm))));
   }
 }
 

@@ -75,7 +75,7 @@ TEST_P(PublishedCurve, IsOurs) {
   const RealTrace trace = real_trace(file);
   if (!trace.missing.empty()) GTEST_SKIP() << trace.missing;
   const auto keys = file.starts_with("arc/") ? lis_keys(trace.text) : line_keys(trace.text);
-  const DistanceHistogram histogram = histogram_of(keys);
+  const DistanceHistogram histogram = *histogram_of(keys);
   EXPECT_EQ(histogram.accesses(), expected.accesses);
   EXPECT_EQ(histogram.cold, expected.unique);
   const HitCurve curve(histogram);
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Traces, PublishedCurve, testing::ValuesIn(published()),
 TEST(PublishedCurve, Web3ByByteOffset) {
   const RealTrace trace = real_trace("msr/web_3.csv.zst");
   if (!trace.missing.empty()) GTEST_SKIP() << trace.missing;
-  const HitCurve curve(histogram_of(msr_read_offsets(trace.text)));
+  const HitCurve curve(*histogram_of(msr_read_offsets(trace.text)));
   EXPECT_EQ(curve.accesses(), 10'050);
   EXPECT_NEAR(curve.ratio(curve.saturation()), 0.1104, 5e-5);
 }

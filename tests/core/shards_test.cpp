@@ -50,7 +50,7 @@ TEST(ShardsRate, RateOneIsExact) {
   for (const auto& [name, keys] : naive::awkward_streams()) {
     for (const char* correction : {"auto", "none", "adj", "regression"}) {
       SCOPED_TRACE(testing::Message() << name << ", " << correction);
-      const CurveEstimate exact = exact_estimate(histogram_of(keys));
+      const CurveEstimate exact = exact_estimate(histogram_of(keys).value());
       const CurveEstimate curve =
           estimate("shards-rate", {{"rate", 1.0}, {"correction", std::string(correction)}}, keys);
       EXPECT_EQ(curve.capacity, exact.capacity);
@@ -130,7 +130,7 @@ TEST_P(Band, CoversTheExactCurve) {
       {"mix", streams::mix(120'000, 6000, 3)}};
   for (const auto& [kind, keys] : kinds) {
     SCOPED_TRACE(kind);
-    const DistanceHistogram histogram = histogram_of(keys);
+    const DistanceHistogram histogram = histogram_of(keys).value();
     const HitCurve exact(histogram);
     int points = 0;
     int covered = 0;
@@ -183,7 +183,7 @@ TEST_P(RealTraceError, IsWithinItsTolerance) {
   const RealTrace trace = real_trace(file);
   if (!trace.missing.empty()) GTEST_SKIP() << trace.missing;
   const Keys keys = lis_keys(trace.text);
-  const DistanceHistogram histogram = histogram_of(keys);
+  const DistanceHistogram histogram = histogram_of(keys).value();
   const HitCurve exact(histogram);
   std::vector<double> errors;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -1,0 +1,78 @@
+#include "core/base/pages.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+namespace mcsim {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::byte* map(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+// Huge pages need an aligned range: one page more is mapped, and what sticks out
+// at either end is given back.
+std::byte* map_huge(std::size_t bytes) {
+  std::byte* const memory = map(bytes + kHugePage);
+  const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(memory), kHugePage) -
+                             reinterpret_cast<std::uintptr_t>(memory);
+  if (before > 0) munmap(memory, before);
+  if (before < kHugePage) munmap(memory + before + bytes, kHugePage - before);
+#if defined(MADV_HUGEPAGE)
+  madvise(memory + before, bytes, MADV_HUGEPAGE);  // a wish: without it, all is only slower
+#endif
+  return memory + before;
+}
+
+// Moves the pages themselves, so that what they hold stays where it is in memory.
+bool remap([[maybe_unused]] void* from, [[maybe_unused]] std::size_t bytes,
+           [[maybe_unused]] void* to) {
+#if defined(MREMAP_FIXED)
+  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+PageBlock::PageBlock(std::size_t bytes) {
+  if (bytes == 0) return;
+  if (bytes < kHugePage) {
+    bytes_ = round_up(bytes, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+    data_ = map(bytes_);
+  } else {
+    bytes_ = round_up(bytes, kHugePage);
+    data_ = map_huge(bytes_);
+  }
+}
+
+PageBlock::~PageBlock() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void PageBlock::extend(std::size_t bytes) {
+  if (bytes <= bytes_) return;
+  PageBlock larger(bytes);
+  if (bytes_ >= kHugePage && remap(data_, bytes_, larger.data_)) {
+    data_ = nullptr;
+  } else {
+    std::copy_n(static_cast<const std::byte*>(data_), bytes_,
+                static_cast<std::byte*>(larger.data_));
+  }
+  *this = std::move(larger);
+}
+
+}  // namespace mcsim

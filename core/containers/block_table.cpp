@@ -1,0 +1,200 @@
+#include "core/containers/block_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/isa/with_isa.hpp"
+
+namespace mcsim {
+namespace {
+
+using block_table_internal::kNarrowMask;
+
+// The tag must hold what the choice of the line leaves of the key, and the
+// distance.
+constexpr int kFewestNarrowBits = BlockTable::kNarrowBits - (32 - BlockTable::kDistanceBits);
+constexpr int kFewestWideBits = 6;
+constexpr std::size_t kWords = 8;  // of 64 bits, a line
+
+// How many keys lines hold before they are doubled: three quarters, of whole keys
+// seven tenths.
+constexpr std::size_t limit_of(bool wide, int line_bits) {
+  const std::size_t lines = std::size_t{1} << line_bits;
+  return wide ? lines * 35 / 10 : lines * 6;
+}
+
+int line_bits_for(bool wide, std::size_t keys) {
+  int bits = wide ? kFewestWideBits : kFewestNarrowBits;
+  while (limit_of(wide, bits) < keys) ++bits;
+  return bits;
+}
+
+// Chains of narrow lines do not wrap around but end in a few lines more.
+constexpr std::size_t line_count(bool wide, int line_bits) {
+  return (std::size_t{1} << line_bits) + (wide ? 0 : BlockTable::kMaxDistance);
+}
+
+std::uint32_t* halves_of(std::uint64_t* line) { return reinterpret_cast<std::uint32_t*>(line); }
+const std::uint32_t* halves_of(const std::uint64_t* line) {
+  return reinterpret_cast<const std::uint32_t*>(line);
+}
+
+}  // namespace
+
+BlockTable::BlockTable() { allocate(false, kFewestNarrowBits); }
+
+void BlockTable::allocate(bool wide, int line_bits) {
+  wide_ = wide;
+  line_bits_ = line_bits;
+  limit_ = limit_of(wide, line_bits);
+  lines_ = Pages<std::uint64_t>(line_count(wide, line_bits) * kWords);
+}
+
+void BlockTable::reserve(std::size_t keys) {
+  if (keys > limit_) grow(line_bits_for(wide_, keys));
+}
+
+void BlockTable::make_room(std::size_t more) {
+  if (!has_room(more)) grow(line_bits_for(wide_, size_ + more));
+}
+
+void BlockTable::grow(int line_bits) {
+  if (size_ == 0) return allocate(wide_, line_bits);
+  if (wide_) return rebuild(true, line_bits);
+  while (line_bits_ < line_bits && !wide_) double_narrow();
+}
+
+void BlockTable::relieve() {
+  if (size_ * 4 > limit_) {
+    grow(line_bits_ + 1);
+  } else {
+    widen();
+  }
+}
+
+void BlockTable::widen() {
+  if (!wide_) rebuild(true, line_bits_for(true, size_));
+}
+
+// The entries that lie in a line.
+std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
+  std::size_t count = 0;
+  const std::uint64_t* words = lines_.data() + line * kWords;
+  const std::uint32_t* halves = halves_of(words);
+  if (wide_) {
+    for (; count < 5 && halves[10 + count] != 0; ++count) {
+      found[count] = {words[count], halves[10 + count]};
+    }
+    return count;
+  }
+  for (std::size_t i = 0; i < 8; ++i) count += halves[8 + i] != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t home = line - (halves[i] & kMaxDistance);
+    found[i] = {home << (kNarrowBits - line_bits_) | halves[i] >> kDistanceBits, halves[8 + i]};
+  }
+  return count;
+}
+
+// A key's home in the doubled table is twice its home in this one, or one more. So
+// from the last line back to the first, lines are emptied before entries come to
+// them; only those of the first few lines can go to where others still are, and
+// wait aside. How full the lines are that entries now come to is kept in a ring of
+// counts: looking would cost a mispredicted branch an entry.
+void BlockTable::double_narrow() {
+  constexpr std::size_t kFirstLines = 2 * (kMaxDistance + 1);
+  constexpr std::size_t kRing = 256;
+  std::array<std::uint8_t, kRing> fill{};
+  std::vector<Entry> waiting;
+  const std::size_t lines = line_count(false, line_bits_);
+  lines_.extend(line_count(false, line_bits_ + 1) * kWords);
+  std::uint32_t* const halves = halves_of(lines_.data());
+  for (std::size_t line = lines; line-- > 0;) {
+    std::array<Entry, 8> entries;
+    const std::size_t count = entries_of(line, entries.data());
+    std::fill_n(lines_.data() + line * kWords, kWords, 0);
+    // The two lowest lines that entries of this and later lines can come to.
+    const std::size_t lowest = 2 * line - 2 * kMaxDistance;
+    fill[lowest % kRing] = 0;
+    fill[(lowest + 1) % kRing] = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t home = entries[i].mixed >> (kNarrowBits - line_bits_ - 1);
+      const std::size_t at = fill[home % kRing];
+      if (line < kFirstLines || at == 8) [[unlikely]] {
+        waiting.push_back(entries[i]);
+        continue;
+      }
+      fill[home % kRing] = static_cast<std::uint8_t>(at + 1);
+      const std::uint64_t rest = entries[i].mixed & (kNarrowMask >> (line_bits_ + 1));
+      halves[home * 16 + at] = static_cast<std::uint32_t>(rest << kDistanceBits);
+      halves[home * 16 + 8 + at] = entries[i].value;
+    }
+  }
+  ++line_bits_;
+  limit_ = limit_of(false, line_bits_);
+  std::vector<Entry> homeless;
+  for (const Entry& entry : waiting) {
+    if (!place(entry)) homeless.push_back(entry);
+  }
+  if (homeless.empty()) return;
+  widen();
+  for (const Entry& entry : homeless) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
+}
+
+// Moves all entries to a new table, in the order of their homes, which is the same
+// in both.
+void BlockTable::rebuild(bool wide, int line_bits) {
+  BlockTable old = std::move(*this);
+  size_ = old.size_;
+  allocate(wide, line_bits);
+  std::array<Entry, 8> entries;
+  for (std::size_t line = 0; line < old.lines_.size() / kWords; ++line) {
+    const std::size_t count = old.entries_of(line, entries.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!old.wide_) entries[i].mixed = mix_wide(unmix_narrow(entries[i].mixed));
+      place(entries[i]);
+    }
+  }
+}
+
+// Stores a key that the table does not have; false if there is no entry for it,
+// which whole keys always find.
+bool BlockTable::place(const Entry& entry) {
+  const std::size_t home = entry.mixed >> ((wide_ ? 64 : kNarrowBits) - line_bits_);
+  const std::size_t values = wide_ ? 10 : 8;
+  const std::size_t entries = wide_ ? 5 : 8;
+  const std::size_t farthest = wide_ ? std::size_t{1} << line_bits_ : kMaxDistance;
+  for (std::size_t distance = 0; distance <= farthest; ++distance) {
+    const std::size_t line =
+        wide_ ? (home + distance) & ((std::size_t{1} << line_bits_) - 1) : home + distance;
+    std::uint64_t* const words = lines_.data() + line * kWords;
+    std::uint32_t* const halves = halves_of(words);
+    for (std::size_t i = 0; i < entries; ++i) {
+      if (halves[values + i] != 0) continue;
+      if (wide_) {
+        words[i] = entry.mixed;
+      } else {
+        const std::uint64_t rest = entry.mixed & (kNarrowMask >> line_bits_);
+        halves[i] = static_cast<std::uint32_t>(rest << kDistanceBits | distance);
+      }
+      halves[values + i] = entry.value;
+      return true;
+    }
+  }
+  return false;
+}
+
+void BlockTable::exchange(std::span<const std::uint64_t> keys, std::uint32_t first,
+                          std::span<std::uint32_t> previous) {
+  with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(*this, keys, first, previous); });
+}
+
+void BlockTable::number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers) {
+  with_isa([&]<Isa kIsa>() { number_keys<kIsa>(*this, keys, numbers); });
+}
+
+void BlockTable::find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const {
+  with_isa([&]<Isa kIsa>() { find_keys<kIsa>(*this, keys, values); });
+}
+
+}  // namespace mcsim

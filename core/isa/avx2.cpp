@@ -1,0 +1,6 @@
+#include "core/isa/loops.hpp"
+
+#if defined(__x86_64__)
+#define MCSIM_ISA avx2
+#include "core/isa/loops.inl"
+#endif

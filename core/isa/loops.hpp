@@ -1,0 +1,21 @@
+#pragma once
+
+// All that core/isa/loops.inl needs, compiled for any processor.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "core/containers/block_table.hpp"
+#include "core/containers/live_slots.hpp"
+#include "core/isa/with_isa.hpp"
+#include "core/locality/distance_state.hpp"
+#include "core/locality/reuse_distance.hpp"

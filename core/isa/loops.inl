@@ -1,0 +1,68 @@
+// Every hot loop, for the instruction set MCSIM_ISA. One file includes it for each.
+#include "core/base/begin_isa.hpp"
+
+namespace mcsim::MCSIM_ISA {
+
+constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
+                         : MCSIM_ISA_NUMBER(MCSIM_ISA) == 2 ? Isa::kAvx2
+                                                            : Isa::kPortable;
+
+#include "core/containers/live_slots.inl"
+//
+#include "core/containers/block_table.inl"
+//
+#include "core/locality/distance_loops.inl"
+
+}  // namespace mcsim::MCSIM_ISA
+
+namespace mcsim {
+
+using MCSIM_ISA::kThisIsa;
+
+template <>
+void exchange_keys<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> keys,
+                             std::uint32_t first, std::span<std::uint32_t> previous) {
+  MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
+    previous[i] = value;
+    return first + static_cast<std::uint32_t>(i);
+  });
+}
+
+template <>
+void number_keys<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> keys,
+                           std::span<std::uint32_t> numbers) {
+  auto next = static_cast<std::uint32_t>(table.size()) + 1;
+  MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
+    const std::uint32_t number = value == 0 ? next : value;
+    next += value == 0 ? 1 : 0;
+    numbers[i] = number - 1;
+    return number;
+  });
+}
+
+template <>
+void find_keys<kThisIsa>(const BlockTable& table, std::span<const std::uint64_t> keys,
+                         std::span<std::uint32_t> values) {
+  if (table.is_wide()) {
+    MCSIM_ISA::find_in<MCSIM_ISA::WideLines>(table, keys, values);
+  } else {
+    MCSIM_ISA::find_in<MCSIM_ISA::NarrowLines>(table, keys, values);
+  }
+}
+
+template <>
+bool count_key_distances<kThisIsa>(BlockTable& table, DistanceState& state,
+                                   std::span<const std::uint64_t> keys, Count* distances,
+                                   Count max_blocks) {
+  return MCSIM_ISA::count_keys(table, state, keys, distances, max_blocks);
+}
+
+template <>
+void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceState& state,
+                                     std::span<const std::uint32_t> blocks, Count* distances) {
+  MCSIM_ISA::count_dense(last, state, blocks, distances);
+}
+
+}  // namespace mcsim
+
+#include "core/base/end_isa.hpp"

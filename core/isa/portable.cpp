@@ -1,0 +1,4 @@
+#include "core/isa/loops.hpp"
+
+#define MCSIM_ISA portable
+#include "core/isa/loops.inl"

@@ -1,0 +1,246 @@
+// The distance engine's loops; included once for each instruction set, inside
+// namespace mcsim::MCSIM_ISA, after live_slots.inl and block_table.inl.
+//
+// A piece of accesses goes through three stages, each a loop of its own so that
+// its memory accesses overlap: exchange every block's last access for the present
+// one and send for the slot of the former; count the distances of the piece
+// before; take the slots, which gives the distances, and send for their bins and
+// for the table's lines that the next piece will need. First accesses are left out
+// after the first stage, without a branch.
+
+// Last accesses by 64-bit key.
+template <class Lines>
+class KeySource {
+ public:
+  using Key = std::uint64_t;
+  using Handle = std::uint64_t;
+
+  explicit KeySource(BlockTable& table) : table_(table) {}
+
+  bool prepare(std::span<const Key> keys, Handle* handles) const {
+    return mix_keys<Lines>(keys, handles);
+  }
+  // False if these lines cannot take `more` keys.
+  bool make_room(std::size_t more) {
+    if (!table_.has_room(more)) table_.make_room(more);
+    return table_.is_wide() == Lines::kWide;
+  }
+  // Where last accesses are, as long as there is room.
+  Lines entries_now() const { return Lines(table_); }
+  void add_new(std::size_t blocks) { table_.add_to_size(blocks); }
+  template <class Work>
+  void for_each_last(Work&& work) {
+    table_.for_each_value(work);
+  }
+  std::size_t entries() const { return table_.size(); }
+
+ private:
+  BlockTable& table_;
+};
+
+// Last accesses by block number.
+class DenseSource {
+ public:
+  using Key = std::uint32_t;
+  using Handle = std::uint32_t;
+
+  explicit DenseSource(std::span<std::uint32_t> last) : last_(last) {}
+
+  bool prepare(std::span<const Key> keys, Handle* handles) const {
+    std::copy(keys.begin(), keys.end(), handles);
+    return true;
+  }
+  bool make_room(std::size_t) { return true; }
+  struct Entries {
+    std::uint32_t* last;
+    void prefetch(Handle handle) const { __builtin_prefetch(last + handle, 1); }
+    template <class Update>
+    [[gnu::always_inline]] bool update(Handle handle, Update&& update) const {
+      last[handle] = update(last[handle]);
+      return true;
+    }
+  };
+  Entries entries_now() const { return {last_.data()}; }
+  void add_new(std::size_t) {}
+  template <class Work>
+  void for_each_last(Work&& work) {
+    for (std::uint32_t& last : last_) {
+      if (last != 0) work(last);
+    }
+  }
+  std::size_t entries() const { return last_.size(); }
+
+ private:
+  std::span<std::uint32_t> last_;
+};
+
+// Moves the live slots to the front of the axis, and all last accesses with them.
+template <class Source>
+[[gnu::noinline]] void move_to_front(Source& source, TimeAxis& axis) {
+  const LiveSlots::View slots = axis.slots.view();
+  const std::uint64_t origin = axis.origin;
+  const auto stale = static_cast<std::uint32_t>(axis.stale);
+  with_levels(axis.slots, [&]<int kLevels>() {
+    source.for_each_last([&](std::uint32_t& last) {
+      last = last < origin ? 0 : LiveSlots::code_of(rank<kLevels>(slots, last) - stale);
+    });
+  });
+  axis.begin_again(source.entries());
+}
+
+template <class Source>
+class DistanceLoop {
+ public:
+  using Key = typename Source::Key;
+  using Handle = typename Source::Handle;
+
+  // `distances`: null, or where they go.
+  DistanceLoop(Source& source, DistanceState& state, Count* distances)
+      : source_(source), state_(state), axis_(state.axis), distances_(distances) {}
+
+  // Works on keys from `begin` on; returns where it stopped: at the end, where the
+  // source cannot go on, or where there are more than `max_blocks` blocks.
+  std::size_t run(std::span<const Key> keys, std::size_t begin, Count max_blocks) {
+    Handle buffers[2][kChunk];
+    Handle* now = buffers[0];
+    Handle* next = buffers[1];
+    const auto chunk_from = [&](std::size_t at) {
+      return keys.subspan(at, std::min(kChunk, keys.size() - at));
+    };
+    bool fits = source_.prepare(chunk_from(begin), now);
+    std::size_t at = begin;
+    while (at < keys.size()) {
+      const std::size_t count = chunk_from(at).size();
+      if (!fits || !source_.make_room(count)) break;
+      const auto ahead = chunk_from(at + count);
+      fits = source_.prepare(ahead, next);
+      std::size_t done = 0;
+      while (done < count) {
+        const std::size_t piece = begin_piece(count - done);
+        const std::size_t taken = exchange({now + done, piece});
+        count_pending();
+        const std::size_t known = std::min(done, ahead.size());
+        find_distances({next + known, std::min(piece, ahead.size() - known)});
+        if (distances_ != nullptr) distances_ += taken;
+        done += taken;
+        if (taken < piece) break;
+      }
+      at += done;
+      if (done < count || static_cast<Count>(axis_.distinct()) > max_blocks) break;
+      std::swap(now, next);
+    }
+    count_pending();
+    return at;
+  }
+
+ private:
+  // The length of the next piece, at most `most`: it lies within a line of slots.
+  std::size_t begin_piece(std::size_t most) {
+    if (axis_.now >= axis_.slots.end_code()) move_to_front(source_, axis_);
+    const std::size_t room = LiveSlots::kLineSlots - axis_.now % LiveSlots::kLineCodes;
+    const std::size_t piece = std::min(most, room);
+    state_.bins.make_room(axis_.distinct() + piece, piece);
+    return piece;
+  }
+
+  // Stage 1. Returns how many accesses it got through.
+  [[gnu::noinline]] std::size_t exchange(std::span<const Handle> handles) {
+    const auto entries = source_.entries_now();
+    const LiveSlots::View slots = axis_.slots.view();
+    const std::uint32_t* const counts = state_.bins.counts();
+    const std::uint64_t origin = axis_.origin;
+    const auto now = static_cast<std::uint32_t>(axis_.now);
+    const auto live = static_cast<std::uint32_t>(axis_.live);
+    std::uint32_t reuses = 0;
+    std::uint32_t fresh = 0;
+    std::uint32_t i = 0;
+    for (; i < handles.size(); ++i) {
+      if (i < pending_) __builtin_prefetch(counts + pending_bins_[i], 1);
+      const bool stored = entries.update(handles[i], [&](std::uint32_t before) {
+        last_[reuses] = before;
+        position_[reuses] = i;
+        reuses += before < origin ? 0 : 1;
+        fresh += before == 0 ? 1 : 0;
+        prefetch_slot(slots, before);
+        return now + i;
+      });
+      if (!stored) [[unlikely]]
+        break;
+    }
+    reuses_ = reuses;
+    live_ = live;
+    state_.cold += i - reuses;
+    source_.add_new(fresh);
+    axis_.live += i - reuses;
+    axis_.now += i;
+    if (axis_.now % LiveSlots::kLineCodes == LiveSlots::kLineSlots) {
+      axis_.now += LiveSlots::kLineCodes - LiveSlots::kLineSlots;
+    }
+    if (distances_ != nullptr) std::fill_n(distances_, i, kCold);
+    return i;
+  }
+
+  // Stage 2, for the piece before.
+  void count_pending() {
+    std::uint32_t* const counts = state_.bins.counts();
+    for (std::uint32_t i = 0; i < pending_; ++i) ++counts[pending_bins_[i]];
+    pending_ = 0;
+  }
+
+  // Stage 3.
+  [[gnu::noinline]] void find_distances(std::span<const Handle> ahead) {
+    const auto entries = source_.entries_now();
+    const LiveSlots::View slots = axis_.slots.view();
+    const int bits = state_.bins.bits();
+    with_levels(axis_.slots, [&]<int kLevels>() {
+      const std::size_t reuses = reuses_;
+      for (std::uint32_t i = 0; i < reuses; ++i) {
+        if (i < ahead.size()) entries.prefetch(ahead[i]);
+        // Accesses of this piece that are no reuses are live by now.
+        const std::uint32_t live = live_ + position_[i] - i;
+        const std::uint32_t distance = live - take<kLevels>(slots, last_[i]);
+        if (distances_ != nullptr) distances_[position_[i]] = distance;
+        pending_bins_[i] = static_cast<std::uint32_t>(DistanceBins::bin_of(distance, bits));
+      }
+      for (std::size_t i = reuses; i < ahead.size(); ++i) entries.prefetch(ahead[i]);
+    });
+    pending_ = reuses_;
+  }
+
+  Source& source_;
+  DistanceState& state_;
+  TimeAxis& axis_;
+  Count* distances_;
+
+  // The reuses among the accesses of the piece that went through stage 1.
+  std::uint32_t reuses_ = 0;
+  std::uint32_t live_ = 0;              // live slots before the piece
+  std::uint32_t last_[kChunk + 1];      // codes
+  std::uint32_t position_[kChunk + 1];  // in the piece
+  // What stage 3 found and stage 2 has to count.
+  std::uint32_t pending_ = 0;
+  std::uint32_t pending_bins_[kChunk];
+};
+
+// False if there turned out to be more than `max_blocks` blocks.
+inline bool count_keys(BlockTable& table, DistanceState& state, std::span<const std::uint64_t> keys,
+                       Count* distances, Count max_blocks) {
+  for (std::size_t done = 0; done < keys.size();) {
+    Count* const rest = distances == nullptr ? nullptr : distances + done;
+    const auto run = [&]<class Lines>() {
+      KeySource<Lines> source(table);
+      return DistanceLoop(source, state, rest).run(keys, done, max_blocks);
+    };
+    done = table.is_wide() ? run.template operator()<WideLines>()
+                           : run.template operator()<NarrowLines>();
+    if (static_cast<Count>(state.axis.distinct()) > max_blocks) return false;
+    if (done < keys.size()) resume(table, keys, done);
+  }
+  return true;
+}
+
+inline void count_dense(std::span<std::uint32_t> last, DistanceState& state,
+                        std::span<const std::uint32_t> blocks, Count* distances) {
+  DenseSource source(last);
+  DistanceLoop(source, state, distances).run(blocks, 0, std::numeric_limits<Count>::max());
+}

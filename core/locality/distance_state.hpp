@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/base/types.hpp"
+#include "core/containers/live_slots.hpp"
+#include "core/locality/hit_curve.hpp"
+
+// What the loops of the distance engine (distance_loops.inl) work on. Users take
+// ExactDistances or DenseDistances.
+namespace mcsim {
+
+// How often each distance occurred, in bins. With b > 0 bits, distances up to
+// 2^(b+1) have bins of their own, and above it each octave has 2^b of them: a bin
+// is at most 2^-b as wide as what it holds. With 0, every distance has its own.
+//
+// Counts are 32 bits wide where they are incremented, which halves the memory that
+// increments are scattered over, and are carried over to 64 before they overflow.
+class DistanceBins {
+ public:
+  explicit DistanceBins(int bits) : bits_(bits) {}
+
+  static std::size_t bin_of(std::uint64_t distance, int bits) {
+    if (bits == 0) return distance;
+    const int octave = std::max(0, static_cast<int>(std::bit_width(distance)) - 1 - bits);
+    return (static_cast<std::size_t>(octave) << bits) + (distance >> octave);
+  }
+  // The largest distance in the bin.
+  static std::uint64_t last_of(std::size_t bin, int bits) {
+    if (bits == 0 || bin >> (bits + 1) == 0) return bin;
+    const auto octave = static_cast<int>(bin >> bits) - 1;
+    const std::uint64_t step = bin - (static_cast<std::size_t>(octave) << bits);
+    return ((step + 1) << octave) - 1;
+  }
+
+  int bits() const { return bits_; }
+  // Makes distances below `end` countable `more` times.
+  void make_room(std::uint64_t end, std::size_t more);
+  std::uint32_t* counts() { return counts_.data(); }
+  // Empties the 32-bit counts into the 64-bit ones.
+  void carry();
+  void clear();
+
+  DistanceHistogram histogram(Count cold) const;
+  // Of the bins in use: the rest of the room was never touched.
+  std::size_t bytes() const {
+    return in_use_ * sizeof(std::uint32_t) + carried_.capacity() * sizeof(Count);
+  }
+
+ private:
+  int bits_;
+  std::size_t in_use_ = 0;     // bins that may be above 0
+  std::uint64_t counted_ = 0;  // since the last carry, at most
+  Pages<std::uint32_t> counts_;
+  std::vector<Count> carried_;
+};
+
+// The time axis: every access takes the next slot, and a slot is live as long as
+// it is its block's last. A block's distance is the number of live slots after its
+// own. When the axis is used up, the live slots move to its front.
+//
+// Codes below `origin` belong to accesses before a restart. Their slots are stale:
+// they stay live up to the next move, behind all that is asked for. Slot 0 is
+// always stale, so that a last access of 0 is none.
+struct TimeAxis {
+  static constexpr std::size_t kSlotsPerBlock = 8;
+  static constexpr std::size_t kFewestSlots = std::size_t{64} * LiveSlots::kLineSlots;
+
+  TimeAxis();
+
+  LiveSlots slots;
+  std::uint64_t now = 1;     // code of the next access
+  std::uint64_t origin = 1;  // code of the first access that counts
+  std::uint64_t live = 1;    // live slots before `now`
+  std::uint64_t stale = 1;   // those before `origin`
+
+  std::uint64_t distinct() const { return live - stale; }
+  void restart();
+  // After the live slots moved to the front of an axis meant for `entries` blocks.
+  void begin_again(std::size_t entries);
+};
+
+struct DistanceState {
+  explicit DistanceState(int bin_bits) : bins(bin_bits) {}
+
+  TimeAxis axis;
+  DistanceBins bins;
+  Count cold = 0;
+
+  DistanceHistogram histogram() const { return bins.histogram(cold); }
+  std::size_t bytes() const { return axis.slots.bytes() + bins.bytes(); }
+};
+
+}  // namespace mcsim

@@ -1,0 +1,144 @@
+// Trusts: std::unordered_map; the bijections' inverses by trying.
+#include "core/containers/block_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "core/base/random.hpp"
+#include "tests/support/isas.hpp"
+
+namespace mcsim {
+namespace {
+
+using Keys = std::vector<std::uint64_t>;
+
+template <class Key>
+Keys keys_from(std::size_t count, Key&& key) {
+  Keys keys;
+  for (std::uint64_t i = 0; i < count; ++i) keys.push_back(key(i));
+  return keys;
+}
+
+// Undoes mix_narrow: the keys whose homes are all the same line.
+std::uint64_t crowding(std::uint64_t i) { return BlockTable::unmix_narrow(i); }
+
+struct NamedKeys {
+  std::string name;
+  Keys keys;
+};
+
+// Streams that hash tables are known to dislike, each key twice or more.
+std::vector<NamedKeys> hard_streams() {
+  constexpr std::size_t kMany = 120'000;
+  std::vector<NamedKeys> streams{
+      {"nothing", {}},
+      {"zero", {0, 0, 0}},
+      {"sequential", keys_from(kMany, [](std::uint64_t i) { return i; })},
+      {"equal low bits", keys_from(kMany, [](std::uint64_t i) { return i << 20; })},
+      {"equal low halves", keys_from(kMany, [](std::uint64_t i) { return i << 32; })},
+      {"around 2^41", keys_from(3000, [](std::uint64_t i) { return (1ULL << 41) - 1500 + i; })},
+      {"around 2^63", keys_from(kMany, [](std::uint64_t i) { return (1ULL << 63) - 60'000 + i; })},
+      {"up to 2^64", keys_from(kMany, [](std::uint64_t i) { return ~i; })},
+      {"strides of a page", keys_from(kMany, [](std::uint64_t i) { return i * 4096; })},
+      {"one home", keys_from(20'000, crowding)},
+      {"random", keys_from(kMany, [](std::uint64_t i) { return mix64(i); })},
+      {"late wide key", keys_from(50'000, [](std::uint64_t i) { return i == 40'000 ? ~0ULL : i; })},
+  };
+  Random random(7);
+  for (auto& [name, keys] : streams) {
+    const std::size_t unique = keys.size();
+    for (std::size_t i = 0; i < unique; ++i) keys.push_back(keys[random.below(unique)]);
+  }
+  return streams;
+}
+
+TEST(BlockTable, MixesAreBijections) {
+  Random random(1);
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t key = random() >> (64 - BlockTable::kNarrowBits);
+    ASSERT_EQ(BlockTable::unmix_narrow(BlockTable::mix_narrow(key)), key);
+    ASSERT_EQ(BlockTable::mix_narrow(BlockTable::unmix_narrow(key)), key);
+  }
+}
+
+TEST(BlockTable, ExchangesLikeAMap) {
+  for (const Isa which : isas_here()) {
+    for (const auto& [name, keys] : hard_streams()) {
+      SCOPED_TRACE(std::string(name_of(which)) + ", " + name);
+      BlockTable table;
+      std::unordered_map<std::uint64_t, std::uint32_t> map;
+      Random random(3);
+      for (std::size_t begin = 0; begin < keys.size();) {
+        const std::size_t size = std::min<std::size_t>(1 + random.below(2000), keys.size() - begin);
+        const auto piece = std::span(keys).subspan(begin, size);
+        std::vector<std::uint32_t> previous(size);
+        const auto first = static_cast<std::uint32_t>(begin + 1);
+        with_this_isa(which,
+                      [&]<Isa kIsa>() { exchange_keys<kIsa>(table, piece, first, previous); });
+        for (std::size_t i = 0; i < size; ++i) {
+          ASSERT_EQ(previous[i], map[piece[i]]) << "key " << piece[i] << " at " << begin + i;
+          map[piece[i]] = first + static_cast<std::uint32_t>(i);
+        }
+        begin += size;
+      }
+      EXPECT_EQ(table.size(), map.size());
+    }
+  }
+}
+
+TEST(BlockTable, NumbersKeysAsTheyAppear) {
+  for (const Isa which : isas_here()) {
+    for (const auto& [name, keys] : hard_streams()) {
+      SCOPED_TRACE(std::string(name_of(which)) + ", " + name);
+      BlockTable table;
+      std::vector<std::uint32_t> numbers(keys.size());
+      with_this_isa(which, [&]<Isa kIsa>() { number_keys<kIsa>(table, keys, numbers); });
+      std::unordered_map<std::uint64_t, std::uint32_t> map;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto number = map.try_emplace(keys[i], static_cast<std::uint32_t>(map.size()));
+        ASSERT_EQ(numbers[i], number.first->second);
+      }
+
+      Keys asked = keys;
+      for (std::uint64_t i = 0; i < 1000; ++i) asked.push_back(mix64(~i));
+      std::vector<std::uint32_t> found(asked.size());
+      with_this_isa(which, [&]<Isa kIsa>() { find_keys<kIsa>(table, asked, found); });
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto entry = map.find(asked[i]);
+        ASSERT_EQ(found[i], entry == map.end() ? 0 : entry->second + 1);
+      }
+    }
+  }
+}
+
+TEST(BlockTable, HoldsAKeyInFewBytes) {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  BlockTable table;
+  std::vector<std::uint32_t> previous(100'000);
+  for (std::uint64_t begin = 0; begin < 3'000'000; begin += previous.size()) {
+    Keys keys(previous.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = begin + i;
+    table.exchange(keys, 1, previous);
+    if (begin >= 1'000'000) {
+      EXPECT_LE(table.bytes(), 22 * table.size() + kHugePage);
+    }
+  }
+}
+
+TEST(BlockTable, ReservesOnce) {
+  BlockTable table;
+  table.reserve(1'000'000);
+  const std::size_t bytes = table.bytes();
+  Keys keys(1'000'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  std::vector<std::uint32_t> previous(keys.size());
+  table.exchange(keys, 1, previous);
+  EXPECT_EQ(table.bytes(), bytes);
+  table.reserve(10);
+  EXPECT_EQ(table.size(), keys.size());
+}
+
+}  // namespace
+}  // namespace mcsim

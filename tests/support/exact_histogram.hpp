@@ -1,0 +1,19 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+
+#include "core/locality/exact_distances.hpp"
+
+namespace mcsim {
+
+// What estimators are compared with.
+inline DistanceHistogram exact_histogram(std::span<const std::uint64_t> keys) {
+  ExactDistances distances;
+  EXPECT_TRUE(distances.process(keys).ok());
+  return distances.histogram();
+}
+
+}  // namespace mcsim
