@@ -5,6 +5,8 @@
 #include "core/locality/estimators/counter_stacks.hpp"
 #include "core/locality/estimators/exact.hpp"
 #include "core/locality/estimators/mimir.hpp"
+#include "core/locality/estimators/shards.hpp"
+#include "core/locality/estimators/shards_rate.hpp"
 #include "core/locality/estimators/statstack.hpp"
 #include "core/locality/estimators/urd.hpp"
 
@@ -13,6 +15,6 @@ namespace mcsim {
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
 using AllEstimators = TypeList<ExactEstimator, CounterStacksEstimator, MimirEstimator, AetEstimator,
-                               StatStackEstimator, UrdEstimator>;
+                               StatStackEstimator, UrdEstimator, Shards, ShardsRate>;
 
 }  // namespace mcsim
