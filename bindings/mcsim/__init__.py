@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcsim.config import ExperimentSpec
     from mcsim.errors import ConfigError, McsimError, TraceError
-    from mcsim.locality import hit_ratio_curve, reuse_distances
+    from mcsim.locality import (
+        HitRatioCurve,
+        estimate,
+        estimator_names,
+        hit_ratio_curve,
+        reuse_distances,
+    )
     from mcsim.optimizers import optimize
     from mcsim.results import Results
     from mcsim.runner import run
@@ -31,11 +37,14 @@ CORE_IS_MISSING = (
 _HOME = {
     "ConfigError": "errors",
     "ExperimentSpec": "config",
+    "HitRatioCurve": "locality",
     "McsimError": "errors",
     "Results": "results",
     "Trace": "traces",
     "TraceError": "errors",
     "__version__": "_core",
+    "estimate": "locality",
+    "estimator_names": "locality",
     "hit_ratio_curve": "locality",
     "optimize": "optimizers",
     "reuse_distances": "locality",
@@ -45,11 +54,14 @@ _HOME = {
 __all__ = [
     "ConfigError",
     "ExperimentSpec",
+    "HitRatioCurve",
     "McsimError",
     "Results",
     "Trace",
     "TraceError",
     "__version__",
+    "estimate",
+    "estimator_names",
     "hit_ratio_curve",
     "optimize",
     "reuse_distances",

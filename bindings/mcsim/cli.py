@@ -1,4 +1,4 @@
-"""The command line: `mcsim run`, `list`, `describe`, `trace`, `report`, `schema`.
+"""The command line: `mcsim run`, `mrc`, `size`, `list`, `describe`, `trace` and so on.
 
 Nothing heavy is imported before a command needs it. A user's mistake ends in one
 line and exit code 2, the host's in 3, ours in 70 with a traceback.
@@ -22,23 +22,33 @@ __all__ = ["main"]
 INTERRUPTED = 130
 
 
+# Commands that are imported when they are called for: their modules and short helps.
+_ELSEWHERE = {
+    "mrc": ("mcsim.mrc_cli", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "size": ("mcsim.mrc_cli", "Find the smallest cache that reaches a hit ratio or latency."),
+    "trace": ("mcsim.trace_cli", "Look into traces, convert, cut and generate them."),
+}
+
+
 class _LazyGroup(click.Group):
-    """A group whose `trace` commands are imported when they are called for."""
+    """A group that imports some commands when they are called for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "trace"])
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name != "trace":
+        if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        from mcsim.trace_cli import trace
+        import importlib
 
-        return trace
+        module, _ = _ELSEWHERE[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Their own help would import them.
         rows = [(name, c.get_short_help_str(80)) for name, c in self.commands.items()]
-        rows.append(("trace", "Look into traces, convert, cut and generate them."))
+        rows += [(name, text) for name, (_, text) in _ELSEWHERE.items()]
         with formatter.section("Commands"):
             formatter.write_dl(sorted(rows))
 
@@ -163,7 +173,7 @@ def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -
 
 @cli.command("list")
 def list_names() -> None:
-    """List systems, optimisers, trace formats and devices."""
+    """List systems, optimisers, locality estimators, trace formats and devices."""
     for kind, entries in _catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
@@ -174,7 +184,7 @@ def list_names() -> None:
 @cli.command()
 @click.argument("name")
 def describe(name: str) -> None:
-    """Show the parameters of a system, optimiser, trace format or device."""
+    """Show the parameters of a system, optimiser, estimator, trace format or device."""
     from mcsim.errors import ConfigError
     from mcsim.suggest import did_you_mean
 
@@ -203,13 +213,14 @@ def schema() -> None:
 
 def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Everything that experiments may name, by kind."""
-    from mcsim._core import engine, optimizers
+    from mcsim._core import engine, locality, optimizers
     from mcsim.devices import CATALOGUE
     from mcsim.traces import trace_formats
 
     return {
         "systems": engine.describe_systems(),
         "optimizers": optimizers.describe(),
+        "estimators": locality.describe_estimators(),
         "trace formats": trace_formats(),
         "devices": [
             {

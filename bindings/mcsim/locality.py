@@ -1,28 +1,40 @@
-"""Reuse distances of a reference stream, and the hit-ratio curve that follows from them.
+"""Reuse distances of a reference stream, and the hit-ratio curves that follow from them.
 
 The reuse distance of an access is the number of distinct other blocks accessed since the
 last access to the same block; the first access to a block is cold. An LRU cache of ``c``
 blocks hits exactly the accesses whose distance is below ``c``, so one pass over a trace
-gives the hits of LRU at every capacity.
+gives the hits of LRU at every capacity: exactly, or nearly in a fraction of the memory by
+one of the estimators of `estimator_names`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcsim import units
 from mcsim._core import locality as _locality
+from mcsim.curves import HitRatioCurve, Knee, integers
 from mcsim.errors import ConfigError
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
+__all__ = [
+    "COLD",
+    "Estimator",
+    "HitRatioCurve",
+    "Knee",
+    "ParamValue",
+    "estimate",
+    "estimator_names",
+    "hit_ratio_curve",
+    "reuse_distances",
+]
 
-__all__ = ["COLD", "HitRatioCurve", "hit_ratio_curve", "reuse_distances"]
+ParamValue = bool | int | float | str
 
 COLD = -1
 """The distance of a first access."""
@@ -72,20 +84,20 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     ids : array_like of int, shape (n,)
         The block of each access, in the order of the accesses.
     capacities : array_like of int, shape (k,), optional
-        Where the curve is tabulated, in blocks. By default 0 and every capacity that hits
-        more than the next smaller one.
+        Keep the curve at these capacities alone, in blocks, strictly increasing. By default
+        it has 0 and every capacity that hits more than the next smaller one.
 
     Returns
     -------
     HitRatioCurve
-        The table, and by ``at`` the exact ratio at any other capacity.
 
     Raises
     ------
     TypeError
         If `ids` or `capacities` are not integers.
     ConfigError
-        If either has more than one dimension or a negative element.
+        If either has more than one dimension or a negative element, or `capacities` do not
+        increase.
 
     References
     ----------
@@ -96,112 +108,256 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     --------
     >>> curve = hit_ratio_curve([1, 2, 1, 2], capacities=[1, 2, 3])
     >>> curve.hits.tolist(), curve.at(2)
-    ([0, 2, 2], 0.5)
+    ([0.0, 2.0, 2.0], 0.5)
     """
-    curve = _locality.hit_curve(_keys(ids))
-    steps = np.concatenate(([0], curve.distances + 1))
-    table = steps if capacities is None else _capacities(capacities).copy()
-    table.flags.writeable = False
-    return HitRatioCurve(table, curve)
+    curve = estimate(ids)
+    return curve if capacities is None else curve.resampled(capacities)
 
 
-@dataclass(frozen=True, eq=False)
-class HitRatioCurve:
-    """The hits of LRU over its capacity, tabulated and exact in between.
+def estimator_names() -> list[str]:
+    """List the estimators that `estimate` knows; `mcsim describe` tells their parameters.
 
-    Attributes
+    Examples
+    --------
+    >>> "exact" in estimator_names()
+    True
+    """
+    return [entry["name"] for entry in _locality.describe_estimators()]
+
+
+def estimate(
+    ids: ArrayLike,
+    estimator: str = "exact",
+    *,
+    times: ArrayLike | None = None,
+    ops: ArrayLike | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    block_bytes: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    **params: ParamValue,
+) -> HitRatioCurve:
+    """Compute or estimate the hits of an LRU cache of any capacity.
+
+    Parameters
     ----------
-    capacities : ndarray of int64, shape (k,), read-only
-        Cache sizes in blocks.
+    ids : array_like of int, shape (n,)
+        The block of each access, in the order of the accesses: NumPy, pandas, Polars, Arrow
+        or a list. ``uint64`` and ``uint32`` arrays are read where they lie.
+    estimator : str
+        One of `estimator_names`.
+    times : array_like of int, shape (n,), optional
+        When each access was, in ns, never decreasing; for estimators that look at time.
+    ops : array_like of int or bool, shape (n,), optional
+        0 for a read, 1 for a write. With ``'exact'`` the curve also counts the hits that
+        read (`HitRatioCurve.of_reads`), which takes 8 bytes an access.
+    seed : int
+        Of whatever the estimator draws or hashes.
+    threads : int, optional
+        How many it may use; all cores if not given. The curve is the same with any number.
+    block_bytes : int, optional
+        Size of a block, which the curve keeps.
+    progress : callable, optional
+        ``progress(accesses_done)``, about once a million accesses.
+    **params
+        The estimator's own parameters; lengths of time and counts may be text, ``'1h'``.
+
+    Returns
+    -------
+    HitRatioCurve
+
+    Raises
+    ------
+    TypeError
+        If a column does not hold integers.
+    ConfigError
+        If there is no such estimator or parameter, a column has another length or more than
+        one dimension, an element is negative, or times decrease.
+
+    Examples
+    --------
+    >>> estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
+    3
+    """
+    stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
+    stream.process(ids, times, ops, progress=progress)
+    curve = stream.curve()
+    if ops is None or estimator != "exact":
+        return curve
+    return _with_reads(curve, reuse_distances(ids), _operations(ops) == 0)
+
+
+class Estimator:
+    """Estimates LRU's hits from a stream that comes in pieces.
+
+    How the stream is cut changes nothing. While a piece is processed, other threads run, and
+    Ctrl-C is served about once a million accesses; what was processed by then stays counted.
+
+    Parameters
+    ----------
+    name : str
+        One of `estimator_names`.
+    seed, threads, block_bytes, **params
+        As of `estimate`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such estimator or parameter.
+
+    Examples
+    --------
+    >>> stream = Estimator("exact")
+    >>> for piece in ([1, 2], [1, 2]):
+    ...     stream.process(piece)
+    >>> stream.curve().at(2), stream.distinct
+    (0.5, 2.0)
     """
 
-    capacities: NDArray[np.int64]
-    _curve: _locality.HitCurve = field(repr=False)
+    def __init__(
+        self,
+        name: str,
+        *,
+        seed: int = 1,
+        threads: int | None = None,
+        block_bytes: int | None = None,
+        **params: ParamValue,
+    ) -> None:
+        self.name = _title(name, params)
+        self._block_bytes = block_bytes
+        cores = len(os.sched_getaffinity(0)) if threads is None else threads
+        if cores < 1:
+            raise ConfigError(f"threads: at least 1, got {threads}")
+        self._core = _locality.Estimator(name, _as_declared(name, params), seed, cores)
+
+    def __repr__(self) -> str:
+        return f"<Estimator {self.name}: {self.references:,} references>"
+
+    def process(
+        self,
+        keys: ArrayLike,
+        times: ArrayLike | None = None,
+        ops: ArrayLike | None = None,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Count the next accesses; the arguments are as those of `estimate`."""
+        self._core.process(
+            _keys(keys),
+            None if times is None else _times(times),
+            None if ops is None else _operations(ops),
+            progress,
+        )
+
+    def curve(self) -> HitRatioCurve:
+        """Return the curve of all accesses so far; the stream may go on afterwards."""
+        made = self._core.curve()
+        # Capacities are whole: a step at 2.5 blocks is one at 3.
+        steps = np.ceil(made.capacity).astype(np.int64)
+        last = np.append(np.diff(steps) > 0, True)[: steps.size]
+        has_band = made.low.size > 0
+
+        def column(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.concatenate(([0.0], values[last]))
+
+        return HitRatioCurve(
+            capacities=np.concatenate(([0], steps[last])),
+            hits=column(made.hits),
+            accesses=round(made.accesses),
+            distinct=self.distinct,
+            low=column(made.low) if has_band else None,
+            high=column(made.high) if has_band else None,
+            resolved_from=made.resolved_from,
+            estimator=self.name,
+            note=made.note,
+            block_bytes=self._block_bytes,
+        )
 
     @property
-    def hits(self) -> NDArray[np.int64]:
-        """Accesses that a cache of each size hits, shape (k,)."""
-        return self._curve.hits(self.capacities)
+    def references(self) -> int:
+        """Accesses processed so far."""
+        return self._core.references
 
     @property
-    def ratios(self) -> NDArray[np.float64]:
-        """Hits as a share of all accesses, in [0, 1], shape (k,)."""
-        return self._curve.ratio(self.capacities)
+    def distinct(self) -> float:
+        """Distinct blocks so far, perhaps estimated."""
+        return self._core.distinct
 
     @property
-    def accesses(self) -> int:
-        """Accesses of the stream, cold ones included."""
-        return self._curve.accesses
-
-    @overload
-    def at(self, capacity: int) -> float: ...
-    @overload
-    def at(self, capacity: NDArray[np.int64] | list[int]) -> NDArray[np.float64]: ...
-
-    def at(self, capacity: int | NDArray[np.int64] | list[int]) -> float | NDArray[np.float64]:
-        """Look up the exact hit ratio, tabulated or not.
-
-        Parameters
-        ----------
-        capacity : int or array_like of int, shape (m,)
-            Cache sizes in blocks.
-
-        Returns
-        -------
-        float or ndarray of float64, shape (m,)
-            Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
-        """
-        wanted = np.asarray(capacity)
-        ratios = self._curve.ratio(_capacities(np.atleast_1d(wanted)))
-        return ratios if wanted.ndim else float(ratios[0])
-
-    def to_arrow(self) -> pa.Table:
-        """Return the columns ``capacity``, ``hits`` and ``ratio`` as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self._columns())
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns ``capacity``, ``hits`` and ``ratio`` as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns ``capacity``, ``hits`` and ``ratio`` as a Polars frame."""
-        import polars as pl
-
-        return pl.DataFrame(self._columns())
-
-    def _columns(self) -> dict[str, NDArray[np.int64] | NDArray[np.float64]]:
-        return {"capacity": self.capacities, "hits": self.hits, "ratio": self.ratios}
+    def bytes(self) -> int:
+        """Memory that the estimator holds."""
+        return self._core.bytes
 
 
-def _integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ConfigError(f"{name}: expected one dimension, got an array of shape {array.shape}")
-    if array.size == 0:
-        return np.empty(0, np.uint64)
-    if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"{name}: expected integers, got {array.dtype}")
-    if array.min() < 0:
-        at = int(np.argmax(array < 0))
-        raise ConfigError(f"{name}[{at}]: must not be negative, got {array[at]}")
-    return array
+def _with_reads(
+    curve: HitRatioCurve, distances: NDArray[np.int64], is_read: NDArray[np.bool_]
+) -> HitRatioCurve:
+    """Add the hits that read: the reads of a distance below each capacity."""
+    from dataclasses import replace
+
+    of_reads = np.sort(distances[is_read & (distances != COLD)])
+    hits = np.searchsorted(of_reads, curve.capacities).astype(np.float64)
+    return replace(curve, reads=int(is_read.sum()), read_hits=hits)
+
+
+def _title(name: str, params: Mapping[str, ParamValue]) -> str:
+    """Write an estimator as it is asked for on the command line."""
+    given = ",".join(f"{key}={value}" for key, value in params.items())
+    return f"{name}:{given}" if given else name
+
+
+def _as_declared(name: str, params: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
+    """Return text as the kind that the estimator declares; what fits none is left to it."""
+    kinds = {
+        param["name"]: param["kind"]
+        for entry in _locality.describe_estimators()
+        if entry["name"] == name
+        for param in entry["params"]
+    }
+    parse: dict[str, Callable[[str], Any]] = {
+        "bool": lambda text: {"true": True, "false": False}.get(text, text),
+        "integer": units.parse_count,
+        "real": float,
+        "duration": units.parse_duration,
+    }
+    declared = dict(params)
+    for key, value in params.items():
+        if isinstance(value, str) and (read := parse.get(kinds.get(key, ""))):
+            with suppress(ValueError):
+                declared[key] = read(value)
+    return declared
 
 
 def _keys(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
     """Bring block numbers to a type the core reads, without a copy where one is not needed."""
-    array = _integers(ids, "ids")
+    array = integers(ids, "ids")
     native = array.dtype.newbyteorder("=")
     if native.itemsize == 8:
         return np.ascontiguousarray(array, native).view(np.uint64)
     return np.ascontiguousarray(array, np.uint32)
 
 
-def _capacities(values: ArrayLike) -> NDArray[np.int64]:
-    array = _integers(values, "capacities")
-    if array.size and array.max() > np.iinfo(np.int64).max:
-        raise ConfigError(f"capacities: at most 2**63 - 1, got {array.max()}")
+def _times(times: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(times)
+    if array.ndim != 1:
+        raise ConfigError(f"times: expected one dimension, got an array of shape {array.shape}")
+    if array.dtype.kind in "mM":
+        array = array.astype(f"{array.dtype.kind}8[ns]").view(np.int64)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"times: expected integers (ns), got {array.dtype}")
+    later = array[1:] < array[:-1]
+    if later.any():
+        at = int(np.argmax(later)) + 1
+        raise ConfigError(f"times[{at}]: {array[at]} is before {array[at - 1]}")
     return np.ascontiguousarray(array, np.int64)
+
+
+def _operations(ops: ArrayLike) -> NDArray[np.uint8]:
+    array = np.asarray(ops)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    array = integers(array, "ops")
+    if array.size and array.max() > 1:
+        at = int(np.argmax(array > 1))
+        raise ConfigError(f"ops[{at}]: expected 0 (read) or 1 (write), got {array[at]}")
+    return np.ascontiguousarray(array, np.uint8)

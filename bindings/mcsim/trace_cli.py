@@ -11,9 +11,10 @@ import click
 from mcsim.synth_cli import synth
 
 if TYPE_CHECKING:
+    from mcsim.progress import Reporter
     from mcsim.traces import Trace, TraceInfo, VmInfo
 
-__all__ = ["trace"]
+__all__ = ["open_trace", "reading_options", "trace"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -27,10 +28,16 @@ trace.add_command(synth)
 
 
 def _reading_options(command: Command) -> Command:
-    """Give a command the options that say how its FILE is to be read."""
+    """Give a command its FILE and the options that say how that is to be read."""
+    return click.argument("file", type=click.Path(path_type=Path))(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """Give a command the options that say how its traces are to be read."""
     options = [
-        click.argument("file", type=click.Path(path_type=Path)),
-        click.option("--format", help="Format of FILE (see mcsim list); by default its content's."),
+        click.option(
+            "--format", help="Format of the file (see mcsim list); by its content if not given."
+        ),
         click.option(
             "--option",
             "options",
@@ -129,18 +136,28 @@ def slice_(
     click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
 
 
-def _open(
+def _open(file: Path, **reading: Any) -> Trace:
+    from rich.console import Console
+
+    from mcsim.progress import Reporter
+
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        return open_trace(file, reporter, **reading)
+
+
+def open_trace(
     file: Path,
+    reporter: Reporter,
+    *,
     format: str | None,
     options: tuple[str, ...],
     on_bad_line: Any,
     on_unsorted: Any,
     cache_dir: Path | None,
 ) -> Trace:
-    from rich.console import Console
-
+    """Open a trace as the options of `reading_options` say."""
     from mcsim.errors import ConfigError
-    from mcsim.progress import Reporter
     from mcsim.traces import Trace
 
     given: dict[str, bool | int | float | str] = {}
@@ -149,8 +166,7 @@ def _open(
         if not equals:
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[name] = value
-    reporter = Reporter(Console(stderr=True))
-    with reporter.live(), reporter.stage("read", unit="B", about=file.name) as stage:
+    with reporter.stage("read", unit="B", about=file.name) as stage:
         return Trace.open(
             file,
             format=format,
@@ -223,6 +239,8 @@ _HEADINGS = (
 
 
 def _row(vm: VmInfo, has_clock: bool) -> list[str]:
+    from mcsim.units import format_size
+
     return [
         vm.name,
         f"{vm.requests:,}",
@@ -231,21 +249,13 @@ def _row(vm: VmInfo, has_clock: bool) -> list[str]:
         f"{vm.read_blocks:,}",
         f"{vm.unique_blocks:,}",
         f"{vm.unique_read_blocks:,}",
-        _size(vm.footprint_bytes),
+        format_size(vm.footprint_bytes),
         _span(vm.span) if has_clock else f"{vm.span:,} refs",
         f"{vm.rate:.3g}/s" if has_clock else "-",
-        _size(vm.mean_request),
-        _size(vm.median_request),
-        _size(vm.largest_request),
+        format_size(vm.mean_request),
+        format_size(vm.median_request),
+        format_size(vm.largest_request),
     ]
-
-
-def _size(size: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} TiB"
 
 
 def _span(ns: int) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "format_duration",
     "format_latency",
     "format_references",
+    "format_size",
     "parse_blocks",
     "parse_bytes",
     "parse_count",
@@ -183,6 +184,15 @@ def format_duration(ns: int) -> str:
 def format_bytes(size: int) -> str:
     """Write a size so that `parse_bytes` gives it back: `4KiB`."""
     return _exact(size, {unit: n for unit, n in _BYTES.items() if unit == "B" or "i" in unit})
+
+
+def format_size(size: float) -> str:
+    """Write a number of bytes for people, to four digits: `1.465 GiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} TiB"
 
 
 def format_references(count: int) -> str:

@@ -7,6 +7,7 @@ namespace mcsim::python {
 
 void bind_errors(pybind11::module_& m);
 void bind_engine(pybind11::module_& m);
+void bind_estimators(pybind11::module_& m);
 void bind_locality(pybind11::module_& m);
 void bind_optimizers(pybind11::module_& m);
 void bind_synthetic(pybind11::module_& m);

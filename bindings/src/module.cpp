@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, m) {
   using namespace mcsim::python;
   bind_errors(m);
   bind_locality(m);
+  bind_estimators(m);
   bind_optimizers(m);
   bind_engine(m);
   bind_synthetic(m);

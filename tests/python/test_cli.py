@@ -12,7 +12,7 @@ import pytest
 
 import mcsim
 from mcsim import cli
-from mcsim._core import engine, optimizers
+from mcsim._core import engine, locality, optimizers
 from mcsim.errors import HostError, InternalError
 
 PACKAGE = Path(mcsim.__file__).parents[1]
@@ -51,7 +51,7 @@ sys.exit(", ".join(heavy & set(sys.modules)) or None)
 """
     done = python(code)
     assert (done.returncode, done.stderr) == (0, "")
-    for command in ("run", "list", "describe", "trace", "report", "figures", "schema"):
+    for command in ("run", "mrc", "size", "list", "describe", "trace", "report", "schema"):
         assert f"\n  {command} " in done.stdout
 
 
@@ -84,7 +84,12 @@ def test_the_version_is_the_cores(capsys: pytest.CaptureFixture[str]) -> None:
 def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "list")
     assert code == 0
-    declared = [*engine.describe_systems(), *optimizers.describe()]
+    declared = [
+        *engine.describe_systems(),
+        *optimizers.describe(),
+        *locality.describe_estimators(),
+    ]
+    assert "\nestimators\n" in out
     for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
         assert f"\n  {name} " in out
 

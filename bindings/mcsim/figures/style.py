@@ -35,11 +35,13 @@ __all__ = [
     "Look",
     "Sheet",
     "lighter",
+    "looks_of",
     "new_sheet",
     "save",
     "styled",
     "system_looks",
     "vm_looks",
+    "write",
 ]
 
 COLUMN = 3.5  # inches, one of two columns
@@ -144,9 +146,12 @@ _NAMES = {
 
 def vm_looks(results: Results) -> dict[str, Look]:
     """Return the look of every VM, by name, in the order of the experiment."""
-    return {
-        vm: Look(vm, *_VM_LOOKS[index % len(_VM_LOOKS)]) for index, vm in enumerate(vms_of(results))
-    }
+    return looks_of(vms_of(results))
+
+
+def looks_of(names: Sequence[str]) -> dict[str, Look]:
+    """Return a look for each name, in their order; after eight they begin again."""
+    return {name: Look(name, *_VM_LOOKS[i % len(_VM_LOOKS)]) for i, name in enumerate(names)}
 
 
 def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
@@ -201,13 +206,17 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
     def finish(self, title: str, runs: Sequence[Results]) -> Figure:
-        """Add title, legend and footer around the panels."""
+        """Add title, legend and a footer that names the runs."""
         synthetic = any(run.synthetic for run in runs)
-        height = self.figure.get_figheight() * 72
         shown_title = title + (" (synthetic workload)" if synthetic else "")
-        self._text(shown_title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
+        return self.frame(shown_title, _footer(runs, synthetic))
+
+    def frame(self, title: str, footer: str) -> Figure:
+        """Add title, legend and footer around the panels."""
+        height = self.figure.get_figheight() * 72
+        self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
         above = 1.6 * _LINE + self._add_legend(1 - 1.6 * _LINE / height)
-        below = [*self.notes, _footer(runs, synthetic)]
+        below = [*self.notes, footer]
         for line, text in enumerate(reversed(below)):
             self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
         beneath = (len(below) + 0.25) * _LINE
@@ -290,12 +299,21 @@ def save(figure: Figure, path: Path, title: str, runs: Sequence[Results]) -> lis
     subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
     if any(run.synthetic for run in runs):
         subject += " (synthetic workload)"
+    return write(figure, path, title, subject, ("png", "pdf"))
+
+
+def write(
+    figure: Figure, path: Path, title: str, subject: str, endings: Sequence[str]
+) -> list[Path]:
+    """Write a figure as PNG, PDF or SVG, complete or not at all; see `save`."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
+        "svg": {"Title": title, "Description": subject, "Date": None},
     }
     written = []
-    for ending, about in metadata.items():
+    for ending in endings:
+        about = metadata[ending]
         final = path.with_suffix(f".{ending}")
         temporary = final.with_name(f"{final.name}.{os.getpid()}")
         with styled():

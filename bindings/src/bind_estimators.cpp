@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "core/locality/estimator.hpp"
+#include "optimizers/hull.hpp"
+
+namespace mcsim::python {
+namespace {
+
+// Between two pieces Ctrl-C is served and progress told.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+// An estimator and how much it was given.
+class StreamedEstimator {
+ public:
+  StreamedEstimator(const std::string& name, const ParamMap& params, std::uint64_t seed,
+                    int threads)
+      : estimator_(value_or_raise(
+            estimator_registry().make(name, params, {.seed = seed, .threads = threads}))) {}
+
+  // Runs without the GIL.
+  void process(const References& all, const Tick& tick) {
+    for_each_piece(all.keys.size(), tick, [&](std::size_t begin, std::size_t count) {
+      return estimator_->process(all.subspan(begin, count));
+    });
+  }
+
+  // Keys of 32 bits are widened piece by piece, so that no copy of all is made.
+  void process(std::span<const std::uint32_t> narrow, const References& rest, const Tick& tick) {
+    for_each_piece(narrow.size(), tick, [&](std::size_t begin, std::size_t count) {
+      const auto piece = narrow.subspan(begin, count);
+      widened_.assign(piece.begin(), piece.end());
+      References next = rest;
+      if (!next.times.empty()) next.times = next.times.subspan(begin, count);
+      if (!next.ops.empty()) next.ops = next.ops.subspan(begin, count);
+      next.keys = widened_;
+      return estimator_->process(next);
+    });
+  }
+
+  CurveEstimate curve() { return value_or_raise(estimator_->curve()); }
+  Count references() const { return references_; }
+  double distinct() const { return estimator_->distinct(); }
+  std::size_t bytes() const { return estimator_->bytes(); }
+
+ private:
+  template <class Process>
+  void for_each_piece(std::size_t size, const Tick& tick, Process&& process_piece) {
+    for (std::size_t begin = 0; begin < size; begin += kPiece) {
+      const std::size_t count = std::min(kPiece, size - begin);
+      raise_if_error(process_piece(begin, count));
+      references_ += static_cast<Count>(count);
+      raise_if_error(tick(static_cast<Count>(begin + count)));
+    }
+  }
+
+  std::unique_ptr<Estimator> estimator_;
+  std::vector<std::uint64_t> widened_;
+  Count references_ = 0;
+};
+
+template <class T>
+std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>& given,
+                               std::size_t keys) {
+  if (!given) return {};
+  const std::span<const T> values = span_of(*given);
+  if (values.size() != keys) {
+    raise_if_error(invalid_argument("{}: {} of them for {} keys", name, values.size(), keys));
+  }
+  return values;
+}
+
+template <class Key>
+void process(StreamedEstimator& estimator, const Column<Key>& keys,
+             const std::optional<Column<Nanoseconds>>& times,
+             const std::optional<Column<std::uint8_t>>& ops, py::object progress) {
+  const std::span<const Key> all = span_of(keys);
+  References references{.keys = {},
+                        .times = beside_keys("times", times, all.size()),
+                        .ops = beside_keys("ops", ops, all.size())};
+  const Tick tick = make_tick(std::move(progress));
+  py::gil_scoped_release release;
+  if constexpr (std::is_same_v<Key, std::uint64_t>) {
+    references.keys = all;
+    estimator.process(references, tick);
+  } else {
+    estimator.process(all, references, tick);
+  }
+}
+
+template <class Key>
+void bind_process(py::class_<StreamedEstimator>& estimator) {
+  estimator.def("process", &process<Key>, py::arg("keys").noconvert(),
+                py::arg("times") = py::none(), py::arg("ops") = py::none(),
+                py::arg("progress") = py::none());
+}
+
+void bind_curve_estimate(py::module_& m) {
+  const auto column = [](std::vector<double> CurveEstimate::* member) {
+    return [member](const py::object& self) {
+      return view_of(std::span<const double>(self.cast<const CurveEstimate&>().*member), self);
+    };
+  };
+  py::class_<CurveEstimate>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function.")
+      .def_property_readonly("capacity", column(&CurveEstimate::capacity))
+      .def_property_readonly("hits", column(&CurveEstimate::hits))
+      .def_property_readonly("low", column(&CurveEstimate::low))
+      .def_property_readonly("high", column(&CurveEstimate::high))
+      .def_readonly("accesses", &CurveEstimate::accesses)
+      .def_readonly("resolved_from", &CurveEstimate::resolved_from)
+      .def_readonly("note", &CurveEstimate::note);
+}
+
+void bind_estimator(py::module_& m) {
+  py::class_<StreamedEstimator> estimator(m, "Estimator",
+                                          "Estimates LRU's hits from a stream of references.");
+  estimator.def(py::init<const std::string&, const ParamMap&, std::uint64_t, int>(),
+                py::arg("name"), py::arg("params") = ParamMap{},
+                py::arg("seed") = EstimatorContext{}.seed,
+                py::arg("threads") = EstimatorContext{}.threads);
+  bind_process<std::uint64_t>(estimator);
+  bind_process<std::uint32_t>(estimator);
+  estimator.def("curve", &StreamedEstimator::curve, py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("references", &StreamedEstimator::references)
+      .def_property_readonly("distinct", &StreamedEstimator::distinct)
+      .def_property_readonly("bytes", &StreamedEstimator::bytes);
+}
+
+// The indices at which increasing capacities lie on their upper concave hull.
+py::array_t<std::int64_t> hull_of(const Column<Count>& capacities, const Column<double>& hits) {
+  if (capacities.size() == 0 || capacities.size() != hits.size()) {
+    raise_if_error(
+        invalid_argument("upper_hull: {} capacities and {} hits", capacities.size(), hits.size()));
+  }
+  const std::span<const Count> sizes = span_of(capacities);
+  const std::vector<std::size_t> kept = upper_hull(sizes, span_of(hits), 0, sizes.size() - 1);
+  return to_array(std::vector<std::int64_t>(kept.begin(), kept.end()));
+}
+
+}  // namespace
+
+void bind_estimators(py::module_& parent) {
+  py::module_ m = parent.attr("locality");
+  bind_curve_estimate(m);
+  bind_estimator(m);
+  m.def("describe_estimators", [] { return describe_registry(estimator_registry()); });
+  m.def("upper_hull", &hull_of, py::arg("capacities"), py::arg("hits"));
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/locality/estimator.hpp"
+#include "core/locality/exact_distances.hpp"
+#include "core/locality/sample_filter.hpp"
+#include "core/locality/sampled_curve.hpp"
+
+namespace mcsim {
+
+// SHARDS of fixed rate: the exact distances of a spatial sample, scaled up.
+// Memory is that of the sampled blocks; nearly all time goes into the filter.
+class ShardsRate final : public Estimator {
+ public:
+  struct Params {
+    double rate = 0.001;
+    Correction correction = Correction::kAuto;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"rate", &Params::rate, "share of the blocks that is sampled", 1e-9, 1},
+          Field{"correction", &Params::correction,
+                "what becomes of the references that the sample has too few or too many of"}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "shards-rate",
+      .summary = "Distances of a fixed share of the blocks, picked by hash.",
+      .reference =
+          "Waldspurger, Park, Garthwaite, Ahmad, Efficient MRC Construction with SHARDS, "
+          "FAST 2015"};
+
+  ShardsRate(Params params, EstimatorContext context);
+
+  absl::Status process(const References& next) override;
+  absl::StatusOr<CurveEstimate> curve() override;
+  double distinct() const override {
+    return static_cast<double>(distances_.distinct()) / filter_.rate();
+  }
+  std::size_t bytes() const override;
+
+ private:
+  static constexpr std::size_t kBatch = std::size_t{1} << 14;  // keys
+
+  Correction correction_;
+  SpatialFilter filter_;
+  ExactDistances distances_;  // of the sampled keys
+  SampleGroups groups_;
+  Count references_ = 0;
+  std::vector<std::uint64_t> survivors_;  // of one batch
+  std::vector<Count> survivor_distances_;
+};
+
+}  // namespace mcsim
