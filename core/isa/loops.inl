@@ -12,6 +12,8 @@ constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
 #include "core/containers/block_table.inl"
 //
 #include "core/locality/distance_loops.inl"
+//
+#include "core/locality/sample_filter.inl"
 
 }  // namespace mcsim::MCSIM_ISA
 
@@ -61,6 +63,18 @@ template <>
 void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceState& state,
                                      std::span<const std::uint32_t> blocks, Count* distances) {
   MCSIM_ISA::count_dense(last, state, blocks, distances);
+}
+
+template <>
+std::size_t select_sampled_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                          std::uint64_t limit, std::uint64_t* out) {
+  return MCSIM_ISA::select_sampled(keys.data(), keys.size(), salt, limit, out);
+}
+
+template <>
+std::size_t select_sampled_ids<kThisIsa>(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                                         std::uint64_t limit, std::uint32_t* out) {
+  return MCSIM_ISA::select_sampled(ids.data(), ids.size(), salt, limit, out);
 }
 
 }  // namespace mcsim

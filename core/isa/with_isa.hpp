@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -53,5 +54,16 @@ bool count_key_distances(BlockTable& table, DistanceState& state,
 template <Isa kIsa>
 void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
                            std::span<const std::uint32_t> blocks, Count* distances);
+
+// --- core/locality/sample_filter.inl --------------------------------------------
+
+// Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
+// has room for all, and returns how many they are.
+template <Isa kIsa>
+std::size_t select_sampled_keys(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                std::uint64_t limit, std::uint64_t* out);
+template <Isa kIsa>
+std::size_t select_sampled_ids(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                               std::uint64_t limit, std::uint32_t* out);
 
 }  // namespace mcsim
