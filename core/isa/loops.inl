@@ -14,6 +14,8 @@ constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
 #include "core/locality/distance_loops.inl"
 //
 #include "core/locality/parallel_loops.inl"
+//
+#include "core/locality/sample_filter.inl"
 
 }  // namespace mcsim::MCSIM_ISA
 
@@ -99,6 +101,18 @@ template <>
 void count_listed_distances<kThisIsa>(DistanceState& state, std::span<const std::uint8_t> list_of,
                                       std::span<const std::uint32_t*> lists) {
   MCSIM_ISA::count_listed(state, list_of, lists);
+}
+
+template <>
+std::size_t select_sampled_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                          std::uint64_t limit, std::uint64_t* out) {
+  return MCSIM_ISA::select_sampled(keys.data(), keys.size(), salt, limit, out);
+}
+
+template <>
+std::size_t select_sampled_ids<kThisIsa>(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                                         std::uint64_t limit, std::uint32_t* out) {
+  return MCSIM_ISA::select_sampled(ids.data(), ids.size(), salt, limit, out);
 }
 
 }  // namespace mcsim

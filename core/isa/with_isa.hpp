@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -81,5 +82,16 @@ void move_block_values(std::span<std::uint32_t> last, const TimeAxis& axis);
 template <Isa kIsa>
 void count_listed_distances(DistanceState& state, std::span<const std::uint8_t> list_of,
                             std::span<const std::uint32_t*> lists);
+
+// --- core/locality/sample_filter.inl --------------------------------------------
+
+// Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
+// has room for all, and returns how many they are.
+template <Isa kIsa>
+std::size_t select_sampled_keys(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                std::uint64_t limit, std::uint64_t* out);
+template <Isa kIsa>
+std::size_t select_sampled_ids(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                               std::uint64_t limit, std::uint32_t* out);
 
 }  // namespace mcsim

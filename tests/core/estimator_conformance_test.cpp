@@ -28,6 +28,13 @@ std::vector<Case> cases() {
       {"aet", {{"rate", 0.1}}},
       {"aet", {{"rate", 0.5}, {"reservoir", number(50)}}},
       {"urd", {{"count_writes", false}}},
+      {"shards", {{"max_blocks", number(64)}, {"correction", std::string("adj")}}},
+      {"shards",
+       {{"max_blocks", number(64)},
+        {"hot_blocks", number(16)},
+        {"correction", std::string("hot")}}},
+      {"shards-rate", {{"rate", 0.1}}},
+      {"shards-rate", {{"rate", 0.1}, {"correction", std::string("none")}}},
   };
   for (const auto& entry : estimator_registry().entries()) all.push_back({entry.info.name, {}});
   return all;
