@@ -1,74 +1,124 @@
-// Exact distances on several threads against one. On a machine that is shared, wall
-// time says little: `critical_ns` is the processor time of each phase's slowest
-// thread, `total_ns` that of all of them, a reference.
+// Exact distances on several threads against one, on the reference traces. On a machine
+// that is shared, wall time says little: rates are of the critical path, the processor
+// time of each phase's slowest thread. All counters but the last two are ns a reference;
+// `one` is the sequential engine in the same iteration, `work` the time of all threads,
+// `speed-up` one / critical path and `overhead` work / one - 1.
 #include <benchmark/benchmark.h>
 
-#include <cmath>
+#include <ctime>
+#include <string>
 
-#include "core/base/random.hpp"
+#include "core/locality/estimator.hpp"
 #include "core/locality/exact_distances.hpp"
 #include "core/locality/parallel_distances.hpp"
+#include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {
 namespace {
 
-// Block numbers in [0, blocks), the low ones more often: u^skew is uniform for 1.
-std::vector<std::uint64_t> keys_of(const benchmark::State& state) {
-  Random random(2);
-  std::vector<std::uint64_t> keys(20'000'000);
-  for (auto& key : keys) {
-    const double place = std::pow(random.uniform(), static_cast<double>(state.range(1)));
-    key = static_cast<std::uint64_t>(place * static_cast<double>(state.range(0)));
-  }
-  return keys;
+using bench::reference_trace;
+using bench::ReferenceTrace;
+using bench::Stream;
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void one_thread(benchmark::State& state) {
-  const std::vector<std::uint64_t> keys = keys_of(state);
-  for (auto _ : state) {
-    ExactDistances distances;
-    benchmark::DoNotOptimize(distances.process(keys));
+struct Keys {
+  static ExactDistances one(const ReferenceTrace&) { return ExactDistances(); }
+  static ParallelDistances many(const ReferenceTrace&, int threads) {
+    return ParallelDistances({.threads = threads});
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
+  static auto stream(const ReferenceTrace& trace) { return trace.key_span(); }
+};
+
+struct Blocks {
+  static DenseDistances one(const ReferenceTrace& trace) { return DenseDistances(trace.unique); }
+  static ParallelDenseDistances many(const ReferenceTrace& trace, int threads) {
+    return {trace.unique, {.threads = threads}};
+  }
+  static auto stream(const ReferenceTrace& trace) { return trace.block_span(); }
+};
+
+// Seconds of the sequential engine.
+template <class Kind>
+double time_one(const ReferenceTrace& trace) {
+  const double before = thread_seconds();
+  auto distances = Kind::one(trace);
+  (void)distances.process(Kind::stream(trace));
+  benchmark::DoNotOptimize(distances.distinct());
+  return thread_seconds() - before;
 }
 
-void threads(benchmark::State& state) {
-  const std::vector<std::uint64_t> keys = keys_of(state);
+template <class Kind>
+void threads(benchmark::State& state, Stream stream, int count) {
+  const ReferenceTrace& trace = reference_trace(stream);
   PhaseTimes sum{};
-  for (auto _ : state) {
-    ParallelDistances distances({.threads = static_cast<int>(state.range(2))});
-    benchmark::DoNotOptimize(distances.process(keys));
-    benchmark::DoNotOptimize(distances.distinct());
-    for (std::size_t phase = 0; phase < sum.size(); ++phase) {
-      sum[phase].critical += distances.times()[phase].critical;
-      sum[phase].total += distances.times()[phase].total;
-    }
-  }
-  const double references =
-      static_cast<double>(state.iterations()) * 1e-9 * static_cast<double>(keys.size());
+  double one = 0;
   double critical = 0;
-  double total = 0;
-  for (std::size_t phase = 0; phase < sum.size(); ++phase) {
-    state.counters[std::string(Choices<ParallelPhase>::names[phase].first) + "_ns"] =
-        sum[phase].critical / references;
-    critical += sum[phase].critical;
-    total += sum[phase].total;
+  double work = 0;
+  for (auto _ : state) {
+    one += time_one<Kind>(trace);
+    auto distances = Kind::many(trace, count);
+    (void)distances.process(Kind::stream(trace));
+    benchmark::DoNotOptimize(distances.distinct());
+    const double before = critical;
+    for (std::size_t phase = 0; phase < sum.size(); ++phase) {
+      const PhaseTime time = distances.times()[phase];
+      sum[phase].critical += time.critical;
+      critical += time.critical;
+      work += time.total;
+    }
+    state.SetIterationTime(critical - before);
   }
-  state.counters["critical_ns"] = critical / references;
-  state.counters["total_ns"] = total / references;
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
+  const auto references =
+      static_cast<double>(state.iterations()) * static_cast<double>(trace.keys.size());
+  const double to_ns = 1e9 / references;
+  for (std::size_t phase = 0; phase < sum.size(); ++phase) {
+    state.counters[std::string(Choices<ParallelPhase>::names[phase].first)] =
+        sum[phase].critical * to_ns;
+  }
+  state.counters["one"] = one * to_ns;
+  state.counters["work"] = work * to_ns;
+  state.counters["speed-up"] = one / critical;
+  state.counters["overhead"] = work / one - 1;
+  state.SetItemsProcessed(static_cast<std::int64_t>(references));
+  state.SetLabel(trace.name);
 }
 
-BENCHMARK(one_thread)
-    ->ArgNames({"blocks", "skew"})
-    ->ArgsProduct({{2'000'000, 20'000'000}, {1, 3}})
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(threads)
-    ->ArgNames({"blocks", "skew", "threads"})
-    ->ArgsProduct({{2'000'000, 20'000'000}, {1, 3}, {1, 2, 4}})
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+// The published algorithm; rates are of wall time.
+void parda(benchmark::State& state, Stream stream, int count) {
+  const ReferenceTrace& trace = reference_trace(stream);
+  for (auto _ : state) {
+    const auto parda = estimator_registry().make("parda", {}, {.threads = count}).value();
+    (void)parda->process({.keys = trace.key_span()});
+    benchmark::DoNotOptimize(parda->curve());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(trace.keys.size()));
+  state.SetLabel(trace.name);
+}
+
+void all_on(Stream stream, const char* name) {
+  const auto add = [&](const char* what, int count, void (*run)(benchmark::State&, Stream, int)) {
+    const std::string title = std::string("parallel/") + what + "-" + std::to_string(count);
+    return benchmark::RegisterBenchmark((title + "/" + name).c_str(), run, stream, count)
+        ->Unit(benchmark::kMillisecond);
+  };
+  for (const int count : {1, 2, 4}) add("keys", count, threads<Keys>)->UseManualTime();
+  add("blocks", 2, threads<Blocks>)->UseManualTime();
+  for (const int count : {1, 2}) {
+    add("parda", count, parda)->MeasureProcessCPUTime()->UseRealTime();
+  }
+}
+
+[[maybe_unused]] const bool registered = [] {
+  all_on(Stream::kZipf, "zipf");
+  all_on(Stream::kUniform, "uniform");
+  all_on(Stream::kMix, "mix");
+  return true;
+}();
 
 }  // namespace
 }  // namespace mcsim
