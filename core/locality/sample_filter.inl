@@ -34,9 +34,12 @@ inline Lanes mix_lanes(Lanes x) {
 // One bit a lane.
 inline std::uint64_t at_most(Lanes a, Lanes limit) {
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
-  // Explicitly, since GCC 12 may spill a bare mask as one byte and load more.
-  return _cvtmask8_u32(
-      _mm512_cmple_epu64_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(limit)));
+  const __mmask8 mask =
+      _mm512_cmple_epu64_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(limit));
+  // By hand, since GCC 12 may spill a mask register as a byte and load four.
+  std::uint32_t bits;
+  asm("kmovb %1, %0" : "=r"(bits) : "k"(mask));
+  return bits;
 #else
   return static_cast<std::uint64_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a <= limit)));
 #endif

@@ -75,7 +75,8 @@ class GroupFits {
     if (counts.references == 0) return 1;
     const double squares =
         mean_square_of_groups * static_cast<double>(SampleGroups::kGroups) * counts.rate;
-    return squares * counts.distinct / (counts.references * counts.references);
+    // Never below 1, though its estimate may be.
+    return std::max(1.0, squares * counts.distinct / (counts.references * counts.references));
   }
 
   Fit fit(const std::vector<double>& hits) const {
