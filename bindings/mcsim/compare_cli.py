@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.mrc_cli import _console, _cores, _interruptible, _Report, _Source, _table
-from mcsim.trace_cli import reading_options
+from mcsim.stream_cli import (
+    Report,
+    Source,
+    cores,
+    interruptible,
+    picture_options,
+    print_plainly,
+    sizes_given,
+    stream_options,
+    table_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
-
-    from mcsim._core import engine
 
 __all__ = ["compare"]
 
@@ -40,32 +46,10 @@ BOUND = "opt"
     show_default=True,
     help="Of the caches: 1GiB, 250000 (blocks) or 10% (of the distinct blocks).",
 )
-@click.option("--block-size", default="4KiB", show_default=True, help="Size of a block.")
-@click.option(
-    "--ops",
-    type=click.Choice(["reads", "all", "writes"]),
-    default="reads",
-    show_default=True,
-    help="Which requests reach the cache.",
+@stream_options(
+    seed="Of policies that draw.", jobs="Caches replayed at a time; all cores if not given."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of policies that draw.")
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Caches replayed at a time; all cores if not given.",
-)
-@click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default="results",
-    show_default=True,
-    help="Folder of the pictures and the table.",
-)
-@click.option("--no-figures", is_flag=True, help="Draw no pictures.")
-@reading_options
+@picture_options
 def compare(
     files: tuple[str, ...],
     policies: str,
@@ -92,21 +76,18 @@ def compare(
     """  # noqa: D301
     from rich.console import Console
 
-    from mcsim.policies import parse_policies, simulate, sizes_in_blocks
+    from mcsim.policies import parse_policies, simulate
     from mcsim.progress import Reporter
 
-    source = _Source(files, block_size, ops, seed, jobs or _cores(), reading)
+    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
     # Mistakes are told before the work begins.
     specs = parse_policies(policies)
-    wanted = sizes.split(",")
-    sizes_in_blocks(wanted, 1, source.block_bytes)
+    sizes_given(sizes, 1, source.block_bytes)
     reporter = Reporter(Console(stderr=True))
-    with _interruptible():
+    with interruptible():
         with reporter.live():
             accesses = source.read(reporter)
-            capacities = sorted(
-                set(sizes_in_blocks(wanted, accesses.id_count, accesses.block_bytes))
-            )
+            capacities = sizes_given(sizes, accesses.id_count, accesses.block_bytes)
             caches = len(specs) * len(capacities)
             with reporter.stage(
                 "replay",
@@ -122,19 +103,19 @@ def compare(
                     threads=source.jobs,
                     progress=stage.update,
                 )
-        report = _Comparison(source, accesses, rows, capacities)
+        report = _Comparison(source, accesses, "", rows, capacities)
         report.show()
         report.write(out, log=not linear, figures=not no_figures)
 
 
-@dataclass(frozen=True)
-class _Comparison:
+@dataclass
+class _Comparison(Report):
     """What is printed, drawn and written; `rows` are those of `mcsim.simulate`."""
 
-    source: _Source
-    accesses: engine.Accesses
     rows: np.recarray[Any, Any]
     capacities: list[int]
+
+    subject = "Hit ratio of eviction policies over cache size"
 
     @property
     def policies(self) -> list[str]:
@@ -145,14 +126,9 @@ class _Comparison:
         chosen: np.recarray[Any, Any] = self.rows[self.rows.policy == policy]
         return chosen
 
-    def heading(self) -> str:
-        return _Report(self.source, self.accesses, "", []).heading()
-
     def show(self) -> None:
         """Print the table."""
-        console = _console()
-        console.print(self.heading(), markup=False, highlight=False, soft_wrap=True)
-        console.print(self.table())
+        print_plainly(self.heading(), self.table())
 
     def table(self) -> Any:
         from rich.text import Text
@@ -161,7 +137,7 @@ class _Comparison:
 
         block_bytes = self.accesses.block_bytes
         sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
-        table = _table(["policy", *sizes, "M accesses/s", "state"], left=1)
+        table = table_of(["policy", *sizes, "M accesses/s", "state"], left=1)
         best = {
             capacity: max(
                 (row.hits for row in self.rows if row.capacity == capacity and row.policy != BOUND),
@@ -184,15 +160,6 @@ class _Comparison:
         table.caption_justify = "left"
         return table
 
-    @property
-    def title(self) -> str:
-        return f"Hit ratio of eviction policies over cache size: {self.source.name}"
-
-    def footer(self) -> str:
-        from mcsim import __version__
-
-        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
-
     def figure(self, *, log: bool) -> Figure:
         from mcsim.figures.policies import hit_ratios
 
@@ -205,19 +172,9 @@ class _Comparison:
         import pyarrow as pa
         from pyarrow import csv
 
-        out.mkdir(parents=True, exist_ok=True)
-        base = out / f"{self.source.file_name}-policies"
-        written: list[Path] = []
-        if figures:
-            from mcsim.figures.style import styled, write
-
-            with styled():
-                drawn = self.figure(log=log)
-            written += write(drawn, base, self.title, self.footer(), ("png", "svg"))
         columns = {name: pa.array(self.rows[name]) for name in self.rows.dtype.names or ()}
-        path = base.with_suffix(".csv")
-        temporary = path.with_name(f"{path.name}.{os.getpid()}")
-        csv.write_csv(pa.table(columns), temporary)
-        temporary.replace(path)
-        for each in [*written, path]:
-            click.echo(each)
+        self.write_files(
+            out / f"{self.source.file_name}-policies",
+            (lambda: self.figure(log=log)) if figures else None,
+            {".csv": lambda sink: csv.write_csv(pa.table(columns), sink)},
+        )

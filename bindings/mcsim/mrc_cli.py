@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.trace_cli import open_trace, reading_options
+from mcsim.stream_cli import (
+    Report,
+    Source,
+    cores,
+    interruptible,
+    picture_options,
+    print_plainly,
+    sizes_given,
+    stream_options,
+    table_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,50 +29,27 @@ if TYPE_CHECKING:
     from mcsim.curves import HitRatioCurve
     from mcsim.devices import Device
     from mcsim.mrc import EstimatorSpec, Measured, Stream
-    from mcsim.progress import Reporter
-    from mcsim.traces import Trace
 
 __all__ = ["mrc", "size"]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-INTERRUPTED = 130
 SHARED = "all, sharing one cache"
 
-
-def _stream_options(command: Command) -> Command:
-    """Give a command the options that say which references it counts, and how."""
-    options = [
-        click.option(
-            "--estimator",
-            metavar="NAME[:PARAM=VALUE,...]",
-            default="exact",
-            show_default=True,
-            help="How the curve is made (see mcsim list, mcsim describe NAME).",
-        ),
-        click.option("--block-size", default="4KiB", show_default=True, help="Size of a block."),
-        click.option(
-            "--ops",
-            type=click.Choice(["reads", "all", "writes"]),
-            default="reads",
-            show_default=True,
-            help="Which requests reach the cache.",
-        ),
-        click.option("--seed", type=int, default=1, show_default=True, help="Of estimators."),
-        click.option(
-            "--jobs",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Threads: curves made at a time, or for one alone; all cores if not given.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_estimator_option = click.option(
+    "--estimator",
+    metavar="NAME[:PARAM=VALUE,...]",
+    default="exact",
+    show_default=True,
+    help="How the curve is made (see mcsim list, mcsim describe NAME).",
+)
+_stream_options = stream_options(
+    seed="Of estimators.",
+    jobs="Threads: curves made at a time, or for one alone; all cores if not given.",
+)
 
 
 @click.command()
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
+@_estimator_option
 @_stream_options
 @click.option(
     "--per-vm", is_flag=True, help="A curve for each VM, and one for all sharing a cache."
@@ -85,17 +69,7 @@ def _stream_options(command: Command) -> Command:
     metavar="SIZE,...",
     help="Rows of the table: 1GiB, 250000 (blocks) or 10% (of the distinct blocks).",
 )
-@click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default="results",
-    show_default=True,
-    help="Folder of the pictures and tables.",
-)
-@click.option("--no-figures", is_flag=True, help="Draw no pictures.")
-@reading_options
+@picture_options
 def mrc(
     files: tuple[str, ...],
     estimator: str,
@@ -130,10 +104,10 @@ def mrc(
     modes = {"--per-vm": per_vm, "--interval": interval, "--compare": compare}
     if len(given := [name for name, value in modes.items() if value]) > 1:
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    source = _Source(files, block_size, ops, seed, jobs or _cores(), reading)
+    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
-        _sizes_given(sizes, 1, source.block_bytes)
-    with _interruptible():
+        sizes_given(sizes, 1, source.block_bytes)
+    with interruptible():
         if compare:
             report = _compare(source, compare)
         elif interval:
@@ -146,103 +120,52 @@ def mrc(
         report.write(out, log=not linear, figures=not no_figures)
 
 
-@dataclass
-class _Source:
-    """The references that the command is about."""
+def _measure(
+    source: Source,
+    estimators: Sequence[EstimatorSpec],
+    streams_of: Callable[[engine.Accesses], Sequence[Stream]],
+) -> tuple[engine.Accesses, list[Measured]]:
+    """Read the traces and make the curve of every stream by every estimator."""
+    from rich.console import Console
 
-    files: tuple[str, ...]
-    block_size: str
-    ops: Any
-    seed: int
-    jobs: int
-    reading: dict[str, Any]
-    synthetic: bool = False
-    """Whether any of what was read is."""
+    from mcsim.mrc import measure
+    from mcsim.progress import Reporter
 
-    def read(self, reporter: Reporter) -> engine.Accesses:
-        from mcsim.mrc import read_accesses
-
-        traces: list[Trace] = []
-        for file in self.files:
-            traces.append(open_trace(Path(file), reporter, **self.reading))
-            for complaint in traces[-1].metadata.complaints:
-                reporter.note(f"skipped: {complaint}")
-        self.synthetic = any(trace.metadata.synthetic for trace in traces)
-        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
-
-    @property
-    def block_bytes(self) -> int:
-        from mcsim.errors import ConfigError
-        from mcsim.units import parse_bytes
-
-        try:
-            return parse_bytes(self.block_size)
-        except ValueError as error:
-            raise ConfigError(f"--block-size: {error}") from None
-
-    @property
-    def name(self) -> str:
-        """The traces, for people: at most three."""
-        more = len(self._stems) - 3
-        others = f" and {more} more" if more > 0 else ""
-        return ", ".join(self._stems[:3]) + others + (" (synthetic)" if self.synthetic else "")
-
-    @property
-    def file_name(self) -> str:
-        """What files are called after."""
-        more = len(self._stems) - 3
-        return "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
-
-    @property
-    def _stems(self) -> list[str]:
-        return [Path(file).name.partition(".")[0] for file in self.files]
-
-    def measure(
-        self,
-        estimators: Sequence[EstimatorSpec],
-        streams_of: Callable[[engine.Accesses], Sequence[Stream]],
-    ) -> tuple[engine.Accesses, list[Measured]]:
-        """Read the traces and make the curve of every stream by every estimator."""
-        from rich.console import Console
-
-        from mcsim.mrc import measure
-        from mcsim.progress import Reporter
-
-        self.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
-        reporter = Reporter(Console(stderr=True))
-        with reporter.live():
-            accesses = self.read(reporter)
-            streams = streams_of(accesses)
-            tasks = [(stream, spec) for stream in streams for spec in estimators]
-            measured = measure(
-                tasks,
-                seed=self.seed,
-                jobs=self.jobs,
-                reporter=reporter,
-                one_at_a_time=len(estimators) > 1,
-            )
-        return accesses, measured
+    source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        accesses = source.read(reporter)
+        streams = streams_of(accesses)
+        tasks = [(stream, spec) for stream in streams for spec in estimators]
+        measured = measure(
+            tasks,
+            seed=source.seed,
+            jobs=source.jobs,
+            reporter=reporter,
+            one_at_a_time=len(estimators) > 1,
+        )
+    return accesses, measured
 
 
-def _one(source: _Source, estimator: str) -> _Report:
+def _one(source: Source, estimator: str) -> _Curves:
     from mcsim.mrc import parse_estimator, whole
 
     spec = parse_estimator(estimator)
-    accesses, measured = source.measure([spec], lambda of: [whole(of, source.name)])
-    return _Report(source, accesses, str(spec), measured)
+    accesses, measured = _measure(source, [spec], lambda of: [whole(of, source.name)])
+    return _Curves(source, accesses, str(spec), measured)
 
 
-def _per_vm(source: _Source, estimator: str) -> _Report:
+def _per_vm(source: Source, estimator: str) -> _Curves:
     from mcsim.mrc import by_vm, parse_estimator, whole
 
     spec = parse_estimator(estimator)
-    accesses, measured = source.measure(
-        [spec], lambda of: [*by_vm(of), *([whole(of, SHARED)] if len(of.vms) > 1 else [])]
+    accesses, measured = _measure(
+        source, [spec], lambda of: [*by_vm(of), *([whole(of, SHARED)] if len(of.vms) > 1 else [])]
     )
     return _PerVm(source, accesses, str(spec), measured)
 
 
-def _per_interval(source: _Source, estimator: str, interval: str) -> _Report:
+def _per_interval(source: Source, estimator: str, interval: str) -> _Curves:
     from mcsim.errors import ConfigError
     from mcsim.mrc import by_interval, parse_estimator
     from mcsim.units import parse_interval
@@ -266,11 +189,11 @@ def _per_interval(source: _Source, estimator: str, interval: str) -> _Report:
         label = (lambda t: f"{t:,}") if by_reference else (lambda t: f"{t // length * count}{unit}")
         return by_interval(of, length, label)
 
-    accesses, measured = source.measure([spec], streams)
+    accesses, measured = _measure(source, [spec], streams)
     return _PerInterval(source, accesses, str(spec), measured, length, by_reference)
 
 
-def _compare(source: _Source, compare: str) -> _Report:
+def _compare(source: Source, compare: str) -> _Curves:
     from mcsim.errors import ConfigError
     from mcsim.mrc import EstimatorSpec, parse_estimators, whole
 
@@ -279,17 +202,14 @@ def _compare(source: _Source, compare: str) -> _Report:
         raise ConfigError("--compare: expected names of estimators")
     exact = EstimatorSpec("exact", {})
     specs = list({str(spec): spec for spec in [exact, *asked]}.values())
-    accesses, measured = source.measure(specs, lambda of: [whole(of, source.name)])
+    accesses, measured = _measure(source, specs, lambda of: [whole(of, source.name)])
     return _Compared(source, accesses, "", measured)
 
 
 @dataclass
-class _Report:
-    """What is printed, drawn and written of one kind of question; here one curve."""
+class _Curves(Report):
+    """What is said of curves; here of one."""
 
-    source: _Source
-    accesses: engine.Accesses
-    estimator: str
     measured: list[Measured]
 
     suffix = ""
@@ -301,34 +221,17 @@ class _Report:
         """Return the curves with what they are called."""
         return [(one.label, one.curve) for one in self.measured]
 
-    def heading(self) -> str:
-        from mcsim.units import format_bytes, format_size
-
-        of = self.accesses
-        blocks = sum(vm.unique_blocks for vm in of.vms)
-        vms = f"{len(of.vms)} VMs, " if len(of.vms) > 1 else ""
-        what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.source.ops]
-        by = f"; {self.estimator}" if self.estimator else ""
-        return (
-            f"{self.source.name}: {vms}{what}, {of.access_count:,} accesses to {blocks:,} blocks "
-            f"of {format_bytes(of.block_bytes)} ({format_size(blocks * of.block_bytes)}){by}"
-        )
-
     def show(self, sizes: str | None) -> None:
         """Print the table and what the estimators chose by themselves."""
-        console = _console()
-        console.print(self.heading(), markup=False, highlight=False, soft_wrap=True)
-        console.print(self.table(self.sizes(sizes)))
+        print_plainly(self.heading(), self.table(self.sizes(sizes)))
         for name, curve in {curve.note: (n, curve) for n, curve in self.named()}.values():
             about = f"{name}: " if len(self.measured) > 1 else ""
             if curve.note:
-                console.print(f"{about}{curve.note}", markup=False, highlight=False, soft_wrap=True)
+                print_plainly(f"{about}{curve.note}")
         unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
         if unresolved:
             blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
-            console.print(
-                f"~ marks sizes below what the estimator resolves{blocks}", highlight=False
-            )
+            print_plainly(f"~ marks sizes below what the estimator resolves{blocks}")
 
     def sizes(self, given: str | None) -> list[int]:
         """Return the capacities of the table, in blocks."""
@@ -337,7 +240,7 @@ class _Report:
             step, count = self.default_sizes
             powers = [step**k for k in range(64) if step**k < footprint]
             return [*powers[-count:], footprint]
-        return _sizes_given(given, footprint, self.accesses.block_bytes)
+        return sizes_given(given, footprint, self.accesses.block_bytes)
 
     def table(self, sizes: Sequence[int]) -> Any:
         import numpy as np
@@ -345,7 +248,7 @@ class _Report:
         ((_, curve),) = self.named()
         band = curve.band_at(sizes)
         headings = ["size", "blocks", "hit ratio", *(["95 % band"] if band else [])]
-        table = _table(headings)
+        table = table_of(headings)
         resolved = curve.is_resolved(sizes)
         for i, blocks in enumerate(sizes):
             row = [*self._size(blocks), _ratio(curve.at(blocks), bool(resolved[i]))]
@@ -366,42 +269,20 @@ class _Report:
 
         return curves(self.named(), log=log).frame(self.title, self.footer())
 
-    @property
-    def title(self) -> str:
-        return f"{self.subject}: {self.source.name}"
-
-    def footer(self) -> str:
-        from mcsim import __version__
-
-        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
-
     def write(self, out: Path, *, log: bool, figures: bool) -> None:
         """Write picture and tables, and print their names."""
-        import pyarrow as pa
         from pyarrow import csv
 
-        out.mkdir(parents=True, exist_ok=True)
-        base = out / f"{self.source.file_name}-mrc{self.suffix}"
-        written: list[Path] = []
-        if figures:
-            from mcsim.figures.style import styled, write
-
-            with styled():
-                drawn = self.figure(log=log)
-            written += write(drawn, base, self.title, self.footer(), ("png", "svg"))
         rows = self._rows([(name, curve.thinned(log=log)) for name, curve in self.named()])
         steps = self._rows(self.named())
-        for path, save in (
-            (base.with_suffix(".csv"), lambda to: csv.write_csv(rows, to)),
-            (base.with_suffix(".arrow"), lambda to: _write_arrow(steps, to)),
-        ):
-            temporary = path.with_name(f"{path.name}.{os.getpid()}")
-            with pa.OSFile(str(temporary), "wb") as sink:
-                save(sink)
-            temporary.replace(path)
-            written.append(path)
-        for path in written:
-            click.echo(path)
+        self.write_files(
+            out / f"{self.source.file_name}-mrc{self.suffix}",
+            (lambda: self.figure(log=log)) if figures else None,
+            {
+                ".csv": lambda sink: csv.write_csv(rows, sink),
+                ".arrow": lambda sink: _write_arrow(steps, sink),
+            },
+        )
 
     def _rows(self, named: Sequence[tuple[str, HitRatioCurve]]) -> pa.Table:
         """Return one row a step of each curve; a single curve's table is `to_arrow`'s."""
@@ -420,7 +301,7 @@ class _Report:
         return pa.concat_tables(tables, promote_options="default")
 
 
-class _PerVm(_Report):
+class _PerVm(_Curves):
     """A row a VM."""
 
     suffix = "-per-vm"
@@ -431,7 +312,7 @@ class _PerVm(_Report):
         return self._wide("VM", sizes)
 
     def _wide(self, what: str, sizes: Sequence[int]) -> Any:
-        table = _table(
+        table = table_of(
             [what, "accesses", "blocks", *(self._size(blocks)[0] for blocks in sizes)], left=1
         )
         for name, curve in self.named():
@@ -488,7 +369,7 @@ class _PerInterval(_PerVm):
         return sheet.frame(self.title, self.footer())
 
 
-class _Compared(_Report):
+class _Compared(_Curves):
     """A row an estimator."""
 
     suffix = "-compare"
@@ -504,7 +385,7 @@ class _Compared(_Report):
         from mcsim.units import format_size
 
         headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", "blocks"]
-        table = _table([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
+        table = table_of([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
         exact = self.measured[0].curve
         at = exact.hundredths()
         for one in self.measured:
@@ -547,9 +428,9 @@ class _Compared(_Report):
     help="Device of the cache (see mcsim list).",
 )
 @click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
+@_estimator_option
 @_stream_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks, times in ns.")
-@reading_options
 def size(
     file: str,
     target_hit_ratio: str | None,
@@ -582,17 +463,16 @@ def size(
     latency = _Latency(_device("--tier", tier), _device("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
-    source = _Source((file,), block_size, ops, seed, jobs or _cores(), reading)
-    with _interruptible():
-        accesses, (measured,) = source.measure([spec], lambda of: [whole(of, source.name)])
-    report = _Report(source, accesses, str(spec), [measured])
+    source = Source((file,), block_size, ops, seed, jobs or cores(), reading)
+    with interruptible():
+        accesses, (measured,) = _measure(source, [spec], lambda of: [whole(of, source.name)])
     answer = _Answer(measured.curve, target, latency)
     if as_json:
         import json
 
         click.echo(json.dumps(answer.to_dict() | {"trace": source.name}, indent=2))
     else:
-        answer.show(report.heading())
+        answer.show(source.heading(accesses, str(spec)))
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
 
@@ -716,11 +596,7 @@ class _Answer:
         }
 
     def show(self, heading: str) -> None:
-        console = _console()
-
-        def say(text: str) -> None:
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
-
+        say = print_plainly
         say(heading)
         if self.blocks is not None:
             say(f"{self.target.text}: {self._sized(self.blocks)}")
@@ -734,7 +610,7 @@ class _Answer:
             say(f"by its 95 % band: from {low} to {high}")
         if self.curve.note:
             say(self.curve.note)
-        console.print(self._table())
+        say(self._table())
 
     def _sized(self, blocks: int | None) -> str:
         from mcsim.units import format_blocks, format_size
@@ -753,7 +629,7 @@ class _Answer:
         if self.blocks is not None:
             marked[self.blocks] = "the target"
         device = f"{self.latency.tier.name}, {self.latency.backend.name}"
-        table = _table(["size", "blocks", "hit ratio", f"mean latency ({device})", ""])
+        table = table_of(["size", "blocks", "hit ratio", f"mean latency ({device})", ""])
         for blocks in sorted(marked):
             ratio = self.curve.at(blocks)
             table.add_row(
@@ -795,22 +671,6 @@ def _share(option: str, text: str) -> float:
     return value
 
 
-def _sizes_given(text: str, footprint: int, block_bytes: int) -> list[int]:
-    from mcsim.errors import ConfigError
-    from mcsim.units import parse_blocks
-
-    sizes = set()
-    for item in text.split(","):
-        if item.strip().endswith("%"):
-            sizes.add(max(1, round(_share("--sizes", item) * footprint)))
-            continue
-        try:
-            sizes.add(parse_blocks(item, block_bytes))
-        except ValueError as error:
-            raise ConfigError(f"--sizes: {error}") from None
-    return sorted(sizes)
-
-
 def _in_one_unit(length: int) -> tuple[int, str]:
     """Write a length of time as a whole number of the largest unit: 90, `min`."""
     from mcsim.units import format_duration
@@ -824,41 +684,8 @@ def _ratio(ratio: float, resolved: bool) -> str:
     return f"{'' if resolved else '~'}{ratio:.4f}"
 
 
-def _table(headings: Sequence[str], left: int = 0) -> Any:
-    """Begin a table, its first `left` columns of words."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
-    return table
-
-
 def _write_arrow(table: pa.Table, sink: Any) -> None:
     import pyarrow as pa
 
     with pa.ipc.new_file(sink, table.schema) as file:
         file.write_table(table)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    return console
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """End at Ctrl-C with a line of our own."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo("mcsim: interrupted; parsed traces are kept", err=True)
-        sys.exit(INTERRUPTED)

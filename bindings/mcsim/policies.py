@@ -15,9 +15,9 @@ from mcsim._core import policies as _policies
 from mcsim.columns import keys_of, operations_of
 from mcsim.errors import ConfigError
 from mcsim.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
-from mcsim.units import parse_blocks
+from mcsim.units import parse_capacity
 
-__all__ = ["PolicySpec", "parse_policies", "policy_names", "simulate", "sizes_in_blocks"]
+__all__ = ["PolicySpec", "parse_policies", "policy_names", "simulate"]
 
 
 def policy_names() -> list[str]:
@@ -137,7 +137,10 @@ def simulate(
         blocks, unique = _policies.number(keys_of(trace).astype(np.uint64, copy=False))
         block_bytes = None
         operations = None if ops is None else operations_of(ops)
-    capacities = sizes_in_blocks(sizes, unique, block_bytes)
+    try:
+        capacities = [parse_capacity(size, unique, block_bytes) for size in sizes]
+    except ValueError as error:
+        raise ConfigError(f"sizes: {error}") from None
     configs = [(spec.name, spec.declared(), size) for spec in specs for size in capacities]
     columns = _policies.simulate(blocks, unique, configs, operations, seed, cores, progress)
     hits, accesses = columns["hits"], columns["accesses"]
@@ -159,32 +162,3 @@ def simulate(
     for name, column in rows.items():
         table[name] = column
     return table
-
-
-def sizes_in_blocks(sizes: Sequence[int | str], unique: int, block_bytes: int | None) -> list[int]:
-    """Return capacities in blocks of sizes such as `250000`, `1%` or `1GiB`.
-
-    Parameters
-    ----------
-    unique : int
-        The distinct blocks of which percentages are; what they come to is 1 or more.
-    block_bytes : int, optional
-        Size of a block; if not given there are no sizes in bytes.
-    """
-    return [_size_in_blocks(size, unique, block_bytes) for size in sizes]
-
-
-def _size_in_blocks(size: int | str, unique: int, block_bytes: int | None) -> int:
-    try:
-        if isinstance(size, str) and size.strip().endswith("%"):
-            share = float(size.strip().removesuffix("%")) / 100
-            if not 0 <= share <= 1:
-                raise ValueError(f"expected 0% to 100%, got {size!r}")
-            return max(1, round(share * unique))
-        # With blocks of no size every one in bytes is refused.
-        blocks = parse_blocks(size, block_bytes or 1 << 62)
-    except ValueError as error:
-        raise ConfigError(f"sizes: {error}") from None
-    if blocks < 1:
-        raise ConfigError(f"sizes: at least 1 block, got {size!r}")
-    return blocks

@@ -20,6 +20,7 @@ __all__ = [
     "format_size",
     "parse_blocks",
     "parse_bytes",
+    "parse_capacity",
     "parse_count",
     "parse_duration",
     "parse_interval",
@@ -164,6 +165,36 @@ def parse_blocks(value: object, block_bytes: int) -> int:
     if total % block_bytes:
         raise ValueError(f"{value!r} is not a whole number of blocks of {block_bytes} bytes")
     return total // block_bytes
+
+
+def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> int:
+    """Read a capacity in blocks: as `parse_blocks`, or a share of all blocks such as `1%`.
+
+    Parameters
+    ----------
+    unique : int
+        The distinct blocks of which percentages are; what they come to is 1 or more.
+    block_bytes : int, optional
+        Size of a block; if not given there are no capacities in bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is no such quantity, or less than a block.
+    """
+    if isinstance(value, str) and value.strip().endswith("%"):
+        try:
+            share = float(value.strip().removesuffix("%")) / 100
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            raise ValueError(f"expected a share such as 10%, got {value!r}")
+        return max(1, round(share * unique))
+    # With blocks of no size every capacity in bytes is refused.
+    blocks = parse_blocks(value, block_bytes or 1 << 62)
+    if blocks < 1:
+        raise ValueError(f"at least 1 block, got {value!r}")
+    return blocks
 
 
 def _exact(value: int, units: dict[str, int]) -> str:

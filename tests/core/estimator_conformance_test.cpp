@@ -20,6 +20,7 @@ struct Case {
 std::vector<Case> cases() {
   const auto number = [](std::int64_t n) { return ParamValue(n); };
   std::vector<Case> all{
+      {"exact", {{"bin_bits", number(3)}}},
       {"parda", {{"chunks", number(5)}, {"limit", number(700)}}},
       {"counter-stacks", {{"batch", number(500)}, {"pruning", 0.1}, {"stream", true}}},
       {"counter-stacks", {{"batch", number(7)}, {"counter", std::string("exact")}}},

@@ -206,7 +206,10 @@ def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
         (["mrc", "loops.csv", "--compare", ","], "--compare: expected names of estimators"),
         (["mrc", "loops.csv", "--block-size", "4 kilo"], "--block-size: expected a size"),
         (["mrc", "loops.csv", "--sizes", "5KiB"], "--sizes: '5KiB' is not a whole number of bl"),
-        (["mrc", "loops.csv", "--sizes", "120%"], "--sizes: expected a share such as 0.8 or 80%"),
+        (
+            ["mrc", "loops.csv", "--sizes", "120%"],
+            "--sizes: expected a share such as 10%, got '120%'",
+        ),
         (["mrc", "loops.csv", "--interval", "0h"], "--interval: must be positive"),
         (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
         (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),

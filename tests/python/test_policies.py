@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import mcsim as mc
 from mcsim.cli import cli
 from mcsim.errors import ConfigError
-from mcsim.policies import parse_policies, sizes_in_blocks
+from mcsim.policies import parse_policies
 
 
 def skewed(length: int, seed: int = 1) -> np.ndarray:
@@ -91,7 +91,8 @@ def test_specs() -> None:
 
 
 def test_sizes() -> None:
-    assert sizes_in_blocks([5, "7", "1%", "0.001%", "1MiB"], 1000, 4096) == [5, 7, 10, 1, 256]
+    rows = mc.simulate(range(1000), "lru", [5, "7", "1%", "0.001%"])
+    assert rows.capacity.tolist() == [5, 7, 10, 1]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_sizes() -> None:
         (["slru:protected_share=3"], [1], r"slru: protected_share: 3 is outside \[0, 1\]"),
         (["arc:step"], [1], "arc: expected PARAM=VALUE, got 'step'"),
         (["lru"], [0], "sizes: at least 1 block, got 0"),
-        (["lru"], ["200%"], "sizes: expected 0% to 100%, got '200%'"),
+        (["lru"], ["200%"], "sizes: expected a share such as 10%, got '200%'"),
         (["lru"], ["1GiB"], "sizes: '1GiB' is not a whole number of blocks"),
     ],
 )

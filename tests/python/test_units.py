@@ -51,6 +51,13 @@ def test_blocks(text: object, blocks: int) -> None:
     assert units.parse_blocks(text, block_bytes=4096) == blocks
 
 
+@pytest.mark.parametrize(
+    ("size", "blocks"), [(5, 5), ("7", 7), ("1%", 10), ("0.001%", 1), ("1MiB", 256)]
+)
+def test_capacities(size: int | str, blocks: int) -> None:
+    assert units.parse_capacity(size, unique=1000, block_bytes=4096) == blocks
+
+
 def test_intervals_are_of_time_or_of_references() -> None:
     assert units.parse_interval("1h") == (3600 * 10**9, False)
     assert units.parse_interval("5e4 references") == (50_000, True)
@@ -69,6 +76,9 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (units.parse_bytes, "4Kib", "unknown unit 'Kib'"),
         (units.parse_count, "12 blocks", "expected a whole number, got '12 blocks'"),
         (units.parse_references, "1h", "unknown unit 'h' (one of reference, references)"),
+        (lambda v: units.parse_capacity(v, 9, 4096), "x%", "expected a share such as 10%"),
+        (lambda v: units.parse_capacity(v, 9, 4096), 0, "at least 1 block"),
+        (lambda v: units.parse_capacity(v, 9, None), "1GiB", "not a whole number of blocks"),
         (lambda v: units.parse_blocks(v, 4096), "5000B", "not a whole number of blocks of 4096"),
         (lambda v: units.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),
         (lambda v: units.parse_blocks(v, 4096), None, "'2.5e5 blocks' or 1GiB, got None"),

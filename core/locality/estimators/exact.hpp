@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tuple>
 #include <variant>
 
 #include "core/base/params.hpp"
@@ -13,14 +14,28 @@ namespace mcsim {
 // which changes nothing but the time and the memory.
 class ExactEstimator final : public Estimator {
  public:
-  using Params = NoParams;
+  struct Params {
+    Count bin_bits = 0;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"bin_bits", &Params::bin_bits,
+                "b > 0: distances in bins at most 2^-b as wide as they are long, which "
+                "bounds the histogram; never too many hits",
+                0, 20}};
+    }
+  };
   static constexpr ComponentInfo kInfo{.name = "exact",
                                        .summary = "Count every reuse distance.",
                                        .reference = "Olken, LBL-12370, 1981"};
 
-  ExactEstimator(Params, EstimatorContext context) {
+  ExactEstimator(Params params, EstimatorContext context) {
+    const DistanceOptions options{.bin_bits = static_cast<int>(params.bin_bits)};
     if (context.threads > 1) {
-      distances_.emplace<ParallelDistances>(ParallelOptions{.threads = context.threads});
+      distances_.emplace<ParallelDistances>(
+          ParallelOptions{.threads = context.threads, .distances = options});
+    } else {
+      distances_.emplace<ExactDistances>(options);
     }
   }
 
