@@ -39,8 +39,7 @@ def below(limit: int, ids: list[int]) -> HitRatioCurve:
 def test_any_cuts_give_the_whole(ids: list[int], cuts: list[int], limit: int) -> None:
     ends = [0, *sorted(min(cut, len(ids)) for cut in cuts), len(ids)]
     pieces = [
-        analyse(np.array(ids[begin:end], np.uint64), limit=limit)
-        for begin, end in pairwise(ends)
+        analyse(np.array(ids[begin:end], np.uint64), limit=limit) for begin, end in pairwise(ends)
     ]
     from_left = reduce(merge, pieces)
     from_right = reduce(lambda right, left: merge(left, right), reversed(pieces))
