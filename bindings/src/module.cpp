@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   bind_partial_distances(m);
   bind_optimizers(m);
   bind_engine(m);
+  bind_policies(m);
   bind_synthetic(m);
   bind_trace(m);
 }

@@ -4,33 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <set>
 
 #include "core/locality/reuse_distance.hpp"
+#include "tests/support/allocations.hpp"
 #include "tests/support/naive.hpp"
 #include "tests/support/streams.hpp"
-
-namespace {
-std::atomic<long> allocations{0};
-}  // namespace
-
-// Counted in the whole test program; what it does is what it did.
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // GCC inlines one of the two
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace mcsim {
 namespace {
@@ -198,12 +178,12 @@ TEST(OnlineMrc, AllocatesNothingOnceItIsMade) {
   const Keys keys = streams::mix(400'000, 30'000, 9);
   for (const std::size_t hot_blocks : {0, 64}) {
     OnlineMrc mrc(1024, 1, hot_blocks);
-    const long before = allocations;
+    const long before = allocations();
     mrc.process(keys);
     for (std::size_t i = 0; i < 50'000; ++i) mrc.process(keys[i]);
     mrc.clear();
     mrc.process(keys);
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(allocations(), before);
   }
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/pages.hpp"
+
+namespace mcsim {
+
+// Bits, all clear at first.
+class BitArray {
+ public:
+  explicit BitArray(std::size_t size) : words_(words(size)), size_(size) {}
+
+  std::size_t size() const { return size_; }
+  void reserve(std::size_t size) {
+    if (size <= size_) return;
+    words_.extend(words(size));
+    size_ = size;
+  }
+
+  bool operator[](std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  void set(std::size_t i) { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
+  void clear(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
+
+  void prefetch(std::size_t i) const { __builtin_prefetch(&words_[i / 64], 1); }
+  std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
+
+ private:
+  static constexpr std::size_t words(std::size_t size) { return (size + 63) / 64; }
+
+  Pages<std::uint64_t> words_;
+  std::size_t size_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/pages.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/containers/slot.hpp"
+
+// Which block is in which slot of a cache. Whatever a policy keeps about a block
+// lies in arrays indexed by slot, so it is as compact as the cache is small, and
+// the same policy serves interned traces (DenseIndex) and raw keys (KeyIndex).
+namespace mcsim {
+
+// From the dense ids of an interned trace to slots: an array. Four bytes a block
+// of the trace.
+class DenseIndex {
+ public:
+  using Block = BlockId;
+
+  explicit DenseIndex(std::size_t blocks) : slot_after_(blocks) {}
+
+  // No more than these can be in any cache.
+  std::size_t blocks() const { return slot_after_.size(); }
+  std::size_t bytes() const { return slot_after_.size() * sizeof(Slot); }
+
+  Slot find(Block block) const { return slot_after_[block] - 1; }
+  void set(Block block, Slot slot) { slot_after_[block] = slot + 1; }
+  void erase(Block block) { slot_after_[block] = 0; }
+  void reserve(std::size_t) {}
+
+  void prefetch(Block block) const { __builtin_prefetch(&slot_after_[block], 1); }
+
+ private:
+  Pages<Slot> slot_after_;  // 1 more than the slot; 0, as pages come, is none
+};
+
+// An index and the blocks that it found slots for. Free slots are handed out
+// again, the last one first.
+template <class Index>
+class Directory {
+ public:
+  using Block = typename Index::Block;
+
+  Directory(Index index, std::size_t slots) : index_(std::move(index)) { reserve(slots); }
+
+  Slot find(Block block) const { return index_.find(block); }
+  Block block(Slot slot) const { return block_of_[slot]; }
+
+  Slot insert(Block block) {
+    Slot slot = free_;
+    if (slot == kNoSlot) {
+      slot = used_++;
+    } else {
+      free_ = static_cast<Slot>(block_of_[slot]);
+    }
+    put(slot, block);
+    return slot;
+  }
+
+  void erase(Slot slot) {
+    index_.erase(block_of_[slot]);
+    block_of_[slot] = free_;
+    free_ = slot;
+    --size_;
+  }
+
+  // As erase and insert, in the same slot.
+  void replace(Slot slot, Block block) {
+    index_.erase(block_of_[slot]);
+    --size_;
+    put(slot, block);
+  }
+
+  // Blocks that have a slot.
+  std::size_t size() const { return size_; }
+  // As many slots as an answer to `wanted` needs: no more than there are blocks.
+  std::size_t slots_for(Count wanted) const {
+    return std::min(static_cast<std::size_t>(wanted), index_.blocks());
+  }
+  void reserve(std::size_t slots) {
+    if (slots > block_of_.size()) block_of_.extend(slots);
+    index_.reserve(slots);
+  }
+
+  void prefetch(Block block) const { index_.prefetch(block); }
+  // What erase(slot) will touch.
+  void prefetch_erase(Slot slot) const { index_.prefetch(block_of_[slot]); }
+
+  std::size_t bytes() const { return index_.bytes() + block_of_.size() * sizeof(Block); }
+
+  // Every slot in use is the one its block leads to, and none is lost.
+  absl::Status check() const {
+    std::size_t free = 0;
+    for (Slot slot = free_; slot != kNoSlot; slot = static_cast<Slot>(block_of_[slot])) ++free;
+    if (size_ + free != used_ || used_ > block_of_.size()) {
+      return internal_error("directory: {} slots in use and {} free of {}, of which {} were used",
+                            size_, free, block_of_.size(), used_);
+    }
+    std::size_t found = 0;
+    for (Slot slot = 0; slot < used_; ++slot) {
+      const Block block = block_of_[slot];
+      if (block < index_.blocks() && index_.find(block) == slot) ++found;
+    }
+    if (found == size_) return absl::OkStatus();
+    return internal_error("directory: {} blocks in {} slots", found, size_);
+  }
+
+ private:
+  void put(Slot slot, Block block) {
+    block_of_[slot] = block;
+    index_.set(block, slot);
+    ++size_;
+  }
+
+  Index index_;
+  Pages<Block> block_of_;  // of a free slot: the next free one
+  Slot free_ = kNoSlot;
+  Slot used_ = 0;  // slots from here on were never used
+  std::size_t size_ = 0;
+};
+
+}  // namespace mcsim

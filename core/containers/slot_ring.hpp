@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/pages.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/containers/slot.hpp"
+
+namespace mcsim {
+
+// Slots in a ring with a hand, which points to the oldest: a clock. What comes
+// in goes behind the hand. A victim under the hand whose slot goes to the newcomer
+// costs one step of the hand and changes no link. Eight bytes a slot.
+class SlotRing {
+ public:
+  explicit SlotRing(std::size_t slots) : nodes_(slots) {}
+
+  std::size_t slots() const { return nodes_.size(); }
+  void reserve(std::size_t slots) {
+    if (slots > nodes_.size()) nodes_.extend(slots);
+  }
+
+  Count size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Slot hand() const { return hand_; }
+  void advance() { hand_ = nodes_[hand_].newer; }
+  Slot newer(Slot slot) const { return nodes_[slot].newer; }
+
+  // Behind the hand: the newest.
+  void insert(Slot slot) {
+    if (size_++ == 0) {
+      nodes_[slot] = {.newer = slot, .older = slot};
+      hand_ = slot;
+      return;
+    }
+    const Slot newest = nodes_[hand_].older;
+    nodes_[slot] = {.newer = hand_, .older = newest};
+    nodes_[newest].newer = slot;
+    nodes_[hand_].older = slot;
+  }
+
+  // The hand goes on if it pointed there.
+  void erase(Slot slot) {
+    if (slot == hand_) advance();
+    const auto [newer, older] = nodes_[slot];
+    nodes_[newer].older = older;
+    nodes_[older].newer = newer;
+    --size_;
+  }
+
+  Slot pop() {
+    const Slot slot = hand_;
+    erase(slot);
+    return slot;
+  }
+
+  std::size_t bytes() const { return nodes_.size() * sizeof(Node); }
+
+  absl::Status check() const {
+    Count walked = 0;
+    for (Slot slot = hand_; walked < size_; ++walked) {
+      const Slot newer = nodes_[slot].newer;
+      if (newer >= nodes_.size() || nodes_[newer].older != slot) {
+        return internal_error("ring: the links at its element {} disagree", walked);
+      }
+      slot = newer;
+      if (slot == hand_ && walked + 1 != size_) {
+        return internal_error("ring: has {} elements, not {}", walked + 1, size_);
+      }
+      if (slot != hand_ && walked + 1 == size_) {
+        return internal_error("ring: does not close after {} elements", size_);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Node {
+    Slot newer;
+    Slot older;
+  };
+
+  Pages<Node> nodes_;
+  Slot hand_ = kNoSlot;
+  Count size_ = 0;
+};
+
+}  // namespace mcsim

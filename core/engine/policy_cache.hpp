@@ -1,0 +1,200 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "core/engine/eviction_policy.hpp"
+
+// A cache under a policy, and the loop that replays accesses through it.
+namespace mcsim {
+
+// A stretch of a trace. `ops` may be empty: all are reads. `next_uses` may be
+// empty unless the policy needs it.
+template <class Block = BlockId>
+struct AccessBatch {
+  std::span<const Block> blocks;
+  std::span<const std::uint8_t> ops = {};
+  std::span<const NextUse> next_uses = {};
+};
+
+struct CacheCounts {
+  Count accesses = 0;
+  Count hits = 0;
+  Count writes = 0;
+  Count write_hits = 0;
+  Count evictions = 0;
+
+  Count misses() const { return accesses - hits; }
+  friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
+};
+
+// A policy, the directory of its blocks and a sink for its victims. All is inlined
+// into the loop; nothing is allocated but by the constructor and resize.
+template <EvictionPolicy P, class Index = DenseIndex>
+class Cache {
+ public:
+  using Block = typename Index::Block;
+
+  Cache(const typename P::Params& params, const PolicySetup& setup, Index index)
+      : policy_(params, setup), directory_(std::move(index), policy_.slots()) {}
+
+  template <class Sink>
+  bool access(const Access<Block>& a, Sink& sink) {
+    if (policy_.capacity() == 0) return false;
+    PolicyView view(directory_, sink);
+    return policy_.access(a, view);
+  }
+
+  // Replays a batch. The blocks to come are known, so what will be needed of them is
+  // fetched: first where the index has them, then what the policy keeps in their slots.
+  template <class Sink>
+  void replay(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
+    if (policy_.capacity() == 0) {
+      for (const std::uint8_t op : batch.ops) counts.writes += op;
+      counts.accesses += static_cast<Count>(batch.blocks.size());
+    } else if (batch.ops.empty()) {
+      replay_all<false>(batch, counts, sink);
+    } else {
+      replay_all<true>(batch, counts, sink);
+    }
+  }
+
+  template <class Sink>
+  void resize(Count capacity, Sink& sink) {
+    PolicyView view(directory_, sink);
+    policy_.resize(capacity, view);
+    directory_.reserve(policy_.slots());
+  }
+
+  // Without telling a sink; the block must be held.
+  void remove(Block block) {
+    NullSink nobody;
+    PolicyView view(directory_, nobody);
+    policy_.remove(directory_.find(block), view);
+  }
+
+  bool contains(Block block) const {
+    const Slot slot = directory_.find(block);
+    return slot != kNoSlot && policy_.resident(slot);
+  }
+  Count size() const { return policy_.size(); }
+  Count capacity() const { return policy_.capacity(); }
+  std::size_t bytes() const { return policy_.bytes() + directory_.bytes(); }
+
+  absl::Status check() const {
+    MCSIM_RETURN_IF_ERROR(policy_.check());
+    if (size() < 0 || size() > capacity()) {
+      return internal_error("holds {} blocks of {}", size(), capacity());
+    }
+    return directory_.check();
+  }
+
+  const P& policy() const { return policy_; }
+
+ private:
+  static constexpr std::size_t kIndexAhead = 24;
+  static constexpr std::size_t kSlotAhead = 8;
+
+  template <bool kHasOps, class Sink>
+  void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
+    PolicyView view(directory_, sink);
+    const std::span<const Block> blocks = batch.blocks;
+    Count hits[2] = {0, 0};
+    Count writes = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
+      const Slot soon = directory_.find(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
+      if (soon != kNoSlot) policy_.prefetch(soon);
+
+      Access<Block> a{.block = blocks[i]};
+      if constexpr (kHasOps) {
+        a.op = static_cast<Op>(batch.ops[i]);
+        writes += batch.ops[i];
+      }
+      if constexpr (kNeedsNextUse<P>) a.next_use = batch.next_uses[i];
+      const bool hit = policy_.access(a, view);
+      hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
+    }
+    counts.accesses += static_cast<Count>(blocks.size());
+    counts.hits += hits[0] + hits[1];
+    counts.writes += writes;
+    counts.write_hits += hits[1];
+  }
+
+  P policy_;
+  Directory<Index> directory_;
+};
+
+// A cache of some policy, chosen at run time: one virtual call a batch.
+class PolicyCache {
+ public:
+  virtual ~PolicyCache() = default;
+
+  // Blocks must be below the `blocks` of the setup. Fails if the batch lacks what the
+  // policy needs, or its columns differ in length.
+  virtual absl::Status replay(const AccessBatch<>& batch) = 0;
+  virtual void resize(Count capacity) = 0;
+  virtual bool contains(BlockId block) const = 0;
+  virtual Count size() const = 0;
+  virtual Count capacity() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual bool needs_next_use() const = 0;
+  // Conservation of blocks, and the policy's own laws.
+  virtual absl::Status check() const = 0;
+
+  const CacheCounts& counts() const { return counts_; }
+
+ protected:
+  CacheCounts counts_;
+};
+
+// The list of policies becomes a registry of these.
+template <class P>
+class PolicyCacheOf final : public PolicyCache {
+  static_assert(EvictionPolicy<P>,
+                "this is not yet an eviction policy: the notes name what it lacks of the "
+                "concept in core/engine/eviction_policy.hpp");
+
+ public:
+  using Params = typename P::Params;
+  static constexpr ComponentInfo kInfo = P::kInfo;
+
+  PolicyCacheOf(const Params& params, const PolicySetup& setup)
+      : cache_(params, setup, DenseIndex(setup.blocks)) {}
+
+  absl::Status replay(const AccessBatch<>& batch) override {
+    if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
+      return invalid_argument("{} operations of {} accesses", batch.ops.size(),
+                              batch.blocks.size());
+    }
+    if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
+      return invalid_argument("{} needs the next use of every access", kInfo.name);
+    }
+    Evictions sink{counts_.evictions};
+    cache_.replay(batch, counts_, sink);
+    return absl::OkStatus();
+  }
+  void resize(Count capacity) override {
+    Evictions sink{counts_.evictions};
+    cache_.resize(capacity, sink);
+  }
+  bool contains(BlockId block) const override { return cache_.contains(block); }
+  Count size() const override { return cache_.size(); }
+  Count capacity() const override { return cache_.capacity(); }
+  std::size_t bytes() const override { return cache_.bytes(); }
+  bool needs_next_use() const override { return kNeedsNextUse<P>; }
+  absl::Status check() const override { return cache_.check(); }
+
+ private:
+  struct Evictions {
+    Count& count;
+    void evicted(BlockId) { ++count; }
+  };
+
+  Cache<P> cache_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/containers/bit_array.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+// SIEVE: blocks stay in the order in which they came in. A hand goes from the
+// oldest to the newest and round again; it takes the mark of blocks visited since
+// it last passed and evicts the first that has none. Newcomers go to the front, not
+// behind the hand as in CLOCK, so that the hand soon meets those nobody visits.
+//
+// O(1) an access, amortised; 8.1 bytes a block of the capacity.
+class Sieve {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      .name = "sieve",
+      .summary = "A hand sifts out blocks not visited since it last passed.",
+      .reference = "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024"};
+
+  Sieve(const Params&, const PolicySetup& setup)
+      : arrivals_(setup.slots_for(setup.capacity)),
+        visited_(arrivals_.slots()),
+        capacity_(setup.capacity) {}
+
+  bool access(const auto& a, auto& cache) {
+    if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
+      visited_.set(slot);
+      return true;
+    }
+    if (size() == capacity_) cache.evict(pop_victim());
+    arrivals_.push_front(cache.insert(a.block));
+    return false;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    visited_.clear(slot);
+    unlink(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    capacity_ = capacity;
+    while (size() > capacity_) cache.evict(pop_victim());
+    arrivals_.reserve(cache.slots_for(capacity_));
+    visited_.reserve(arrivals_.slots());
+  }
+
+  bool resident(Slot) const { return true; }
+  Count size() const { return arrivals_.size(); }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return arrivals_.slots(); }
+  void prefetch(Slot slot) const { visited_.prefetch(slot); }
+  absl::Status check() const { return arrivals_.check(); }
+  std::size_t bytes() const { return arrivals_.bytes() + visited_.bytes(); }
+
+ private:
+  Slot pop_victim() {
+    while (true) {
+      if (hand_ == kNoSlot) hand_ = arrivals_.back();
+      if (!visited_[hand_]) break;
+      visited_.clear(hand_);
+      hand_ = arrivals_.newer(hand_);
+    }
+    const Slot victim = hand_;
+    unlink(victim);
+    return victim;
+  }
+
+  // The hand goes on if it pointed there.
+  void unlink(Slot slot) {
+    if (slot == hand_) hand_ = arrivals_.newer(slot);
+    arrivals_.erase(slot);
+  }
+
+  SlotLists<> arrivals_;  // newest first
+  BitArray visited_;
+  Slot hand_ = kNoSlot;  // kNoSlot: beyond the newest
+  Count capacity_;
+};
+
+}  // namespace mcsim
