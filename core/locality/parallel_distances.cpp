@@ -172,10 +172,12 @@ class Engine {
     return absl::OkStatus();
   }
 
-  // Works on what waits.
+  // Works on what waits. Its memory is kept, for fresh pages cost as much as counting.
   absl::Status finish() {
-    const std::vector<Key> keys = std::exchange(waiting_, {});
-    return keys.empty() ? absl::OkStatus() : run(keys);
+    if (waiting_.empty()) return absl::OkStatus();
+    const absl::Status status = run(waiting_);
+    waiting_.clear();
+    return status;
   }
 
   DistanceHistogram histogram() const {

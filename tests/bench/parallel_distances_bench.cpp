@@ -106,7 +106,7 @@ void all_on(Stream stream, const char* name) {
     return benchmark::RegisterBenchmark((title + "/" + name).c_str(), run, stream, count)
         ->Unit(benchmark::kMillisecond);
   };
-  for (const int count : {1, 2, 4}) add("keys", count, threads<Keys>)->UseManualTime();
+  for (const int count : {1, 2, 4, 16, 64}) add("keys", count, threads<Keys>)->UseManualTime();
   add("blocks", 2, threads<Blocks>)->UseManualTime();
   for (const int count : {1, 2}) {
     add("parda", count, parda)->MeasureProcessCPUTime()->UseRealTime();
