@@ -86,6 +86,11 @@ class PolicyView {
   Sink& sink_;
 };
 
+// A share of the capacity in whole blocks, at least 1.
+inline Count share_of(double share, Count capacity) {
+  return std::max<Count>(1, static_cast<Count>(share * static_cast<double>(capacity)));
+}
+
 struct NullSink {
   template <class Block>
   void evicted(Block) {}

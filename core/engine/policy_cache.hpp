@@ -133,7 +133,9 @@ class PolicyCache {
  public:
   virtual ~PolicyCache() = default;
 
-  virtual void replay(const AccessBatch<>& batch) = 0;
+  // Blocks must be below the `blocks` of the setup. Fails if the batch lacks what the
+  // policy needs, or its columns differ in length.
+  virtual absl::Status replay(const AccessBatch<>& batch) = 0;
   virtual void resize(Count capacity) = 0;
   virtual bool contains(BlockId block) const = 0;
   virtual Count size() const = 0;
@@ -163,9 +165,17 @@ class PolicyCacheOf final : public PolicyCache {
   PolicyCacheOf(const Params& params, const PolicySetup& setup)
       : cache_(params, setup, DenseIndex(setup.blocks)) {}
 
-  void replay(const AccessBatch<>& batch) override {
+  absl::Status replay(const AccessBatch<>& batch) override {
+    if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
+      return invalid_argument("{} operations of {} accesses", batch.ops.size(),
+                              batch.blocks.size());
+    }
+    if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
+      return invalid_argument("{} needs the next use of every access", kInfo.name);
+    }
     Evictions sink{counts_.evictions};
     cache_.replay(batch, counts_, sink);
+    return absl::OkStatus();
   }
   void resize(Count capacity) override {
     Evictions sink{counts_.evictions};

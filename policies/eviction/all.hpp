@@ -2,18 +2,28 @@
 
 #include "core/base/registry.hpp"
 #include "core/engine/policy_cache.hpp"
+#include "policies/eviction/arc.hpp"
 #include "policies/eviction/car.hpp"
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
+#include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
+#include "policies/eviction/mru.hpp"
+#include "policies/eviction/opt.hpp"
+#include "policies/eviction/perfect_lfu.hpp"
+#include "policies/eviction/random.hpp"
+#include "policies/eviction/s3_fifo.hpp"
 #include "policies/eviction/sieve.hpp"
+#include "policies/eviction/slru.hpp"
+#include "policies/eviction/two_q.hpp"
 
 namespace mcsim {
 
 // The one list of eviction policies. The registry, the command line, Python, the
 // conformance tests and the benchmarks follow from it.
-using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, Car, Lirs, ClockPro>;
+using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
+                                     Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro>;
 
 }  // namespace mcsim

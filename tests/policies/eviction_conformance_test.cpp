@@ -20,15 +20,21 @@ namespace {
 using testing::PolicyTrace;
 
 // Parameters under which a policy takes another path through its code.
-std::vector<ParamMap> variants([[maybe_unused]] std::string_view policy) {
+std::vector<ParamMap> variants(std::string_view policy) {
   std::vector<ParamMap> all{{}};
-  if (policy == "lirs") {
-    all.push_back({{"stack", 1.5}});
-    all.push_back({{"stack", 1.0}, {"hirs", 0.3}});
+  if (policy == "slru") all = {{}, {{"protected_share", 0.5}}, {{"protected_share", 1.0}}};
+  if (policy == "2q") all = {{}, {{"kin", 0.6}, {"kout", 0.1}}};
+  if (policy == "s3-fifo") {
+    all = {
+        {},
+        {{"small", 0.5}, {"promote_at", std::int64_t{1}}},
+        {{"small", 1.0}},
+        {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}}};
   }
+  if (policy == "arc") all = {{}, {{"step", std::string("integer")}}};
+  if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
   if (policy == "clock-pro") {
-    all.push_back({{"min_cold", 0.05}, {"max_cold", 0.05}});
-    all.push_back({{"min_cold", 0.4}, {"max_cold", 0.6}});
+    all = {{}, {{"min_cold", 0.05}, {"max_cold", 0.05}}, {{"min_cold", 0.4}, {"max_cold", 0.6}}};
   }
   return all;
 }
@@ -247,9 +253,11 @@ TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
     const std::span<const NextUse> next_uses = trace.next_uses;
     for (std::size_t begin = 0, count = 0; begin < blocks.size(); begin += count) {
       count = std::min<std::size_t>(random.below(90), blocks.size() - begin);
-      cache->replay({.blocks = blocks.subspan(begin, count),
-                     .ops = all_ops.subspan(begin, count),
-                     .next_uses = next_uses.subspan(begin, count)});
+      ASSERT_TRUE(cache
+                      ->replay({.blocks = blocks.subspan(begin, count),
+                                .ops = all_ops.subspan(begin, count),
+                                .next_uses = next_uses.subspan(begin, count)})
+                      .ok());
     }
     EXPECT_EQ(cache->counts(), expected);
     EXPECT_EQ(cache->size(), expected.misses() - expected.evictions);
@@ -263,7 +271,7 @@ TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
   const auto cache = eviction_registry().make(TypeParam::kInfo.name, {}, setup).value();
   const std::size_t bytes = cache->bytes();
   const long before = allocations();
-  cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses});
+  ASSERT_TRUE(cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses}).ok());
   EXPECT_EQ(allocations(), before);
   EXPECT_EQ(cache->bytes(), bytes);
 }
@@ -292,10 +300,36 @@ TEST(EvictionPolicies, LruFollowsFromReuseDistances) {
     for (Count capacity = 1; capacity <= static_cast<Count>(trace.unique); ++capacity) {
       const auto cache =
           eviction_registry().make("lru", {}, {.capacity = capacity, .blocks = trace.unique});
-      (*cache)->replay({.blocks = trace.blocks});
+      ASSERT_TRUE((*cache)->replay({.blocks = trace.blocks}).ok());
       ASSERT_EQ((*cache)->counts().hits, curve.hits(capacity)) << capacity << " blocks";
     }
   }
+}
+
+TEST(EvictionPolicies, NoneBeatsOpt) {
+  for (const PolicyTrace& trace : traces()) {
+    for (const Count capacity : capacities(trace)) {
+      const auto hits = [&](const char* policy) {
+        const PolicySetup setup{
+            .capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};
+        const auto cache = eviction_registry().make(policy, {}, setup).value();
+        EXPECT_TRUE(cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses}).ok());
+        return cache->counts().hits;
+      };
+      const Count most = hits("opt");
+      for (const auto& entry : eviction_registry().entries()) {
+        EXPECT_LE(hits(entry.info.name), most)
+            << entry.info.name << ", " << trace.name << ", " << capacity << " blocks";
+      }
+    }
+  }
+}
+
+TEST(EvictionPolicies, OptAsksForTheFuture) {
+  const std::vector<BlockId> blocks{0, 1, 0};
+  const auto cache =
+      eviction_registry().make("opt", {}, {.capacity = 1, .blocks = 2, .trace = blocks}).value();
+  EXPECT_EQ(cache->replay({.blocks = blocks}).message(), "opt needs the next use of every access");
 }
 
 // More space, more misses.
@@ -303,7 +337,7 @@ TEST(EvictionPolicies, FifoHasBeladysAnomaly) {
   const std::vector<BlockId> blocks{1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5};
   const auto misses = [&](Count capacity) {
     const auto cache = eviction_registry().make("fifo", {}, {.capacity = capacity, .blocks = 6});
-    (*cache)->replay({.blocks = blocks});
+    EXPECT_TRUE((*cache)->replay({.blocks = blocks}).ok());
     return (*cache)->counts().misses();
   };
   EXPECT_EQ(misses(3), 9);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/base/random.hpp"
 #include "core/base/types.hpp"
 
 // Eviction policies one can see are right: standard lists, searched from end to
@@ -167,13 +168,407 @@ class Sieve : public OneList {
   List::iterator hand_ = list_.end();  // the end: to begin at the tail
 };
 
+class Mru : public OneList {
+ public:
+  using OneList::OneList;
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    const bool hit = has(list_, block);
+    list_.remove(block);
+    if (!hit && size(list_) == capacity_) evict();
+    list_.push_front(block);
+    return hit;
+  }
+  void evict() override { victim(list_.begin()); }
+};
+
+// Blocks in places: a newcomer takes its victim's, a hole is filled by the last.
+class RandomEviction : public Policy {
+ public:
+  explicit RandomEviction(Count capacity) : Policy(capacity), random_(Random(1).split("random")) {}
+  bool contains(std::uint64_t block) const override {
+    return std::find(held_.begin(), held_.end(), block) != held_.end();
+  }
+  void remove(std::uint64_t block) override {
+    *std::find(held_.begin(), held_.end(), block) = held_.back();
+    held_.pop_back();
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) return true;
+    if (static_cast<Count>(held_.size()) < capacity_) {
+      held_.push_back(block);
+    } else {
+      std::uint64_t& unlucky = held_[random_.below(held_.size())];
+      victims.push_back(unlucky);
+      unlucky = block;
+    }
+    return false;
+  }
+  void on_resize() override {
+    while (static_cast<Count>(held_.size()) > capacity_) {
+      victims.push_back(held_[random_.below(held_.size())]);
+      remove(victims.back());
+    }
+  }
+  std::vector<std::uint64_t> held_;
+  Random random_;
+};
+
+// Counts, and the time of the last access to break ties; searched from end to end.
+class Lfu : public Policy {
+ public:
+  Lfu(Count capacity, bool forgets) : Policy(capacity), forgets_(forgets) {}
+  bool contains(std::uint64_t block) const override { return held_.contains(block); }
+  void remove(std::uint64_t block) override {
+    held_.erase(block);
+    if (forgets_) count_.erase(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    const bool hit = contains(block);
+    if (!hit && static_cast<Count>(held_.size()) == capacity_) evict();
+    held_[block] = ++now_;
+    ++count_[block];
+    return hit;
+  }
+  void on_resize() override {
+    while (static_cast<Count>(held_.size()) > capacity_) evict();
+  }
+  void evict() {
+    const auto worst =
+        std::min_element(held_.begin(), held_.end(), [&](const auto& a, const auto& b) {
+          return std::pair(count_[a.first], a.second) < std::pair(count_[b.first], b.second);
+        });
+    victims.push_back(worst->first);
+    remove(worst->first);
+  }
+  bool forgets_;
+  std::uint64_t now_ = 0;
+  std::map<std::uint64_t, std::uint64_t> held_;  // when it was last accessed
+  std::map<std::uint64_t, std::uint64_t> count_;
+};
+
+class Slru : public Policy {
+ public:
+  Slru(Count capacity, double share) : Policy(capacity), share_(share) {}
+  bool contains(std::uint64_t block) const override {
+    return has(probation_, block) || has(protected_, block);
+  }
+  void remove(std::uint64_t block) override {
+    probation_.remove(block);
+    protected_.remove(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) {
+      remove(block);
+      protected_.push_front(block);
+      settle();
+      return true;
+    }
+    if (size(probation_) + size(protected_) == capacity_) evict();
+    probation_.push_front(block);
+    return false;
+  }
+  void on_resize() override {
+    settle();
+    while (size(probation_) + size(protected_) > capacity_) evict();
+  }
+  void settle() {
+    const auto most = static_cast<Count>(share_ * static_cast<double>(capacity_));
+    while (size(protected_) > std::max<Count>(1, most)) {
+      probation_.push_front(protected_.back());
+      protected_.pop_back();
+    }
+  }
+  void evict() {
+    List& from = probation_.empty() ? protected_ : probation_;
+    victims.push_back(from.back());
+    from.pop_back();
+  }
+  double share_;
+  List probation_, protected_;  // most recent first
+};
+
+class TwoQ : public Policy {
+ public:
+  TwoQ(Count capacity, double kin, double kout) : Policy(capacity), kin_(kin), kout_(kout) {}
+  bool contains(std::uint64_t block) const override { return has(a1in_, block) || has(am_, block); }
+  void remove(std::uint64_t block) override {
+    a1in_.remove(block);
+    am_.remove(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (has(am_, block)) {
+      am_.remove(block);
+      am_.push_front(block);
+      return true;
+    }
+    if (has(a1in_, block)) return true;
+    const bool known = has(a1out_, block);
+    a1out_.remove(block);
+    if (size(a1in_) + size(am_) == capacity_) evict();
+    (known ? am_ : a1in_).push_front(block);
+    return false;
+  }
+  void on_resize() override {
+    while (size(a1in_) + size(am_) > capacity_) evict();
+    while (size(a1out_) > part(kout_)) a1out_.pop_back();
+  }
+  Count part(double share) const {
+    return std::max<Count>(1, static_cast<Count>(share * static_cast<double>(capacity_)));
+  }
+  void evict() {
+    if (size(a1in_) > part(kin_) || am_.empty()) {
+      victims.push_back(a1in_.back());
+      a1out_.push_front(a1in_.back());
+      a1in_.pop_back();
+      if (size(a1out_) > part(kout_)) a1out_.pop_back();
+    } else {
+      victims.push_back(am_.back());
+      am_.pop_back();
+    }
+  }
+  double kin_, kout_;
+  List a1in_, am_, a1out_;  // newest first
+};
+
+class S3Fifo : public Policy {
+ public:
+  S3Fifo(Count capacity, double small, Count promote_at, bool paper)
+      : Policy(capacity), share_(small), promote_at_(promote_at), paper_(paper) {}
+  bool contains(std::uint64_t block) const override {
+    return has(small_, block) || has(main_, block);
+  }
+  void remove(std::uint64_t block) override {
+    small_.remove(block);
+    main_.remove(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) {
+      frequency_[block] = std::min<Count>(3, frequency_[block] + 1);
+      return true;
+    }
+    const bool known = has(ghosts_, block);
+    ghosts_.remove(block);
+    while (size(small_) + size(main_) >= capacity_) evict();
+    const bool spills = !paper_ && !has_evicted_ && size(small_) >= small_size();
+    (known || spills ? main_ : small_).push_front(block);
+    frequency_[block] = 0;
+    return false;
+  }
+  void on_resize() override {
+    while (size(small_) + size(main_) > capacity_) evict();
+    while (size(ghosts_) > main_size()) ghosts_.pop_back();
+  }
+  Count small_size() const {
+    return std::max<Count>(1, static_cast<Count>(share_ * static_cast<double>(capacity_)));
+  }
+  Count main_size() const { return std::max<Count>(0, capacity_ - small_size()); }
+  void evict() {
+    has_evicted_ = true;
+    if (size(small_) >= small_size() || main_.empty()) {
+      evict_small();
+    } else {
+      evict_main();
+    }
+  }
+  void evict_small() {
+    for (bool evicted = false; !evicted && !small_.empty();) {
+      const std::uint64_t tail = small_.back();
+      small_.pop_back();
+      if (frequency_[tail] >= promote_at_) {
+        main_.push_front(tail);
+        frequency_[tail] = 0;
+        if (paper_ && size(main_) > main_size()) evict_main();
+      } else {
+        victims.push_back(tail);
+        ghosts_.push_front(tail);
+        if (size(ghosts_) > main_size()) ghosts_.pop_back();
+        evicted = true;
+      }
+    }
+  }
+  void evict_main() {
+    for (bool evicted = false; !evicted;) {
+      const std::uint64_t tail = main_.back();
+      main_.pop_back();
+      evicted = frequency_[tail] == 0;
+      if (evicted) {
+        victims.push_back(tail);
+      } else {
+        --frequency_[tail];
+        main_.push_front(tail);
+      }
+    }
+  }
+  double share_;
+  Count promote_at_;
+  bool paper_;
+  bool has_evicted_ = false;
+  List small_, main_, ghosts_;  // newest first
+  std::map<std::uint64_t, Count> frequency_;
+};
+
+// Figure 4 of the paper, by its cases.
+class Arc : public Policy {
+ public:
+  Arc(Count capacity, bool integer) : Policy(capacity), integer_(integer) {}
+  bool contains(std::uint64_t x) const override { return has(t1_, x) || has(t2_, x); }
+  void remove(std::uint64_t x) override {
+    t1_.remove(x);
+    t2_.remove(x);
+  }
+
+ protected:
+  bool on_access(std::uint64_t x, std::uint64_t) override {
+    const auto c = static_cast<double>(capacity_);
+    if (contains(x)) {  // case I
+      remove(x);
+      t2_.push_front(x);
+      return true;
+    }
+    if (has(b1_, x)) {  // case II
+      p_ = std::min(c, p_ + ratio(b2_, b1_));
+      replace(false);
+      b1_.remove(x);
+      t2_.push_front(x);
+      return false;
+    }
+    if (has(b2_, x)) {  // case III
+      p_ = std::max(0.0, p_ - ratio(b1_, b2_));
+      replace(true);
+      b2_.remove(x);
+      t2_.push_front(x);
+      return false;
+    }
+    if (size(t1_) + size(b1_) == capacity_) {  // case IV, A
+      if (size(t1_) < capacity_) {
+        b1_.pop_back();
+        replace(false);
+      } else {
+        victims.push_back(t1_.back());
+        t1_.pop_back();
+      }
+    } else {  // B
+      const Count total = size(t1_) + size(t2_) + size(b1_) + size(b2_);
+      if (total >= capacity_) {
+        if (total == 2 * capacity_) b2_.pop_back();
+        replace(false);
+      }
+    }
+    t1_.push_front(x);
+    return false;
+  }
+  void on_resize() override {
+    p_ = std::min(p_, static_cast<double>(capacity_));
+    while (size(t1_) + size(t2_) > capacity_) demote(false);
+    while (size(t1_) + size(b1_) > capacity_) b1_.pop_back();
+    while (size(t1_) + size(t2_) + size(b1_) + size(b2_) > 2 * capacity_) b2_.pop_back();
+  }
+  double ratio(const List& other, const List& hit) const {
+    const Count whole = size(other) / size(hit);
+    if (integer_) return static_cast<double>(std::max<Count>(1, whole));
+    return std::max(1.0, static_cast<double>(size(other)) / static_cast<double>(size(hit)));
+  }
+  // A cache with space left, after it grew or blocks were removed, evicts nothing.
+  void replace(bool x_in_b2) {
+    if (size(t1_) + size(t2_) == capacity_) demote(x_in_b2);
+  }
+  void demote(bool x_in_b2) {
+    const auto t1 = static_cast<double>(t1_.size());
+    const bool first = !t1_.empty() && (t1 > p_ || (x_in_b2 && t1 == p_));
+    List& from = first || t2_.empty() ? t1_ : t2_;
+    List& to = &from == &t1_ ? b1_ : b2_;
+    victims.push_back(from.back());
+    to.push_front(from.back());
+    from.pop_back();
+  }
+  bool integer_;
+  double p_ = 0;
+  List t1_, t2_, b1_, b2_;  // most recent first
+};
+
+// Farthest next use. Which of the blocks never used again leaves changes no count;
+// here it is the one in the last place, freed places being taken again, last first.
+class Opt : public Policy {
+ public:
+  using Policy::Policy;
+  bool contains(std::uint64_t block) const override { return held_.contains(block); }
+  void remove(std::uint64_t block) override {
+    free_.push_back(held_[block].place);
+    held_.erase(block);
+  }
+
+ protected:
+  struct Held {
+    std::uint64_t next_use;
+    std::uint64_t place;
+  };
+  bool on_access(std::uint64_t block, std::uint64_t next_use) override {
+    const bool hit = contains(block);
+    if (!hit) {
+      if (static_cast<Count>(held_.size()) == capacity_) evict();
+      if (free_.empty()) free_.push_back(places_++);
+      held_[block].place = free_.back();
+      free_.pop_back();
+    }
+    held_[block].next_use = next_use;
+    return hit;
+  }
+  void on_resize() override {
+    while (static_cast<Count>(held_.size()) > capacity_) evict();
+  }
+  void evict() {
+    const auto farthest =
+        std::max_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) {
+          return std::pair(a.second.next_use, a.second.place) <
+                 std::pair(b.second.next_use, b.second.place);
+        });
+    victims.push_back(farthest->first);
+    remove(farthest->first);
+  }
+  std::map<std::uint64_t, Held> held_;
+  std::vector<std::uint64_t> free_;
+  std::uint64_t places_ = 0;
+};
+
 // The twin of a policy of the one list; null if it was given none.
-inline std::unique_ptr<Policy> twin(std::string_view name, [[maybe_unused]] const ParamMap& params,
-                                    Count capacity) {
+inline std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity) {
+  const auto number = [&](const char* key, auto otherwise) {
+    const auto given = params.find(key);
+    return given == params.end() ? otherwise : std::get<decltype(otherwise)>(given->second);
+  };
   if (name == "lru") return std::make_unique<Lru>(capacity);
   if (name == "fifo") return std::make_unique<Fifo>(capacity);
   if (name == "clock") return std::make_unique<Clock>(capacity);
   if (name == "sieve") return std::make_unique<Sieve>(capacity);
+  if (name == "random") return std::make_unique<RandomEviction>(capacity);
+  if (name == "mru") return std::make_unique<Mru>(capacity);
+  if (name == "lfu") return std::make_unique<Lfu>(capacity, true);
+  if (name == "perfect-lfu") return std::make_unique<Lfu>(capacity, false);
+  if (name == "slru") return std::make_unique<Slru>(capacity, number("protected_share", 0.8));
+  if (name == "2q") {
+    return std::make_unique<TwoQ>(capacity, number("kin", 0.25), number("kout", 0.5));
+  }
+  if (name == "s3-fifo") {
+    return std::make_unique<S3Fifo>(capacity, number("small", 0.1),
+                                    number("promote_at", std::int64_t{2}),
+                                    number("variant", std::string("paper")) == "paper");
+  }
+  if (name == "arc") {
+    return std::make_unique<Arc>(capacity, number("step", std::string("real")) == "integer");
+  }
+  if (name == "opt") return std::make_unique<Opt>(capacity);
   return nullptr;
 }
 

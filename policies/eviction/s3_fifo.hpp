@@ -1,0 +1,177 @@
+#pragma once
+
+#include "core/base/choices.hpp"
+#include "core/base/pages.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+enum class S3Variant : std::uint8_t {
+  kPaper,
+  // As libCacheSim has it since its version 0.3: until the first eviction newcomers
+  // that find the small queue full enter the main one; and a block that goes on to a
+  // full main queue drives out none there at once.
+  kLibCacheSim,
+};
+
+template <>
+struct Choices<S3Variant> {
+  static constexpr std::array names{std::pair{"paper", S3Variant::kPaper},
+                                    std::pair{"libcachesim", S3Variant::kLibCacheSim}};
+};
+
+// S3-FIFO: three queues. Newcomers enter a small FIFO; those accessed in there
+// often enough go on to the main FIFO, the others leave and are remembered as
+// ghosts, who enter the main FIFO when they come back. The main FIFO gives blocks
+// another round for each access, up to three.
+//
+// O(1) an access, amortised; 10 bytes a block held or remembered.
+class S3Fifo {
+ public:
+  struct Params {
+    double small = 0.1;
+    Count promote_at = 2;
+    S3Variant variant = S3Variant::kPaper;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"small", &Params::small, "share of the capacity of the small queue", 0, 1},
+          Field{"promote_at", &Params::promote_at,
+                "accesses in the small queue that lead to the main one", 1, 3},
+          Field{"variant", &Params::variant, "whose algorithm"}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "s3-fifo",
+      .summary = "A small FIFO sifts newcomers, a main FIFO keeps what is accessed.",
+      .reference =
+          "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache "
+          "eviction, SOSP 2023"};
+
+  S3Fifo(const Params& params, const PolicySetup& setup) : queues_(0), uses_(0), params_(params) {
+    set_capacity(setup.capacity);
+    reserve(setup.slots_for(capacity_ + main_));
+  }
+
+  bool access(const auto& a, auto& cache) {
+    const Slot slot = cache.find(a.block);
+    if (slot == kNoSlot) {
+      make_room(cache);
+      const bool spills = !is_paper() && !has_evicted_ && queues_.size(kSmall) >= small_;
+      insert(spills ? kMain : kSmall, cache.insert(a.block));
+      return false;
+    }
+    if (queues_.list_of(slot) != kGhost) {
+      uses_[slot] = std::min<std::uint8_t>(kMostUses, uses_[slot] + 1);
+      return true;
+    }
+    queues_.erase(slot);  // before others push it out
+    make_room(cache);
+    insert(kMain, slot);
+    return false;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    queues_.erase(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    set_capacity(capacity);
+    while (size() > capacity_) evict(cache);
+    while (queues_.size(kGhost) > main_) cache.forget(queues_.pop_back(kGhost));
+    reserve(cache.slots_for(capacity_ + main_));
+  }
+
+  bool resident(Slot slot) const { return queues_.list_of(slot) != kGhost; }
+  Count size() const { return queues_.size(kSmall) + queues_.size(kMain); }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return queues_.slots(); }
+  void prefetch(Slot slot) const {
+    queues_.prefetch(slot);
+    __builtin_prefetch(&uses_[slot], 1);
+  }
+  absl::Status check() const {
+    if (queues_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
+    return queues_.check();
+  }
+  std::size_t bytes() const { return queues_.bytes() + uses_.size(); }
+
+ private:
+  enum Queue { kSmall, kMain, kGhost };
+  static constexpr std::uint8_t kMostUses = 3;
+
+  bool is_paper() const { return params_.variant == S3Variant::kPaper; }
+
+  void set_capacity(Count capacity) {
+    capacity_ = capacity;
+    small_ = share_of(params_.small, capacity);
+    main_ = std::max<Count>(0, capacity - small_);
+  }
+  void reserve(std::size_t slots) {
+    queues_.reserve(slots);
+    uses_.extend(queues_.slots());
+  }
+
+  void insert(Queue queue, Slot slot) {
+    queues_.push_front(queue, slot);
+    uses_[slot] = 0;
+  }
+
+  void make_room(auto& cache) {
+    while (size() >= capacity_) evict(cache);
+  }
+  void evict(auto& cache) {
+    has_evicted_ = true;
+    if (queues_.size(kSmall) >= small_ || queues_.empty(kMain)) {
+      evict_small(cache);
+    } else {
+      evict_main(cache);
+    }
+  }
+
+  // Until one leaves, others go on to the main queue.
+  void evict_small(auto& cache) {
+    while (!queues_.empty(kSmall)) {
+      const Slot oldest = queues_.back(kSmall);
+      if (uses_[oldest] < params_.promote_at) {
+        evict_to_ghost(oldest, cache);
+        return;
+      }
+      queues_.move_to_front(kMain, oldest);
+      uses_[oldest] = 0;
+      if (is_paper() && queues_.size(kMain) > main_) evict_main(cache);
+    }
+  }
+
+  void evict_main(auto& cache) {
+    while (uses_[queues_.back(kMain)] > 0) {
+      const Slot oldest = queues_.back(kMain);
+      --uses_[oldest];
+      queues_.move_to_front(kMain, oldest);
+    }
+    cache.evict(queues_.pop_back(kMain));
+  }
+
+  void evict_to_ghost(Slot slot, auto& cache) {
+    if (main_ == 0) {
+      queues_.erase(slot);
+      cache.evict(slot);
+      return;
+    }
+    if (queues_.size(kGhost) == main_) cache.forget(queues_.pop_back(kGhost));
+    cache.evict_to_ghost(slot);
+    queues_.move_to_front(kGhost, slot);
+  }
+
+  SlotLists<3> queues_;
+  Pages<std::uint8_t> uses_;
+  Params params_;
+  Count capacity_ = 0;
+  Count small_ = 0;
+  Count main_ = 0;  // also the number of ghosts
+  bool has_evicted_ = false;
+};
+
+}  // namespace mcsim
