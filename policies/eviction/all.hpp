@@ -7,7 +7,9 @@
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
+#include "policies/eviction/gdsf.hpp"
 #include "policies/eviction/lfu.hpp"
+#include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/eviction/mru.hpp"
@@ -15,15 +17,18 @@
 #include "policies/eviction/perfect_lfu.hpp"
 #include "policies/eviction/random.hpp"
 #include "policies/eviction/s3_fifo.hpp"
+#include "policies/eviction/s4lru.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/two_q.hpp"
+#include "policies/eviction/w_tinylfu.hpp"
 
 namespace mcsim {
 
 // The one list of eviction policies. The registry, the command line, Python, the
 // conformance tests and the benchmarks follow from it.
-using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
-                                     Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro>;
+using AllEvictionPolicies =
+    TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu, Slru, TwoQ, S3Fifo, Arc,
+             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf>;
 
 }  // namespace mcsim

@@ -12,11 +12,6 @@
 // Twins of the policies that compare inter-reference recencies.
 namespace mcsim::naive {
 
-inline double real_param(const ParamMap& params, const char* name, double otherwise) {
-  const auto at = params.find(name);
-  return at == params.end() ? otherwise : std::get<double>(at->second);
-}
-
 class Lirs : public Policy {
  public:
   Lirs(Count capacity, double hirs, double stack) : Policy(capacity), hirs_(hirs), stack_(stack) {}
@@ -270,12 +265,12 @@ class ClockPro : public Policy {
 inline std::unique_ptr<Policy> irr_twin(std::string_view name, const ParamMap& params,
                                         Count capacity) {
   if (name == "lirs") {
-    return std::make_unique<Lirs>(capacity, real_param(params, "hirs", 0.01),
-                                  real_param(params, "stack", 2500));
+    return std::make_unique<Lirs>(capacity, param(params, "hirs", 0.01),
+                                  param(params, "stack", 2500.0));
   }
   if (name == "clock-pro") {
-    return std::make_unique<ClockPro>(capacity, real_param(params, "min_cold", 0.01),
-                                      real_param(params, "max_cold", 0.99));
+    return std::make_unique<ClockPro>(capacity, param(params, "min_cold", 0.01),
+                                      param(params, "max_cold", 0.99));
   }
   return nullptr;
 }
