@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         reuse_distances,
     )
     from mcsim.optimizers import optimize
+    from mcsim.policies import policy_names, simulate
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
@@ -47,8 +48,10 @@ _HOME = {
     "estimator_names": "locality",
     "hit_ratio_curve": "locality",
     "optimize": "optimizers",
+    "policy_names": "policies",
     "reuse_distances": "locality",
     "run": "runner",
+    "simulate": "policies",
 }
 
 __all__ = [
@@ -64,8 +67,10 @@ __all__ = [
     "estimator_names",
     "hit_ratio_curve",
     "optimize",
+    "policy_names",
     "reuse_distances",
     "run",
+    "simulate",
 ]
 
 

@@ -24,6 +24,7 @@ INTERRUPTED = 130
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
+    "compare": ("mcsim.compare_cli", "Tabulate and draw the hit ratios of eviction policies."),
     "mrc": ("mcsim.mrc_cli", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "size": ("mcsim.mrc_cli", "Find the smallest cache that reaches a hit ratio or latency."),
     "trace": ("mcsim.trace_cli", "Look into traces, convert, cut and generate them."),
@@ -173,7 +174,7 @@ def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -
 
 @cli.command("list")
 def list_names() -> None:
-    """List systems, optimisers, locality estimators, trace formats and devices."""
+    """List systems, optimisers, policies, estimators, trace formats and devices."""
     for kind, entries in _catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
@@ -184,7 +185,7 @@ def list_names() -> None:
 @cli.command()
 @click.argument("name")
 def describe(name: str) -> None:
-    """Show the parameters of a system, optimiser, estimator, trace format or device."""
+    """Show the parameters of a system, optimiser, policy, estimator, trace format or device."""
     from mcsim.errors import ConfigError
     from mcsim.suggest import did_you_mean
 
@@ -213,13 +214,14 @@ def schema() -> None:
 
 def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Everything that experiments may name, by kind."""
-    from mcsim._core import engine, locality, optimizers
+    from mcsim._core import engine, locality, optimizers, policies
     from mcsim.devices import CATALOGUE
     from mcsim.traces import trace_formats
 
     return {
         "systems": engine.describe_systems(),
         "optimizers": optimizers.describe(),
+        "eviction policies": policies.describe(),
         "estimators": locality.describe_estimators(),
         "trace formats": trace_formats(),
         "devices": [

@@ -10,17 +10,16 @@ one of the estimators of `estimator_names`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim import units
 from mcsim._core import locality as _locality
-from mcsim.curves import HitRatioCurve, Knee, integers
+from mcsim.columns import keys_of, operations_of
+from mcsim.curves import HitRatioCurve, Knee
 from mcsim.errors import ConfigError
+from mcsim.specs import ParamValue, as_declared, declared_by, title
 
 __all__ = [
     "COLD",
@@ -33,8 +32,6 @@ __all__ = [
     "hit_ratio_curve",
     "reuse_distances",
 ]
-
-ParamValue = bool | int | float | str
 
 COLD = -1
 """The distance of a first access."""
@@ -73,7 +70,7 @@ def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
     >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    return _locality.reuse_distances(_keys(ids))
+    return _locality.reuse_distances(keys_of(ids))
 
 
 def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitRatioCurve:
@@ -184,7 +181,7 @@ def estimate(
     curve = stream.curve()
     if ops is None or estimator != "exact":
         return curve
-    return _with_reads(curve, reuse_distances(ids), _operations(ops) == 0)
+    return _with_reads(curve, reuse_distances(ids), operations_of(ops) == 0)
 
 
 class Estimator:
@@ -223,12 +220,13 @@ class Estimator:
         block_bytes: int | None = None,
         **params: ParamValue,
     ) -> None:
-        self.name = _title(name, params)
+        self.name = title(name, params)
         self._block_bytes = block_bytes
         cores = len(os.sched_getaffinity(0)) if threads is None else threads
         if cores < 1:
             raise ConfigError(f"threads: at least 1, got {threads}")
-        self._core = _locality.Estimator(name, _as_declared(name, params), seed, cores)
+        declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
+        self._core = _locality.Estimator(name, declared, seed, cores)
 
     def __repr__(self) -> str:
         return f"<Estimator {self.name}: {self.references:,} references>"
@@ -243,9 +241,9 @@ class Estimator:
     ) -> None:
         """Count the next accesses; the arguments are as those of `estimate`."""
         self._core.process(
-            _keys(keys),
+            keys_of(keys),
             None if times is None else _times(times),
-            None if ops is None else _operations(ops),
+            None if ops is None else operations_of(ops),
             progress,
         )
 
@@ -300,43 +298,6 @@ def _with_reads(
     return replace(curve, reads=int(is_read.sum()), read_hits=hits)
 
 
-def _title(name: str, params: Mapping[str, ParamValue]) -> str:
-    """Write an estimator as it is asked for on the command line."""
-    given = ",".join(f"{key}={value}" for key, value in params.items())
-    return f"{name}:{given}" if given else name
-
-
-def _as_declared(name: str, params: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
-    """Return text as the kind that the estimator declares; what fits none is left to it."""
-    kinds = {
-        param["name"]: param["kind"]
-        for entry in _locality.describe_estimators()
-        if entry["name"] == name
-        for param in entry["params"]
-    }
-    parse: dict[str, Callable[[str], Any]] = {
-        "bool": lambda text: {"true": True, "false": False}.get(text, text),
-        "integer": units.parse_count,
-        "real": float,
-        "duration": units.parse_duration,
-    }
-    declared = dict(params)
-    for key, value in params.items():
-        if isinstance(value, str) and (read := parse.get(kinds.get(key, ""))):
-            with suppress(ValueError):
-                declared[key] = read(value)
-    return declared
-
-
-def _keys(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
-    """Bring block numbers to a type the core reads, without a copy where one is not needed."""
-    array = integers(ids, "ids")
-    native = array.dtype.newbyteorder("=")
-    if native.itemsize == 8:
-        return np.ascontiguousarray(array, native).view(np.uint64)
-    return np.ascontiguousarray(array, np.uint32)
-
-
 def _times(times: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(times)
     if array.ndim != 1:
@@ -350,14 +311,3 @@ def _times(times: ArrayLike) -> NDArray[np.int64]:
         at = int(np.argmax(later)) + 1
         raise ConfigError(f"times[{at}]: {array[at]} is before {array[at - 1]}")
     return np.ascontiguousarray(array, np.int64)
-
-
-def _operations(ops: ArrayLike) -> NDArray[np.uint8]:
-    array = np.asarray(ops)
-    if array.dtype == np.bool_:
-        array = array.view(np.uint8)
-    array = integers(array, "ops")
-    if array.size and array.max() > 1:
-        at = int(np.argmax(array > 1))
-        raise ConfigError(f"ops[{at}]: expected 0 (read) or 1 (write), got {array[at]}")
-    return np.ascontiguousarray(array, np.uint8)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mcsim._core import engine
 from mcsim.errors import ConfigError
 from mcsim.locality import Estimator, HitRatioCurve, estimator_names
-from mcsim.suggest import did_you_mean
+from mcsim.specs import parse_spec, split_specs, title
 from mcsim.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class EstimatorSpec:
     params: dict[str, str]
 
     def __str__(self) -> str:
-        given = ",".join(f"{key}={value}" for key, value in self.params.items())
-        return f"{self.name}:{given}" if given else self.name
+        return title(self.name, self.params)
 
     def make(self, *, seed: int, threads: int, block_bytes: int) -> Estimator:
         """Make the estimator; ConfigError if its parameters are wrong."""
@@ -72,19 +71,7 @@ def parse_estimator(text: str) -> EstimatorSpec:
     >>> str(parse_estimator("exact"))
     'exact'
     """
-    name, _, rest = text.strip().partition(":")
-    if name not in estimator_names():
-        known = ", ".join(estimator_names())
-        raise ConfigError(
-            f"unknown estimator {name!r}{did_you_mean(name, estimator_names())}; one of {known}"
-        )
-    params = {}
-    for item in filter(None, rest.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise ConfigError(f"{name}: expected PARAM=VALUE, got {item!r}")
-        params[key.strip()] = value.strip()
-    spec = EstimatorSpec(name, params)
+    spec = EstimatorSpec(*parse_spec(text, "estimator", estimator_names()))
     spec.make(seed=1, threads=1, block_bytes=1)
     return spec
 
@@ -97,15 +84,7 @@ def parse_estimators(text: str) -> list[EstimatorSpec]:
     >>> [str(spec) for spec in parse_estimators("exact,exact")]
     ['exact', 'exact']
     """
-    specs: list[str] = []
-    for item in text.split(","):
-        name, colon, _ = item.partition(":")
-        continues = "=" in (name if colon else item)
-        if continues and specs:
-            specs[-1] += f",{item}"
-        elif item.strip():
-            specs.append(item)
-    return [parse_estimator(spec) for spec in specs]
+    return [parse_estimator(spec) for spec in split_specs(text)]
 
 
 def read_accesses(

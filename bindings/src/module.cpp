@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, m) {
   bind_estimators(m);
   bind_optimizers(m);
   bind_engine(m);
+  bind_policies(m);
   bind_synthetic(m);
   bind_trace(m);
 }

@@ -1,6 +1,7 @@
 from . import engine as engine
 from . import locality as locality
 from . import optimizers as optimizers
+from . import policies as policies
 from . import synthetic as synthetic
 from . import trace as trace
 

@@ -1,0 +1,20 @@
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ParamValue = bool | int | float | str | Mapping[str, float]
+_Config = tuple[str, Mapping[str, _ParamValue], int]
+
+def describe() -> list[dict[str, Any]]: ...
+def number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], int]: ...
+def simulate(
+    blocks: NDArray[np.uint32],
+    unique: int,
+    configs: Sequence[_Config],
+    ops: NDArray[np.uint8] | None = None,
+    seed: int = 1,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, NDArray[Any]]: ...

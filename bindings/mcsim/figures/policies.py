@@ -1,0 +1,59 @@
+"""Pictures of eviction policies: their hit ratios over cache size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.units import format_size
+
+__all__ = ["hit_ratios"]
+
+DISTINCT_LOOKS = 8
+"""After so many, looks come again; then lines are thin and markers hollow."""
+
+
+def hit_ratios(
+    capacities: Sequence[int],
+    block_bytes: int,
+    ratios: Mapping[str, Sequence[float]],
+    *,
+    log: bool,
+    bound: str,
+) -> Sheet:
+    """Plot the hit ratio of every policy, a marker for each cache that was replayed.
+
+    Parameters
+    ----------
+    capacities : sequence of int
+        In blocks, increasing.
+    ratios : mapping
+        By policy, one for each capacity.
+    log : bool
+        Whether the axis of capacities is logarithmic.
+    bound : str
+        The policy that none can beat, drawn in black.
+    """
+    sheet = new_sheet(PAGE, 3.6)
+    (axes,) = sheet.axes
+    looks = looks_of([policy for policy in ratios if policy != bound])
+    for policy, values in ratios.items():
+        if policy == bound:
+            line: dict[str, Any] = {"label": policy, "color": "#000000", "linewidth": 1.8}
+        else:
+            line = {**looks[policy].line, "marker": looks[policy].marker}
+            if list(looks).index(policy) >= DISTINCT_LOOKS:
+                line |= {"markerfacecolor": "white", "linewidth": 0.7}
+        drawn = axes.plot(capacities, [100 * value for value in values], **line)
+        sheet.legend.append(drawn[0])
+    if log:
+        axes.set_xscale("log")
+    axes.set_xticks(
+        list(capacities), [f"{format_size(c * block_bytes)}\n{c:,}" for c in capacities]
+    )
+    axes.minorticks_off()
+    axes.set_xlabel("Capacity, and in blocks")
+    axes.set_ylabel("Hit ratio (%)")
+    axes.set_ylim(bottom=0)
+    return sheet

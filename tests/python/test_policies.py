@@ -1,0 +1,161 @@
+"""Trusts: caches of a few lines of Python; libCacheSim, another implementation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mcsim as mc
+from mcsim.cli import cli
+from mcsim.errors import ConfigError
+from mcsim.policies import parse_policies, sizes_in_blocks
+
+
+def skewed(length: int, seed: int = 1) -> np.ndarray:
+    """Return blocks of which the low ones come more often, with a loop between."""
+    rng = np.random.default_rng(seed)
+    keys = (3000 * rng.random(length) ** 3).astype(np.int64)
+    keys[::5] = 10_000 + np.arange(len(keys[::5])) % 700
+    return keys * 4096 + 17  # far from dense
+
+
+def lru_hits(keys: np.ndarray, capacity: int) -> int:
+    cache: OrderedDict[int, None] = OrderedDict()
+    hits = 0
+    for key in keys.tolist():
+        if key in cache:
+            hits += 1
+            cache.move_to_end(key)
+            continue
+        if len(cache) == capacity:
+            cache.popitem(last=False)
+        cache[key] = None
+    return hits
+
+
+def test_a_row_for_every_policy_and_size() -> None:
+    keys = skewed(20_000)
+    rows = mc.simulate(keys, ["lru", "opt"], [10, 100, 1000], threads=2)
+    assert rows.policy.tolist() == ["lru"] * 3 + ["opt"] * 3
+    assert rows.capacity.tolist() == [10, 100, 1000] * 2
+    assert rows.hits[:3].tolist() == [lru_hits(keys, c) for c in (10, 100, 1000)]
+    assert (rows.hits + rows.misses == len(keys)).all()
+    assert (rows.misses - rows.evictions == rows.capacity).all()
+    assert (rows.hits[3:] >= rows.hits[:3]).all()
+
+
+def test_threads_change_nothing() -> None:
+    keys = skewed(20_000)
+    counted = ["policy", "capacity", "hits", "evictions", "bytes"]
+    one = mc.simulate(keys, "all", [50, 500], threads=1)
+    two = mc.simulate(keys, "all", [50, 500], threads=2)
+    assert one[counted].tolist() == two[counted].tolist()
+
+
+def test_writes_are_counted_apart() -> None:
+    keys = [1, 1, 2, 2, 1]
+    rows = mc.simulate(keys, ["lru"], [2], ops=[0, 1, 1, 0, 1])
+    assert rows[["hits", "writes", "write_hits"]].tolist() == [(3, 3, 2)]
+    with pytest.raises(ConfigError, match="ops: 2 of them for 5 accesses"):
+        mc.simulate(keys, ["lru"], [2], ops=[0, 1])
+
+
+def test_progress_is_told() -> None:
+    told: list[int] = []
+    mc.simulate(
+        np.zeros(2_500_000, np.uint64), ["lru", "fifo"], [1], threads=1, progress=told.append
+    )
+    assert told[-1] == 5_000_000
+    assert told == sorted(told)
+
+    def stop(done: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        mc.simulate(np.zeros(2_500_000, np.uint64), ["lru"], [1], progress=stop)
+
+
+def test_specs() -> None:
+    specs = parse_policies("arc:step=integer,s3-fifo:small=0.2,promote_at=1,lru")
+    assert [str(spec) for spec in specs] == [
+        "arc:step=integer",
+        "s3-fifo:small=0.2,promote_at=1",
+        "lru",
+    ]
+    assert specs[1].declared() == {"small": 0.2, "promote_at": 1}
+    assert [spec.name for spec in parse_policies("all")] == mc.policy_names()
+
+
+def test_sizes() -> None:
+    assert sizes_in_blocks([5, "7", "1%", "0.001%", "1MiB"], 1000, 4096) == [5, 7, 10, 1, 256]
+
+
+@pytest.mark.parametrize(
+    ("policies", "sizes", "message"),
+    [
+        (["lruu"], [1], r"unknown eviction policy 'lruu' \(did you mean 'lru'\?\)"),
+        (["slru:protected_share=3"], [1], r"slru: protected_share: 3 is outside \[0, 1\]"),
+        (["arc:step"], [1], "arc: expected PARAM=VALUE, got 'step'"),
+        (["lru"], [0], "sizes: at least 1 block, got 0"),
+        (["lru"], ["200%"], "sizes: expected 0% to 100%, got '200%'"),
+        (["lru"], ["1GiB"], "sizes: '1GiB' is not a whole number of blocks"),
+    ],
+)
+def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        mc.simulate([1, 2, 3], policies, sizes)
+
+
+@pytest.mark.parametrize(
+    ("policy", "theirs"),
+    [
+        ("lru", "LRU"),
+        ("fifo", "FIFO"),
+        ("clock", "Clock"),
+        ("sieve", "Sieve"),
+        ("lfu", "LFU"),
+        ("2q", "TwoQ"),
+        ("arc", "ARC"),
+        ("s3-fifo:variant=libcachesim", "S3FIFO"),
+    ],
+)
+def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
+    libcachesim = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
+    keys = skewed(30_000)
+    for capacity in (20, 150, 1000):
+        cache = getattr(libcachesim, theirs)(capacity, hashpower=14)
+        request = libcachesim.Request()
+        hits = 0
+        for key in keys.tolist():
+            request.obj_id = key
+            request.obj_size = 1
+            hits += cache.get(request)
+        (row,) = mc.simulate(keys, [policy], [capacity])
+        assert row.hits == hits, f"{policy}, {capacity} blocks"
+
+
+def test_compare_tabulates_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    trace = tmp_path / "blocks.txt"
+    trace.write_text("\n".join(str(key) for key in skewed(5000).tolist()))
+    result = CliRunner().invoke(
+        cli,
+        [
+            *("compare", str(trace), "--policies", "lru,arc,opt"),
+            *("--sizes", "1%,10%", "--out", str(tmp_path / "out")),
+        ],
+        catch_exceptions=False,
+    )
+    assert result.exit_code == 0, result.output
+    unique = len(set(skewed(5000).tolist()))
+    (row,) = mc.simulate(skewed(5000), ["arc"], [round(unique / 10)])
+    assert f"{row.hit_ratio:.4f}" in result.output
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["blocks-policies.csv", "blocks-policies.png", "blocks-policies.svg"]
+    table = (tmp_path / "out" / "blocks-policies.csv").read_text().splitlines()
+    assert len(table) == 1 + 3 * 2
+    assert table[0].startswith('"policy","capacity","accesses","hits"')
