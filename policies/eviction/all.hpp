@@ -8,10 +8,13 @@
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gdsf.hpp"
+#include "policies/eviction/hyperbolic.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
+#include "policies/eviction/lru_k.hpp"
+#include "policies/eviction/mq.hpp"
 #include "policies/eviction/mru.hpp"
 #include "policies/eviction/opt.hpp"
 #include "policies/eviction/perfect_lfu.hpp"
@@ -29,6 +32,6 @@ namespace mcsim {
 // conformance tests and the benchmarks follow from it.
 using AllEvictionPolicies =
     TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu, Slru, TwoQ, S3Fifo, Arc,
-             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf>;
+             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic>;
 
 }  // namespace mcsim

@@ -33,6 +33,16 @@ std::vector<ParamMap> variants(std::string_view policy) {
   }
   if (policy == "arc") all = {{}, {{"step", std::string("integer")}}};
   if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
+  if (policy == "lru-k") {
+    all = {{},
+           {{"correlated", std::int64_t{20}}},
+           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}},
+           {{"k", std::int64_t{1}}, {"history", 0.0}}};
+  }
+  if (policy == "mq") {
+    all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
+  }
+  if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}}};
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {
     all = {{},

@@ -22,14 +22,20 @@ struct Published {
   double within = 0.0051;  // of a percentage
 };
 
-// LFU-DA and GDSF as other implementations count them; W-TinyLFU as another one that
-// climbs in other steps does; S4LRU as libCacheSim 0.3.5 does.
+// LFU-DA, GDSF, LRU-2 with all history and MQ as other implementations count them; W-TinyLFU as
+// another one that climbs in other steps does; S4LRU as libCacheSim 0.3.5 does.
 std::vector<Published> by_frequency() {
   const char* const kOltp = "arc/OLTP.lis.zst";
   const std::map<Count, double> aged{{1000, 38.82}, {2000, 45.35}, {5000, 54.71}, {10'000, 62.27}};
   return {
       {kOltp, "lfu-da", {}, {}, aged},
       {kOltp, "gdsf", {}, {}, aged},
+      {kOltp,
+       "lru-k",
+       {{"history", 1000.0}},
+       {},
+       {{1000, 33.80}, {2000, 40.64}, {5000, 49.66}, {10'000, 56.70}}},
+      {kOltp, "mq", {}, {}, {{1000, 36.82}, {2000, 42.21}, {5000, 50.97}, {10'000, 57.30}}},
       {kOltp, "s4lru", {{"fill", true}}, {}, {{1000, 39.32}}},
       {kOltp,
        "w-tinylfu",

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -249,10 +250,236 @@ class S4Lru : public Policy {
   bool fill_;
 };
 
+// HIST and LAST as in the paper, and a look at all pages for the victim.
+class LruK : public Policy {
+ public:
+  LruK(Count capacity, std::int64_t k, std::int64_t correlated, double history)
+      : Policy(capacity), k_(static_cast<std::size_t>(k)), crp_(correlated), history_(history) {}
+  bool contains(std::uint64_t block) const override { return has(held_, block); }
+  void remove(std::uint64_t block) override {
+    held_.remove(block);
+    pages_.erase(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t p, std::uint64_t) override {
+    ++t_;
+    if (contains(p)) {
+      Page& page = pages_[p];
+      if (t_ - page.last > crp_) {
+        const std::int64_t period = page.last - page.hist[0];
+        for (std::size_t i = k_; i-- > 1;) {
+          page.hist[i] = page.hist[i - 1] == 0 ? 0 : page.hist[i - 1] + period;
+        }
+        page.hist[0] = t_;
+      }
+      page.last = t_;
+      return true;
+    }
+    if (size(held_) == capacity_) evict();
+    Page& page = pages_[p];
+    page.hist.resize(k_);
+    page.hist.insert(page.hist.begin(), t_);
+    page.hist.pop_back();
+    page.last = t_;
+    held_.push_back(p);
+    gone_.remove(p);
+    return false;
+  }
+  void on_resize() override {
+    while (size(held_) > capacity_) evict();
+    forget();
+  }
+
+ private:
+  struct Page {
+    std::vector<std::int64_t> hist;  // times of uncorrelated references, 0 for none
+    std::int64_t last = 0;
+  };
+  void evict() {
+    const auto before = [&](std::uint64_t a, std::uint64_t b) {
+      const auto rank = [&](std::uint64_t block) {
+        const Page& page = pages_.at(block);
+        const bool correlated = crp_ > 0 && t_ - page.last <= crp_;
+        return std::tuple(correlated, correlated ? 0 : page.hist[k_ - 1], page.last);
+      };
+      return rank(a) < rank(b);
+    };
+    const std::uint64_t victim = *std::min_element(held_.begin(), held_.end(), before);
+    victims.push_back(victim);
+    held_.remove(victim);
+    gone_.push_back(victim);
+    forget();
+  }
+  void forget() {
+    while (size(gone_) > static_cast<Count>(history_ * static_cast<double>(capacity_))) {
+      pages_.erase(gone_.front());
+      gone_.pop_front();
+    }
+  }
+
+  std::size_t k_;
+  std::int64_t crp_;
+  double history_;
+  std::map<std::uint64_t, Page> pages_;
+  List held_, gone_;
+  std::int64_t t_ = 0;
+};
+
+// The pseudo-code of the paper's figure 5; heads of queues are at the front.
+class Mq : public Policy {
+ public:
+  Mq(Count capacity, std::int64_t queues, double lifetime, double ghosts)
+      : Policy(capacity),
+        q_(static_cast<std::size_t>(queues)),
+        lifetime_(lifetime),
+        ghosts_(ghosts) {}
+  bool contains(std::uint64_t block) const override {
+    return std::any_of(q_.begin(), q_.end(), [&](const List& q) { return has(q, block); });
+  }
+  void remove(std::uint64_t block) override {
+    for (List& q : q_) q.remove(block);
+    blocks_.erase(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t b, std::uint64_t) override {
+    const bool hit = contains(b);
+    if (!hit) {
+      if (held() == capacity_) evict();
+      out_.remove(b);
+    }
+    for (List& q : q_) q.remove(b);
+    Block& block = blocks_[b];
+    ++block.references;
+    std::size_t k = 0;
+    while (k + 1 < q_.size() && block.references >= 2ULL << k) ++k;
+    q_[k].push_back(b);
+    block.expires = time_ + life();
+    adjust();
+    return hit;
+  }
+  void on_resize() override {
+    while (held() > capacity_) evict();
+    forget();
+  }
+
+ private:
+  struct Block {
+    std::uint64_t references = 0;
+    Count expires = 0;
+  };
+  Count held() const {
+    Count held = 0;
+    for (const List& q : q_) held += size(q);
+    return held;
+  }
+  Count life() const { return static_cast<Count>(lifetime_ * static_cast<double>(capacity_)); }
+  void evict() {
+    const auto q =
+        std::find_if(q_.begin(), q_.end(), [](const List& each) { return !each.empty(); });
+    victims.push_back(q->front());
+    out_.push_back(q->front());
+    q->pop_front();
+    forget();
+  }
+  void forget() {
+    while (size(out_) > static_cast<Count>(ghosts_ * static_cast<double>(capacity_))) {
+      blocks_.erase(out_.front());
+      out_.pop_front();
+    }
+  }
+  void adjust() {
+    ++time_;
+    for (std::size_t k = 1; k < q_.size(); ++k) {
+      if (q_[k].empty() || blocks_[q_[k].front()].expires >= time_) continue;
+      blocks_[q_[k].front()].expires = time_ + life();
+      q_[k - 1].push_back(q_[k].front());
+      q_[k].pop_front();
+    }
+  }
+
+  std::vector<List> q_;
+  List out_;
+  double lifetime_, ghosts_;
+  std::map<std::uint64_t, Block> blocks_;
+  Count time_ = 0;
+};
+
+// Draws what the policy draws: members are numbered as they come in, and the last one
+// takes the number of one that leaves.
+class Hyperbolic : public Policy {
+ public:
+  Hyperbolic(Count capacity, std::int64_t sample)
+      : Policy(capacity), sample_(sample), random_(Random(1).split("hyperbolic")) {}
+  bool contains(std::uint64_t block) const override { return find(block) != members_.end(); }
+  void remove(std::uint64_t block) override {
+    const auto at = members_.begin() + (find(block) - members_.cbegin());
+    *at = members_.back();
+    members_.pop_back();
+  }
+
+ protected:
+  bool on_access(std::uint64_t x, std::uint64_t) override {
+    ++now_;
+    const auto at = find(x);
+    if (at != members_.end()) {
+      members_[static_cast<std::size_t>(at - members_.cbegin())].count += 1;
+      return true;
+    }
+    if (static_cast<Count>(members_.size()) == capacity_) evict();
+    members_.push_back({.block = x, .count = 1, .came = now_});
+    return false;
+  }
+  void on_resize() override {
+    while (static_cast<Count>(members_.size()) > capacity_) evict();
+  }
+
+ private:
+  struct Member {
+    std::uint64_t block;
+    double count;
+    double came;
+  };
+  std::vector<Member>::const_iterator find(std::uint64_t block) const {
+    return std::find_if(members_.begin(), members_.end(),
+                        [&](const Member& each) { return each.block == block; });
+  }
+  void evict() {
+    std::vector<Member> drawn;
+    for (std::int64_t i = 0; i < sample_; ++i) {
+      drawn.push_back(members_[random_.below(members_.size())]);
+    }
+    const auto priority = [&](const Member& each) { return each.count / (now_ + 1 - each.came); };
+    const auto least = std::min_element(
+        drawn.begin(), drawn.end(),
+        [&](const Member& a, const Member& b) { return priority(a) < priority(b); });
+    victims.push_back(least->block);
+    remove(least->block);
+  }
+
+  std::int64_t sample_;
+  Random random_;
+  std::vector<Member> members_;
+  double now_ = 0;
+};
+
 inline std::unique_ptr<Policy> frequency_twin(std::string_view name, const ParamMap& params,
                                               Count capacity, std::size_t blocks) {
   if (name == "w-tinylfu") return std::make_unique<WTinyLfu>(capacity, params, blocks);
   if (name == "lfu-da" || name == "gdsf") return std::make_unique<LfuDa>(capacity);
+  if (name == "lru-k") {
+    return std::make_unique<LruK>(capacity, param(params, "k", std::int64_t{2}),
+                                  param(params, "correlated", std::int64_t{0}),
+                                  param(params, "history", 1.0));
+  }
+  if (name == "mq") {
+    return std::make_unique<Mq>(capacity, param(params, "queues", std::int64_t{8}),
+                                param(params, "lifetime", 10.0), param(params, "ghosts", 4.0));
+  }
+  if (name == "hyperbolic") {
+    return std::make_unique<Hyperbolic>(capacity, param(params, "sample", std::int64_t{64}));
+  }
   if (name == "s4lru") {
     return std::make_unique<S4Lru>(capacity, param(params, "segments", std::int64_t{4}),
                                    param(params, "fill", false));
