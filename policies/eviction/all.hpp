@@ -3,12 +3,14 @@
 #include "core/base/registry.hpp"
 #include "core/engine/policy_cache.hpp"
 #include "policies/eviction/arc.hpp"
+#include "policies/eviction/cacheus.hpp"
 #include "policies/eviction/car.hpp"
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gdsf.hpp"
 #include "policies/eviction/hyperbolic.hpp"
+#include "policies/eviction/lecar.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lirs.hpp"
@@ -30,8 +32,8 @@ namespace mcsim {
 
 // The one list of eviction policies. The registry, the command line, Python, the
 // conformance tests and the benchmarks follow from it.
-using AllEvictionPolicies =
-    TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu, Slru, TwoQ, S3Fifo, Arc,
-             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic>;
+using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
+                                     Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
+                                     S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus>;
 
 }  // namespace mcsim

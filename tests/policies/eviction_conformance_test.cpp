@@ -42,6 +42,9 @@ std::vector<ParamMap> variants(std::string_view policy) {
   if (policy == "mq") {
     all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
   }
+  if (policy == "lecar") {
+    all = {{}, {{"learning_rate", 3.0}, {"discount", 0.5}, {"history", 1.0}}};
+  }
   if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}}};
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {
