@@ -12,8 +12,8 @@ struct mcsim_mrc {
 
 namespace {
 
-using Bins = mcsim::OnlineMrc::Bins;
-static_assert(Bins::kCount == MCSIM_MRC_MAX_BINS);
+using mcsim::OnlineMrc;
+static_assert(OnlineMrc::kBinCount == MCSIM_MRC_MAX_BINS);
 
 // The last step at or below `capacity`: what `values` says there, by access.
 double ratio_at(const mcsim::CurveEstimate& curve, const std::vector<double>& values,
@@ -67,16 +67,17 @@ mcsim_mrc_status mcsim_mrc_get_histogram(const mcsim_mrc* mrc, double* capacity,
                                          size_t* length, double* cold) {
   if (mrc == nullptr || length == nullptr) return MCSIM_MRC_INVALID_ARGUMENT;
   size_t needed = 0;
-  for (size_t bin = 0; bin < Bins::kCount; ++bin) needed += mrc->mrc.hits_in(bin) > 0 ? 1 : 0;
+  for (size_t bin = 0; bin < OnlineMrc::kBinCount; ++bin)
+    needed += mrc->mrc.hits_in(bin) > 0 ? 1 : 0;
   if (needed > *length) {
     *length = needed;
     return MCSIM_MRC_TOO_SMALL;
   }
   if (needed > 0 && (capacity == nullptr || hits == nullptr)) return MCSIM_MRC_INVALID_ARGUMENT;
   size_t entry = 0;
-  for (size_t bin = 0; bin < Bins::kCount; ++bin) {
+  for (size_t bin = 0; bin < OnlineMrc::kBinCount; ++bin) {
     if (mrc->mrc.hits_in(bin) == 0) continue;
-    capacity[entry] = Bins::middle(bin);
+    capacity[entry] = OnlineMrc::kBins.middle(bin);
     hits[entry++] = mrc->mrc.hits_in(bin);
   }
   *length = needed;

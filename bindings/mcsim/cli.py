@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mcsim import CORE_IS_MISSING
 
 if TYPE_CHECKING:
+    from mcsim.errors import McsimError
     from mcsim.results import Results
 
 __all__ = ["main"]
 
+INTERNAL = 70  # exit codes
 INTERRUPTED = 130
 
 
@@ -314,14 +316,13 @@ def main(arguments: Iterable[str] | None = None) -> None:
         click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
         sys.exit(INTERRUPTED)
     except McsimError as error:
-        if error.exit_code == McsimError.exit_code:
-            _give_up()
-        click.echo(f"mcsim: {error}", err=True)
-        sys.exit(error.exit_code)
+        _report(error)
     except OSError as error:
         click.echo(f"mcsim: {error}", err=True)
         sys.exit(HostError.exit_code)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        if isinstance(error.__cause__, McsimError):
+            _report(error.__cause__)
         if error.name != "mcsim._core":
             _give_up()
         click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
@@ -333,10 +334,18 @@ def main(arguments: Iterable[str] | None = None) -> None:
         _give_up()
 
 
-def _give_up() -> None:
+def _report(error: McsimError) -> NoReturn:
+    """Say what is wrong in a line, unless it is us."""
+    if error.exit_code == INTERNAL:
+        _give_up()
+    click.echo(f"mcsim: {error}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _give_up() -> NoReturn:
     """Say that the mistake is ours, and where."""
     import traceback
 
     traceback.print_exc()
     click.echo("mcsim: this is a bug in mcsim; please report it with the lines above", err=True)
-    sys.exit(70)
+    sys.exit(INTERNAL)

@@ -156,6 +156,8 @@ class _Source:
     seed: int
     jobs: int
     reading: dict[str, Any]
+    synthetic: bool = False
+    """Whether any of what was read is."""
 
     def read(self, reporter: Reporter) -> engine.Accesses:
         from mcsim.mrc import read_accesses
@@ -165,6 +167,7 @@ class _Source:
             traces.append(open_trace(Path(file), reporter, **self.reading))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
+        self.synthetic = any(trace.metadata.synthetic for trace in traces)
         return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
 
     @property
@@ -181,7 +184,8 @@ class _Source:
     def name(self) -> str:
         """The traces, for people: at most three."""
         more = len(self._stems) - 3
-        return ", ".join(self._stems[:3]) + (f" and {more} more" if more > 0 else "")
+        others = f" and {more} more" if more > 0 else ""
+        return ", ".join(self._stems[:3]) + others + (" (synthetic)" if self.synthetic else "")
 
     @property
     def file_name(self) -> str:

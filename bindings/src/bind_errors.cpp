@@ -2,6 +2,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/base/isa.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -27,6 +28,20 @@ const char* exception_name(absl::StatusCode code) {
   }
 }
 
+void set_python_error(const absl::Status& status) {
+  const py::object kind = py::module_::import("mcsim.errors").attr(exception_name(status.code()));
+  PyErr_SetString(kind.ptr(), message_of(status).c_str());
+}
+
+// A choice of the user's that cannot be had is not passed over. Python makes it an
+// ImportError with this cause.
+void check_environment() {
+  const auto isa = isa_from_environment();
+  if (isa.ok()) return;
+  set_python_error(isa.status());
+  throw py::error_already_set();
+}
+
 }  // namespace
 
 Tick make_tick(py::object progress) {
@@ -44,11 +59,10 @@ void bind_errors(py::module_& m) {
     try {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
-      const py::object kind =
-          py::module_::import("mcsim.errors").attr(exception_name(error.status.code()));
-      PyErr_SetString(kind.ptr(), message_of(error.status).c_str());
+      set_python_error(error.status);
     }
   });
+  check_environment();
   m.attr("__version__") = MCSIM_VERSION;
   m.attr("__compiler__") = MCSIM_COMPILER;
 }

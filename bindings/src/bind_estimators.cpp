@@ -127,7 +127,9 @@ void bind_estimator(py::module_& m) {
   bind_process<std::uint32_t>(estimator);
   estimator.def("curve", &StreamedEstimator::curve, py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("references", &StreamedEstimator::references)
-      .def_property_readonly("distinct", &StreamedEstimator::distinct)
+      // Like the curve, it may first count what waits.
+      .def_property_readonly("distinct", py::cpp_function(&StreamedEstimator::distinct,
+                                                          py::call_guard<py::gil_scoped_release>()))
       .def_property_readonly("bytes", &StreamedEstimator::bytes);
 }
 

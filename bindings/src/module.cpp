@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, m) {
   bind_errors(m);
   bind_locality(m);
   bind_estimators(m);
+  bind_partial_distances(m);
   bind_optimizers(m);
   bind_engine(m);
   bind_policies(m);

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 namespace mcsim {
-namespace {
 
 Isa best_isa() {
 #if defined(__x86_64__)
@@ -20,8 +19,6 @@ Isa best_isa() {
 #endif
   return Isa::kPortable;
 }
-
-}  // namespace
 
 absl::StatusOr<Isa> isa_from_environment() {
   const Isa best = best_isa();

@@ -34,8 +34,11 @@ struct Choices<Isa> {
                                     std::pair{"avx512", Isa::kAvx512}};
 };
 
-// The best set of this processor, or the one that the environment variable
-// MCSIM_ISA names; fails if that is no set, or not one of this processor's.
+// The best set of this processor.
+Isa best_isa();
+
+// That, or the one that the environment variable MCSIM_ISA names; fails if that is no set, or not
+// one of this processor's.
 absl::StatusOr<Isa> isa_from_environment();
 
 // The same, decided once; a wrong MCSIM_ISA counts as none.

@@ -189,6 +189,10 @@ void BlockTable::exchange(std::span<const std::uint64_t> keys, std::uint32_t fir
   with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(*this, keys, first, previous); });
 }
 
+void BlockTable::exchange(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) {
+  with_isa([&]<Isa kIsa>() { exchange_values<kIsa>(*this, keys, values); });
+}
+
 void BlockTable::number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers) {
   with_isa([&]<Isa kIsa>() { number_keys<kIsa>(*this, keys, numbers); });
 }

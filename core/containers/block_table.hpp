@@ -32,6 +32,9 @@ class BlockTable {
   // first + i. No value may pass 2^32 - 1.
   void exchange(std::span<const std::uint64_t> keys, std::uint32_t first,
                 std::span<std::uint32_t> previous);
+  // Each values[i] > 0 becomes the value of keys[i] and what that was before, 0 if it
+  // had none, becomes values[i].
+  void exchange(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values);
   // numbers[i] = how many keys the table got before keys[i], counted from 0: the
   // keys are numbered as they first appear. For tables that nothing else wrote to.
   void number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers);

@@ -3,11 +3,8 @@
 
 // Bit i is set if words[i] == wanted.
 inline std::uint32_t matches_of_8(const std::uint32_t* words, std::uint32_t wanted) {
-#if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
-  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(words));
-  return _cvtmask8_u32(_mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32(static_cast<int>(wanted))));
-#elif MCSIM_ISA_NUMBER(MCSIM_ISA) == 2
-  // With AVX-512 too: GCC 12 may spill a comparison's mask as one byte and load four.
+#if MCSIM_ISA_NUMBER(MCSIM_ISA) >= 2
+  // Not into a mask register: GCC 12 may spill one as a byte and load four.
   const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(words));
   const __m256i equal = _mm256_cmpeq_epi32(all, _mm256_set1_epi32(static_cast<int>(wanted)));
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));

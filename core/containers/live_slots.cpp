@@ -57,7 +57,7 @@ void LiveSlots::fill() {
   }
 }
 
-LiveSlots::View LiveSlots::view() {
+LiveSlots::View LiveSlots::view() const {
   View view{lines_.data(), line_counts_.data(), {}};
   for (int level = 0; level < level_count_; ++level) {
     const auto index = static_cast<std::size_t>(level);

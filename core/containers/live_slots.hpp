@@ -52,7 +52,7 @@ class LiveSlots {
     std::uint16_t* line_counts;                     // in groups of 32
     std::array<std::uint32_t*, kMaxLevels> levels;  // in groups of 16
   };
-  View view();
+  View view() const;
   // How many of View::levels there are.
   int level_count() const { return level_count_; }
 

@@ -72,6 +72,40 @@ inline void prefetch_slot(const LiveSlots::View& slots, std::uint32_t code) {
   __builtin_prefetch(slots.lines + std::size_t{code / LiveSlots::kLineCodes} * 8, 1);
 }
 
+// Makes all counts fit the bits, whatever was done to them.
+inline void recount(LiveSlots& slots) {
+  const LiveSlots::View view = slots.view();
+  const std::size_t line_count = slots.size() / LiveSlots::kLineSlots;
+  std::uint32_t in_group = 0;
+  for (std::size_t line = 0; line < line_count; ++line) {
+    if (line % 32 == 0) in_group = 0;
+    std::uint64_t* words = view.lines + line * 8;
+    std::uint64_t counts = 0;
+    std::uint32_t in_line = 0;
+    for (unsigned word = 0; word < 7; ++word) {
+      counts |= std::uint64_t{in_line} << (9 * word);
+      in_line += static_cast<std::uint32_t>(std::popcount(words[word]));
+    }
+    words[7] = counts;
+    view.line_counts[line] = static_cast<std::uint16_t>(in_group);
+    in_group += in_line;
+    if (slots.level_count() > 0) view.levels[0][line / 32] = in_group;
+  }
+  // Each level holds what its groups have and is turned into what lies before them.
+  std::size_t groups = (line_count + 31) / 32;
+  for (int level = 0; level < slots.level_count(); ++level, groups = (groups + 15) / 16) {
+    std::uint32_t* const counts = view.levels[static_cast<std::size_t>(level)];
+    std::uint32_t before = 0;
+    for (std::size_t group = 0; group < groups; ++group) {
+      if (group % 16 == 0) before = 0;
+      before += std::exchange(counts[group], before);
+      if (level + 1 < slots.level_count()) {
+        view.levels[static_cast<std::size_t>(level) + 1][group / 16] = before;
+      }
+    }
+  }
+}
+
 // Calls work.template operator()<kLevels>() with the number of levels of `slots`.
 template <class Work>
 inline void with_levels(const LiveSlots& slots, Work&& work) {

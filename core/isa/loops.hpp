@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/live_slots.hpp"
 #include "core/isa/with_isa.hpp"

@@ -12,6 +12,10 @@ constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
 #include "core/containers/block_table.inl"
 //
 #include "core/locality/distance_loops.inl"
+//
+#include "core/locality/parallel_loops.inl"
+//
+#include "core/locality/sample_filter.inl"
 
 }  // namespace mcsim::MCSIM_ISA
 
@@ -25,6 +29,14 @@ void exchange_keys<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> k
   MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
     previous[i] = value;
     return first + static_cast<std::uint32_t>(i);
+  });
+}
+
+template <>
+void exchange_values<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> keys,
+                               std::span<std::uint32_t> values) {
+  MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
+    return std::exchange(values[i], value);
   });
 }
 
@@ -61,6 +73,46 @@ template <>
 void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceState& state,
                                      std::span<const std::uint32_t> blocks, Count* distances) {
   MCSIM_ISA::count_dense(last, state, blocks, distances);
+}
+
+template <>
+void recount_slots<kThisIsa>(LiveSlots& slots) {
+  MCSIM_ISA::recount(slots);
+}
+
+template <>
+void divide_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t parts,
+                           std::span<std::uint8_t> part_of) {
+  MCSIM_ISA::divide(keys, parts, part_of);
+}
+
+template <>
+void move_key_values<kThisIsa>(BlockTable& table, const TimeAxis& axis) {
+  MCSIM_ISA::move_values(axis, [&](auto&& move) { table.for_each_value(move); });
+}
+
+template <>
+void move_block_values<kThisIsa>(std::span<std::uint32_t> last, const TimeAxis& axis) {
+  MCSIM_ISA::DenseSource source(last);
+  MCSIM_ISA::move_values(axis, [&](auto&& move) { source.for_each_last(move); });
+}
+
+template <>
+void count_listed_distances<kThisIsa>(DistanceState& state, std::span<const std::uint8_t> list_of,
+                                      std::span<const std::uint32_t*> lists) {
+  MCSIM_ISA::count_listed(state, list_of, lists);
+}
+
+template <>
+std::size_t select_sampled_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                          std::uint64_t limit, std::uint64_t* out) {
+  return MCSIM_ISA::select_sampled(keys.data(), keys.size(), salt, limit, out);
+}
+
+template <>
+std::size_t select_sampled_ids<kThisIsa>(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                                         std::uint64_t limit, std::uint32_t* out) {
+  return MCSIM_ISA::select_sampled(ids.data(), ids.size(), salt, limit, out);
 }
 
 }  // namespace mcsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -35,11 +36,20 @@ template <Isa kIsa>
 void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys, std::uint32_t first,
                    std::span<std::uint32_t> previous);
 template <Isa kIsa>
+void exchange_values(BlockTable& table, std::span<const std::uint64_t> keys,
+                     std::span<std::uint32_t> values);
+template <Isa kIsa>
 void number_keys(BlockTable& table, std::span<const std::uint64_t> keys,
                  std::span<std::uint32_t> numbers);
 template <Isa kIsa>
 void find_keys(const BlockTable& table, std::span<const std::uint64_t> keys,
                std::span<std::uint32_t> values);
+
+// --- core/containers/live_slots.inl ----------------------------------------------
+
+class LiveSlots;
+template <Isa kIsa>
+void recount_slots(LiveSlots& slots);
 
 // --- core/locality/distance_loops.inl -------------------------------------------
 
@@ -53,5 +63,35 @@ bool count_key_distances(BlockTable& table, DistanceState& state,
 template <Isa kIsa>
 void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
                            std::span<const std::uint32_t> blocks, Count* distances);
+
+// --- core/locality/parallel_loops.inl --------------------------------------------
+
+struct TimeAxis;
+// part_of[i]: which of at most 256 parts keys[i] belongs to, by its hash.
+template <Isa kIsa>
+void divide_keys(std::span<const std::uint64_t> keys, std::uint32_t parts,
+                 std::span<std::uint8_t> part_of);
+// Turns last accesses into what they are once the live slots of the axis have moved
+// to its front.
+template <Isa kIsa>
+void move_key_values(BlockTable& table, const TimeAxis& axis);
+template <Isa kIsa>
+void move_block_values(std::span<std::uint32_t> last, const TimeAxis& axis);
+// Counts the distances of accesses whose last ones are known: that of access i is the
+// next in lists[list_of[i]], 0 for none. The axis must have room.
+template <Isa kIsa>
+void count_listed_distances(DistanceState& state, std::span<const std::uint8_t> list_of,
+                            std::span<const std::uint32_t*> lists);
+
+// --- core/locality/sample_filter.inl --------------------------------------------
+
+// Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
+// has room for all, and returns how many they are.
+template <Isa kIsa>
+std::size_t select_sampled_keys(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                std::uint64_t limit, std::uint64_t* out);
+template <Isa kIsa>
+std::size_t select_sampled_ids(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                               std::uint64_t limit, std::uint32_t* out);
 
 }  // namespace mcsim

@@ -74,17 +74,24 @@ class DenseSource {
   std::span<std::uint32_t> last_;
 };
 
-// Moves the live slots to the front of the axis, and all last accesses with them.
-template <class Source>
-[[gnu::noinline]] void move_to_front(Source& source, TimeAxis& axis) {
+// Turns last accesses into what they are once the live slots of the axis have moved
+// to its front. for_each_last(work) calls work(last) for each.
+template <class ForEachLast>
+inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
   const LiveSlots::View slots = axis.slots.view();
   const std::uint64_t origin = axis.origin;
   const auto stale = static_cast<std::uint32_t>(axis.stale);
   with_levels(axis.slots, [&]<int kLevels>() {
-    source.for_each_last([&](std::uint32_t& last) {
+    for_each_last([&](std::uint32_t& last) {
       last = last < origin ? 0 : LiveSlots::code_of(rank<kLevels>(slots, last) - stale);
     });
   });
+}
+
+// Moves the live slots to the front of the axis, and all last accesses with them.
+template <class Source>
+[[gnu::noinline]] void move_to_front(Source& source, TimeAxis& axis) {
+  move_values(axis, [&](auto&& move) { source.for_each_last(move); });
   axis.begin_again(source.entries());
 }
 

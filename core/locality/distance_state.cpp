@@ -52,14 +52,17 @@ void TimeAxis::restart() {
 }
 
 void TimeAxis::begin_again(std::size_t entries) {
+  // An axis as long as all blocks are many keeps looking through them cheap even
+  // if few of them are accessed after a restart.
+  begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live - stale + 1), entries));
+}
+
+void TimeAxis::begin_again_with(std::size_t wanted) {
   live -= stale - 1;
   stale = 1;
   origin = 1;
   now = LiveSlots::code_of(static_cast<std::uint32_t>(live));
-  // An axis as long as all blocks are many keeps looking through them cheap even
-  // if few of them are accessed after a restart.
-  const std::size_t wanted =
-      std::max({kFewestSlots, kSlotsPerBlock * static_cast<std::size_t>(live), entries});
+  wanted = std::max(wanted, kFewestSlots);
   if (wanted > slots.size() || wanted < slots.size() / 4) {
     slots = LiveSlots(std::min(wanted, LiveSlots::kMaxSlots));
   } else {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,14 +8,14 @@
 #include "core/base/types.hpp"
 #include "core/containers/live_slots.hpp"
 #include "core/locality/hit_curve.hpp"
+#include "core/locality/log_linear_bins.hpp"
 
 // What the loops of the distance engine (distance_loops.inl) work on. Users take
 // ExactDistances or DenseDistances.
 namespace mcsim {
 
-// How often each distance occurred, in bins. With b > 0 bits, distances up to
-// 2^(b+1) have bins of their own, and above it each octave has 2^b of them: a bin
-// is at most 2^-b as wide as what it holds. With 0, every distance has its own.
+// How often each distance occurred, in LogLinearBins of so many bits. With 0,
+// every distance has a bin of its own.
 //
 // Counts are 32 bits wide where they are incremented, which halves the memory that
 // increments are scattered over, and are carried over to 64 before they overflow.
@@ -26,16 +24,11 @@ class DistanceBins {
   explicit DistanceBins(int bits) : bits_(bits) {}
 
   static std::size_t bin_of(std::uint64_t distance, int bits) {
-    if (bits == 0) return distance;
-    const int octave = std::max(0, static_cast<int>(std::bit_width(distance)) - 1 - bits);
-    return (static_cast<std::size_t>(octave) << bits) + (distance >> octave);
+    return bits == 0 ? distance : LogLinearBins{bits}.index(distance);
   }
   // The largest distance in the bin.
   static std::uint64_t last_of(std::size_t bin, int bits) {
-    if (bits == 0 || bin >> (bits + 1) == 0) return bin;
-    const auto octave = static_cast<int>(bin >> bits) - 1;
-    const std::uint64_t step = bin - (static_cast<std::size_t>(octave) << bits);
-    return ((step + 1) << octave) - 1;
+    return bits == 0 ? bin : LogLinearBins{bits}.highest(bin);
   }
 
   int bits() const { return bits_; }
@@ -83,6 +76,8 @@ struct TimeAxis {
   void restart();
   // After the live slots moved to the front of an axis meant for `entries` blocks.
   void begin_again(std::size_t entries);
+  // The same for an axis of at least so many slots, or LiveSlots::kMaxSlots.
+  void begin_again_with(std::size_t wanted);
 };
 
 struct DistanceState {

@@ -27,11 +27,14 @@ absl::Status ExactDistances::count(std::span<const std::uint64_t> keys, Count* d
       return count_key_distances<kIsa>(table_, state_, keys, distances, options_.max_blocks);
     });
   }
-  if (counted) return absl::OkStatus();
+  return counted ? absl::OkStatus() : too_many_blocks(options_.max_blocks);
+}
+
+absl::Status too_many_blocks(Count most) {
   return absl::ResourceExhaustedError(fmt::format(
       "the stream touches more than {} distinct blocks, the most whose distances can be told; "
       "sample it, or use a larger block size",
-      options_.max_blocks));
+      most));
 }
 
 DenseDistances::DenseDistances(std::size_t blocks, int bin_bits)

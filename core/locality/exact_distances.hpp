@@ -26,6 +26,9 @@ struct DistanceOptions {
   static constexpr Count kMaxBlocks = Count{1} << 31;
 };
 
+// What a stream of more blocks than that is told.
+absl::Status too_many_blocks(Count most);
+
 // Exact reuse distances of a stream of 64-bit keys, any of them, piece by piece
 // (Olken 1981, with a structure in which slots of time only die). One thread; 11 to
 // 22 bytes a block for the table, two to three for the time axis, four a distance.

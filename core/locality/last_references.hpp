@@ -1,41 +1,32 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/base/types.hpp"
-#include "core/locality/key_table.hpp"
+#include "core/containers/block_table.hpp"
 
 namespace mcsim {
 
 // When every key was last referenced: all that reuse times need.
 class LastReferences {
  public:
-  static constexpr Count kNever = -1;
-
-  // previous[i] = the last reference to keys[i], or kNever; it is first + i now.
-  void exchange(std::span<const std::uint64_t> keys, Count first, std::span<Count> previous) {
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const Count now = first + static_cast<Count>(i);
-      const auto [last, is_new] = last_.try_emplace(keys[i], now);
-      previous[i] = is_new ? kNever : std::exchange(last->second, now);
-    }
-  }
-
-  // The same for any number of keys: calls visit(reuse time), references since the
-  // last one to it, for every key that had one.
+  // For keys referenced at first, first + 1, …: calls visit(reuse time), references
+  // since the last one to it, for every key that had one.
   template <class Visit>
   void visit_times(std::span<const std::uint64_t> keys, Count first, Visit visit) {
-    std::array<Count, kPiece> previous;
     while (!keys.empty()) {
-      const auto piece = keys.first(std::min(keys.size(), kPiece));
-      exchange(piece, first, std::span(previous).first(piece.size()));
+      const auto piece = keys.first(std::min(keys.size(), numbers_.size()));
+      blocks_.number(piece, numbers_);
+      last_.resize(blocks_.size(), kNever);
       for (std::size_t i = 0; i < piece.size(); ++i, ++first) {
-        if (previous[i] != kNever) visit(first - previous[i]);
+        if (i + kAhead < piece.size()) __builtin_prefetch(&last_[numbers_[i + kAhead]], 1);
+        const Count last = std::exchange(last_[numbers_[i]], first);
+        if (last != kNever) visit(first - last);
       }
       keys = keys.subspan(piece.size());
     }
@@ -44,17 +35,24 @@ class LastReferences {
   // Calls visit(last reference) for every key, in no order to rely on.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const auto& [key, last] : last_) visit(last);
+    for (const Count last : last_) visit(last);
   }
 
   std::size_t size() const { return last_.size(); }
   // Beside the object itself.
-  std::size_t bytes() const { return bytes_of(last_); }
+  std::size_t bytes() const {
+    return blocks_.bytes() + last_.capacity() * sizeof(Count) +
+           numbers_.size() * sizeof(std::uint32_t);
+  }
 
  private:
-  static constexpr std::size_t kPiece = 1024;
+  static constexpr std::size_t kPiece = 4096;
+  static constexpr std::size_t kAhead = 16;
+  static constexpr Count kNever = -1;
 
-  KeyTable<Count> last_;
+  BlockTable blocks_;  // which numbers the keys
+  std::vector<Count> last_;
+  std::vector<std::uint32_t> numbers_ = std::vector<std::uint32_t>(kPiece);  // of one piece
 };
 
 }  // namespace mcsim

@@ -20,7 +20,7 @@ OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot
       sample_(max_blocks + 1),
       slots_(kSlotsPerBlock * max_blocks),
       hot_(hot_blocks),
-      histogram_(Bins::kCount),
+      histogram_(kBinCount),
       survivors_(kBatch) {
   filter_.lower_limit(kHighestHash);
 }
@@ -80,7 +80,7 @@ std::uint64_t OnlineMrc::touch(std::size_t at, std::uint32_t now) {
 std::uint64_t OnlineMrc::add_hit(std::uint64_t distance, std::uint64_t weight) {
   // unsampled_capacity(distance, rate), rounded down.
   const std::uint64_t capacity = ((2 * distance + 1) * weight_ + kOne) >> (kFractionBits + 1);
-  histogram_[Bins::index(capacity)] += weight;
+  histogram_[kBins.index(std::min(capacity, kMostCapacity))] += weight;
   total_ += weight;
   return capacity;
 }
@@ -137,7 +137,7 @@ CurveEstimate OnlineMrc::curve(Correction correction) const {
   for (std::size_t bin = 0; bin < histogram_.size(); ++bin) {
     if (histogram_[bin] == 0) continue;
     hits += histogram_[bin];
-    counts.capacity.push_back(Bins::middle(bin));
+    counts.capacity.push_back(kBins.middle(bin));
     counts.hits.push_back(unscaled(hits));
   }
   return sampled_curve(std::move(counts), groups_, correction);

@@ -57,8 +57,9 @@ class OnlineMrc {
   CurveEstimate curve(Correction correction = Correction::kAuto) const;
 
   // Hits by the capacity, in blocks, from which on they do, as sampled and not
-  // corrected. The numbers of a bin and their middle are in Bins.
-  using Bins = LogLinearBins<8>;
+  // corrected. Capacities share bins of kBins.
+  static constexpr LogLinearBins kBins{8};
+  static constexpr std::size_t kBinCount = kBins.index(kMostCapacity) + 1;
   double hits_in(std::size_t bin) const { return unscaled(histogram_[bin]); }
   double cold() const { return unscaled(cold_); }
 
@@ -105,7 +106,7 @@ class OnlineMrc {
   std::uint32_t used_ = 0;  // slots
   HotSet hot_;              // with the slot after the last reference
 
-  std::vector<std::uint64_t> histogram_;  // weights by capacity, in Bins
+  std::vector<std::uint64_t> histogram_;  // weights by capacity, in kBins
   SampleGroups groups_;
   std::uint64_t cold_ = 0;
   std::uint64_t total_ = 0;

@@ -1,6 +1,7 @@
 #include "core/locality/profile.hpp"
 
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <limits>
@@ -265,11 +266,7 @@ std::vector<RiSample> merge_samples(const std::vector<VmMeter>& meters) {
   return merged;
 }
 
-}  // namespace
-
-absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
-                                     const Tick& tick) {
-  MCSIM_RETURN_IF_ERROR(check(trace, spec));
+absl::StatusOr<Profile> measure(const Accesses& trace, const ProfileSpec& spec, const Tick& tick) {
   const std::vector<Piece> intervals = pieces(trace.request_time, spec.interval, spec.drifting);
   const std::vector<Piece> windows = pieces(trace.request_time, spec.ri_window, spec.drifting);
   const std::size_t vm_count = trace.vms.size();
@@ -303,6 +300,15 @@ absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& s
   }
   profile.reuse_intensity = merge_samples(meters);
   return profile;
+}
+
+}  // namespace
+
+absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
+                                     const Tick& tick, int threads) {
+  MCSIM_RETURN_IF_ERROR(check(trace, spec));
+  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  return arena.execute([&] { return measure(trace, spec, tick); });
 }
 
 absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const Tick& tick) {

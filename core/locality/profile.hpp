@@ -96,10 +96,11 @@ struct Profile {
 // from the thread that asked for the work.
 using Tick = std::function<absl::Status(Count done)>;
 
-// One pass over the trace, its VMs in parallel; the result does not depend on
-// the number of threads. Working memory is at most 25 bytes a block.
+// One pass over the trace for all intervals, its VMs in parallel on up to `threads`
+// threads, 0 for all cores; the result does not depend on their number. Working
+// memory is at most 25 bytes a block.
 absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
-                                     const Tick& tick = nullptr);
+                                     const Tick& tick = nullptr, int threads = 0);
 
 // One curve per VM over the whole trace.
 absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace,

@@ -6,20 +6,23 @@
 #include "core/base/portable_math.hpp"
 
 namespace mcsim {
+
 ReuseTimes::ReuseTimes(const ReuseTimeParams& params, std::uint64_t seed)
     : rate_(params.rate),
       reservoir_(static_cast<std::size_t>(params.reservoir)),
       random_(Random(seed).split("reuse times")),
       times_(params.bins) {
-  if (rate_ < 1) {
+  if (rate_ == 1 && reservoir_ == 0) {
+    last_.emplace();
+  } else if (rate_ < 1) {
     next_draw_ = -1;
     draw_next();
   }
 }
 
 void ReuseTimes::process(std::span<const std::uint64_t> keys) {
-  if (rate_ == 1 && reservoir_ == 0) {
-    last_.visit_times(keys, now_, [this](Count time) {
+  if (last_) {
+    last_->visit_times(keys, now_, [this](Count time) {
       times_.add(time, 1);
       ++finite_;
     });
@@ -90,7 +93,8 @@ double ReuseTimes::distinct() const {
 }
 
 std::size_t ReuseTimes::bytes() const {
-  return times_.bytes() + last_.bytes() + bytes_of(watched_) + samples_.capacity() * sizeof(Sample);
+  return times_.bytes() + (last_ ? last_->bytes() : 0) + bytes_of(watched_) +
+         samples_.capacity() * sizeof(Sample);
 }
 
 CurveEstimate curve_of(const ReuseTimes& times, DepthModel model) {

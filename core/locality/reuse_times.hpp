@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -52,7 +53,7 @@ class ReuseTimes {
   // Measured reuse times, and references measured that have none.
   const LogHistogram<Count>& times() const { return times_; }
   Count measured() const { return finite_ + without(); }
-  Count without() const { return static_cast<Count>(last_.size() + watched_.size()); }
+  Count without() const { return static_cast<Count>(last_ ? last_->size() : watched_.size()); }
   double distinct() const;
   // Beside the object itself.
   std::size_t bytes() const;
@@ -84,11 +85,11 @@ class ReuseTimes {
   Count finite_ = 0;  // reuse times in the histogram
   Count now_ = 0;
 
-  LastReferences last_;          // without sampling: every key's last reference
-  KeyTable<Watch> watched_;      // with it: the keys whose reuse is awaited
-  std::vector<Sample> samples_;  // the reservoir
-  Count drawn_ = 0;              // references sampled so far
-  Count next_draw_ = 0;          // the reference to sample next
+  std::optional<LastReferences> last_;  // without sampling: every key's last reference
+  KeyTable<Watch> watched_;             // with it: the keys whose reuse is awaited
+  std::vector<Sample> samples_;         // the reservoir
+  Count drawn_ = 0;                     // references sampled so far
+  Count next_draw_ = 0;                 // the reference to sample next
 };
 
 // How the share of references with a longer reuse time tells the depth of a

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/isa/with_isa.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -14,31 +16,21 @@ std::uint64_t limit_of(double rate) {
 
 }  // namespace
 
-const SampleFilterLoops& sample_filter_loops(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kSampleFilterLoops;
-    case Isa::kAvx2:
-      return avx2::kSampleFilterLoops;
-    case Isa::kPortable:
-      break;
-  }
-  return portable::kSampleFilterLoops;
-}
-
 SpatialFilter::SpatialFilter(double rate, std::uint64_t seed)
-    : salt_(mix64(seed)), limit_(limit_of(rate)), loops_(&sample_filter_loops(isa())) {}
+    : salt_(mix64(seed)), limit_(limit_of(rate)) {}
 
 double SpatialFilter::rate() const { return std::ldexp(static_cast<double>(limit_) + 1, -64); }
 
 std::size_t SpatialFilter::select(std::span<const std::uint64_t> keys,
                                   std::span<std::uint64_t> out) const {
-  return loops_->keys(keys.data(), keys.size(), salt_, limit_, out.data());
+  return with_isa(
+      [&]<Isa kIsa>() { return select_sampled_keys<kIsa>(keys, salt_, limit_, out.data()); });
 }
 
 std::size_t SpatialFilter::select(std::span<const std::uint32_t> ids,
                                   std::span<std::uint32_t> out) const {
-  return loops_->ids(ids.data(), ids.size(), salt_, limit_, out.data());
+  return with_isa(
+      [&]<Isa kIsa>() { return select_sampled_ids<kIsa>(ids, salt_, limit_, out.data()); });
 }
 
 Count miniature_capacity(Count blocks, double rate) {

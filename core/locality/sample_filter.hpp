@@ -6,7 +6,6 @@
 
 #include "core/base/random.hpp"
 #include "core/base/types.hpp"
-#include "core/locality/sample_filter_loops.hpp"
 
 namespace mcsim {
 
@@ -42,7 +41,6 @@ class SpatialFilter {
  private:
   std::uint64_t salt_;
   std::uint64_t limit_;
-  const SampleFilterLoops* loops_;
 };
 
 // What is measured on a sample, in terms of the whole.

@@ -41,7 +41,7 @@ class GroupFits {
     squares_ = mean([&](std::size_t g) { return references_[g] * references_[g]; });
     skew_ = skew_of(counts, squares_);
     std::vector<double> hits(references_.size(), 0.0);
-    for (std::size_t bin = 0; bin < SampleGroups::Bins::kCount; ++bin) {
+    for (std::size_t bin = 0; bin < SampleGroups::kBinCount; ++bin) {
       for (std::size_t g = 0; g < hits.size(); ++g) {
         hits[g] += counts.unit * static_cast<double>(groups.groups()[g].hits[bin]);
       }
@@ -51,11 +51,12 @@ class GroupFits {
 
   // Between two edges by straight lines.
   Fit at(double capacity) const {
-    const auto whole = static_cast<std::uint64_t>(capacity);
-    const std::size_t bin = SampleGroups::Bins::index(whole);
+    constexpr LogLinearBins bins = SampleGroups::kBins;
+    const std::size_t bin =
+        bins.index(std::min(static_cast<std::uint64_t>(capacity), kMostCapacity));
     if (bin == 0) return fits_[0];
-    const auto low = static_cast<double>(SampleGroups::Bins::lower(bin));
-    const auto high = static_cast<double>(SampleGroups::Bins::lower(bin + 1));
+    const auto low = static_cast<double>(bins.lowest(bin));
+    const auto high = static_cast<double>(bins.lowest(bin + 1));
     const double t = std::clamp((capacity + 1 - low) / (high - low), 0.0, 1.0);
     const Fit& a = fits_[bin - 1];
     const Fit& b = fits_[bin];
@@ -74,7 +75,8 @@ class GroupFits {
     if (counts.references == 0) return 1;
     const double squares =
         mean_square_of_groups * static_cast<double>(SampleGroups::kGroups) * counts.rate;
-    return squares * counts.distinct / (counts.references * counts.references);
+    // Never below 1, though its estimate may be.
+    return std::max(1.0, squares * counts.distinct / (counts.references * counts.references));
   }
 
   Fit fit(const std::vector<double>& hits) const {

@@ -15,6 +15,9 @@
 // how far that may be off.
 namespace mcsim {
 
+// All larger capacities count as this one.
+inline constexpr std::uint64_t kMostCapacity = (std::uint64_t{1} << 40) - 1;
+
 // What to do about references that the sample has too few or too many of: the
 // stream's length is known, so the sample's error in that is known as well.
 enum class Correction : std::uint8_t {
@@ -38,7 +41,8 @@ struct Choices<Correction> {
 class SampleGroups {
  public:
   static constexpr std::size_t kGroups = 32;
-  using Bins = LogLinearBins<2>;
+  static constexpr LogLinearBins kBins{2};
+  static constexpr std::size_t kBinCount = kBins.index(kMostCapacity) + 1;
 
   SampleGroups() : groups_(kGroups) {}
 
@@ -49,13 +53,13 @@ class SampleGroups {
   // `capacity` on, or one that never does.
   void add_hit(std::uint64_t hash, std::uint64_t capacity, std::uint64_t weight) {
     Group& group = group_of(hash);
-    group.hits[Bins::index(capacity)] += weight;
+    group.hits[kBins.index(std::min(capacity, kMostCapacity))] += weight;
     group.references += weight;
   }
   void add_cold(std::uint64_t hash, std::uint64_t weight) { group_of(hash).references += weight; }
 
   struct Group {
-    std::array<std::uint64_t, Bins::kCount> hits{};  // by capacity
+    std::array<std::uint64_t, kBinCount> hits{};  // by capacity
     std::uint64_t references = 0;
   };
   const std::vector<Group>& groups() const { return groups_; }

@@ -47,12 +47,46 @@ Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) 
   return trace;
 }
 
-void characterise_week(benchmark::State& state, const ProfileSpec& spec) {
+void characterise_week(benchmark::State& state, const ProfileSpec& spec, int threads) {
   const Accesses trace = week(4, 20'000'000, static_cast<std::uint64_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(characterise(trace, spec));
+  for (auto _ : state) benchmark::DoNotOptimize(characterise(trace, spec, nullptr, threads));
   state.SetItemsProcessed(state.iterations() * trace.access_count());
 }
-BENCHMARK_CAPTURE(characterise_week, hourly, ProfileSpec{})
+// The curves alone, by a pass over the trace for every hour.
+void hour_by_hour(benchmark::State& state) {
+  const Accesses trace = week(4, 20'000'000, static_cast<std::uint64_t>(state.range(0)));
+  const Cuts cuts = aligned_cuts(trace.request_time, ProfileSpec{}.interval);
+  for (auto _ : state) {
+    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+      const Nanoseconds begin = trace.request_time[cuts[k]];
+      const Nanoseconds last = trace.request_time[cuts[k + 1] - 1];
+      std::vector<ExactDistances> vms(trace.vms.size());
+      std::vector<std::uint64_t> keys;
+      for (std::size_t r = 0; r < trace.request_time.size(); ++r) {
+        if (trace.request_time[r] < begin || trace.request_time[r] > last) continue;
+        const std::span<const BlockId> ids = trace.blocks_of(r);
+        keys.assign(ids.begin(), ids.end());
+        benchmark::DoNotOptimize(vms[trace.request_vm[r]].process(keys));
+      }
+      for (const ExactDistances& vm : vms) benchmark::DoNotOptimize(HitCurve(vm.histogram()));
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * trace.access_count());
+}
+
+BENCHMARK_CAPTURE(characterise_week, hourly, ProfileSpec{}, 1)
+    ->Arg(100'000)
+    ->Arg(2'000'000)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(characterise_week, hourly_2_threads, ProfileSpec{}, 2)
+    ->Arg(100'000)
+    ->Arg(2'000'000)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK(hour_by_hour)
     ->Arg(100'000)
     ->Arg(2'000'000)
     ->Unit(benchmark::kMillisecond)
@@ -64,7 +98,8 @@ BENCHMARK_CAPTURE(characterise_week, cumulative,
                               .distance_limit = 1'100'000,
                               .ri_window = 600 * kSecond,
                               .unique = UniqueCounter::kHyperLogLog,
-                              .capacities = {2'500, 25'000, 50'000, 100'000}})
+                              .capacities = {2'500, 25'000, 50'000, 100'000}},
+                  1)
     ->Arg(100'000)
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()

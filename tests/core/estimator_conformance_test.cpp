@@ -20,6 +20,7 @@ struct Case {
 std::vector<Case> cases() {
   const auto number = [](std::int64_t n) { return ParamValue(n); };
   std::vector<Case> all{
+      {"parda", {{"chunks", number(5)}, {"limit", number(700)}}},
       {"counter-stacks", {{"batch", number(500)}, {"pruning", 0.1}, {"stream", true}}},
       {"counter-stacks", {{"batch", number(7)}, {"counter", std::string("exact")}}},
       {"mimir", {{"ageing", std::string("stacker")}}},
@@ -27,6 +28,13 @@ std::vector<Case> cases() {
       {"aet", {{"rate", 0.1}}},
       {"aet", {{"rate", 0.5}, {"reservoir", number(50)}}},
       {"urd", {{"count_writes", false}}},
+      {"shards", {{"max_blocks", number(64)}, {"correction", std::string("adj")}}},
+      {"shards",
+       {{"max_blocks", number(64)},
+        {"hot_blocks", number(16)},
+        {"correction", std::string("hot")}}},
+      {"shards-rate", {{"rate", 0.1}}},
+      {"shards-rate", {{"rate", 0.1}, {"correction", std::string("none")}}},
   };
   for (const auto& entry : estimator_registry().entries()) all.push_back({entry.info.name, {}});
   return all;

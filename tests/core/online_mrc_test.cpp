@@ -77,11 +77,11 @@ void expect_equal(const OnlineMrc& mrc, const Twin& twin) {
   const double total = twin.references();
   EXPECT_NEAR(mrc.sampled_references(), total, 1e-5 * total);
   double hits = 0;
-  for (std::size_t bin = 0; bin < OnlineMrc::Bins::kCount; ++bin) {
+  for (std::size_t bin = 0; bin < OnlineMrc::kBinCount; ++bin) {
     hits += mrc.hits_in(bin);
     if (bin % 16 != 0 && hits < total / 2) continue;
     // Weights are rounded to 2^-16: a capacity may be off by as much.
-    const auto end = static_cast<double>(OnlineMrc::Bins::lower(bin + 1));
+    const auto end = static_cast<double>(OnlineMrc::kBins.lowest(bin + 1));
     EXPECT_GE(hits, twin.hits((end - 1) * (1 - 1e-4)) - 1e-5 * total - 1e-3);
     EXPECT_LE(hits, twin.hits(end * (1 + 1e-4)) + 1e-5 * total + 1e-3);
     if (end > 1e6) break;
@@ -220,15 +220,16 @@ TEST(OnlineMrc, HotBlocksAreCountedOnce) {
 }
 
 TEST(LogLinearBins, EveryNumberIsInItsBin) {
-  using Bins = LogLinearBins<3>;
+  constexpr LogLinearBins bins{3};
   for (std::uint64_t x = 0; x < 5000; ++x) {
-    const std::size_t bin = Bins::index(x);
-    EXPECT_LE(Bins::lower(bin), x);
-    EXPECT_GT(Bins::lower(bin + 1), x);
-    EXPECT_EQ(Bins::index(Bins::lower(bin)), bin);
+    const std::size_t bin = bins.index(x);
+    EXPECT_LE(bins.lowest(bin), x);
+    EXPECT_GE(bins.highest(bin), x);
+    EXPECT_EQ(bins.index(bins.lowest(bin)), bin);
+    EXPECT_EQ(bins.index(bins.highest(bin)), bin);
+    EXPECT_LE((bins.highest(bin) - bins.lowest(bin)) << 3, x);
     EXPECT_TRUE(x >= 16 || bin == x);
   }
-  EXPECT_EQ(Bins::index(~std::uint64_t{0}), Bins::kCount - 1);
 }
 
 TEST(RankedSlots, CountsWhatIsLeft) {

@@ -3,7 +3,6 @@
 #include "core/locality/profile.hpp"
 
 #include <gtest/gtest.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <limits>
@@ -387,14 +386,14 @@ Accesses long_trace() {
 
 TEST(Profile, DoesNotDependOnThreads) {
   const Accesses trace = long_trace();
-  const auto with_threads = [&](int threads) {
-    tbb::task_arena arena(threads);
-    return arena.execute(
-        [&] { return characterise(trace, {.interval = 45'000, .ri_window = 700}); });
-  };
-  const auto one = with_threads(1);
-  ASSERT_TRUE(one.ok());
-  EXPECT_EQ(*one, *with_threads(2));
+  for (const DistanceScope scope : {DistanceScope::kInterval, DistanceScope::kCumulative}) {
+    const ProfileSpec spec{.interval = 7000, .scope = scope, .ri_window = 700};
+    const auto one = characterise(trace, spec, nullptr, 1);
+    ASSERT_TRUE(one.ok());
+    for (const int threads : {0, 2, 3, 16}) {
+      EXPECT_EQ(*one, *characterise(trace, spec, nullptr, threads)) << threads << " threads";
+    }
+  }
 }
 
 TEST(Profile, TicksFromTheCallersThreadAndStopsWhenToldTo) {

@@ -7,21 +7,14 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/isas.hpp"
 #include "tests/support/streams.hpp"
 
 namespace mcsim {
 namespace {
 
 using streams::Keys;
-
-// Those up to the one in use: all of this processor, unless MCSIM_ISA says less.
-std::vector<Isa> available_isas() {
-  std::vector<Isa> isas;
-  for (const Isa set : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
-    if (set <= isa()) isas.push_back(set);
-  }
-  return isas;
-}
+using Ids = std::vector<std::uint32_t>;
 
 // Keys that weak hashes sample unevenly.
 std::vector<std::pair<const char*, Keys>> adversarial() {
@@ -47,22 +40,23 @@ TEST(SpatialFilter, EveryInstructionSetSelectsWhatTheDefinitionDoes) {
         const SpatialFilter filter(rate, 7);
         const std::uint64_t salt = mix64(7);
         Keys expected;
-        std::vector<std::uint32_t> ids;
-        std::vector<std::uint32_t> expected_ids;
+        Ids ids;
+        Ids expected_ids;
         for (std::size_t i = 0; i < count; ++i) {
           if (mix64(keys[i] ^ salt) <= filter.limit()) expected.push_back(keys[i]);
           ids.push_back(static_cast<std::uint32_t>(keys[i] >> 7));
           if (mix64(ids[i] ^ salt) <= filter.limit()) expected_ids.push_back(ids[i]);
         }
-        for (const Isa isa : available_isas()) {
+        for (const Isa isa : isas_here()) {
           SCOPED_TRACE(testing::Message() << name << ", " << rate << ", " << name_of(isa));
           Keys out(count);
-          out.resize(
-              sample_filter_loops(isa).keys(keys.data(), count, salt, filter.limit(), out.data()));
+          Ids out_ids(count);
+          with_this_isa(isa, [&]<Isa kIsa>() {
+            out.resize(select_sampled_keys<kIsa>(std::span(keys).first(count), salt, filter.limit(),
+                                                 out.data()));
+            out_ids.resize(select_sampled_ids<kIsa>(ids, salt, filter.limit(), out_ids.data()));
+          });
           EXPECT_EQ(out, expected);
-          std::vector<std::uint32_t> out_ids(count);
-          out_ids.resize(sample_filter_loops(isa).ids(ids.data(), count, salt, filter.limit(),
-                                                      out_ids.data()));
           EXPECT_EQ(out_ids, expected_ids);
         }
       }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/containers/key_index.hpp"
 #include "core/locality/hit_curve.hpp"
 #include "policies/eviction/all.hpp"
 #include "policies/eviction/registry.hpp"
@@ -288,6 +289,43 @@ TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
     EXPECT_EQ(cache->size(), expected.misses() - expected.evictions);
     EXPECT_TRUE(cache->check().ok()) << cache->check().message();
   });
+}
+
+// A cache of raw keys, and what was handed out again in between, is one of dense ids.
+TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
+  if constexpr (OnlinePolicy<TypeParam>) {
+    this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+      Subject<TypeParam> dense(trace, params, capacity);
+      Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
+                                       {.capacity = capacity}, KeyIndex());
+      const auto key_of = [](BlockId block) { return mix64(block % 7) << 20 | block; };
+      Random random(3);
+      struct {
+        std::vector<std::uint64_t> keys;
+        void evicted(std::uint64_t key) { keys.push_back(key); }
+      } victims;
+      const auto expect_same_victims = [&] {
+        std::vector<std::uint64_t> expected;
+        for (const BlockId block : dense.victims.blocks) expected.push_back(key_of(block));
+        ASSERT_EQ(victims.keys, expected);
+        victims.keys.clear();
+      };
+      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+        if (random.below(200) == 0) {
+          const auto size =
+              static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
+          dense.resize(size);
+          keyed.resize(size, victims);
+          expect_same_victims();
+        }
+        const Access<std::uint64_t> a{.block = key_of(trace.blocks[i])};
+        ASSERT_EQ(keyed.access(a, victims), dense.access(i)) << "at access " << i;
+        expect_same_victims();
+      }
+      EXPECT_EQ(keyed.size(), dense.cache().size());
+      EXPECT_TRUE(keyed.check().ok()) << keyed.check().message();
+    });
+  }
 }
 
 TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {

@@ -38,6 +38,16 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, *capsys.readouterr()
 
 
+def test_an_instruction_set_that_cannot_be_had_is_an_error() -> None:
+    done = python(
+        "import os; os.environ['MCSIM_ISA'] = 'sse9'\nfrom mcsim import cli; cli.main(['list'])"
+    )
+    assert done.returncode == 2
+    assert (
+        done.stderr == "mcsim: MCSIM_ISA: unknown choice 'sse9' (one of portable, avx2, avx512)\n"
+    )
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = """
 import sys
@@ -51,7 +61,17 @@ sys.exit(", ".join(heavy & set(sys.modules)) or None)
 """
     done = python(code)
     assert (done.returncode, done.stderr) == (0, "")
-    for command in ("run", "mrc", "size", "list", "describe", "trace", "report", "schema"):
+    for command in (
+        "run",
+        "mrc",
+        "size",
+        "list",
+        "describe",
+        "trace",
+        "report",
+        "figures",
+        "schema",
+    ):
         assert f"\n  {command} " in done.stdout
 
 

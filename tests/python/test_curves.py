@@ -322,8 +322,9 @@ def test_other_threads_run_meanwhile() -> None:
 
     watcher = threading.Thread(target=turn)
     watcher.start()
-    # One piece: no progress callback hands over the interpreter within it.
-    Estimator("exact").process(ids)
+    # One piece: no progress callback hands over the interpreter within it. One thread, for
+    # several would first wait for more accesses.
+    Estimator("exact", threads=1).process(ids)
     done.set()
     watcher.join()
     assert turns

@@ -45,7 +45,8 @@ def test_the_readme_commands_name_files_that_exist() -> None:
 def test_readme_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "web_0.csv.gz").write_bytes(gzip.compress(MSR_LINES.encode()))
     exec(example("README.md", "python", "import mcsim"), {})
-    assert capsys.readouterr().out.startswith("0.0\n[[1 1]] 0.4")
+    out = capsys.readouterr().out
+    assert out.startswith("0.0 None\nNone 0.0\n[[1 1]] 0.4")
 
 
 def test_readme_experiment(folder: Path) -> None:

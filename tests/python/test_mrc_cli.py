@@ -96,6 +96,15 @@ def test_one_curve(run: Any, folder: Path) -> None:
     assert image.imread("results/loops-mrc.png").std() > 0
 
 
+def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
+    profile = Path(__file__).parents[2] / "experiments" / "workloads" / "tiny.yaml"
+    assert run("trace", "synth", profile, "--out", "made.arrow")[0] == 0
+    for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
+        code, out, _ = run(command, "made.arrow", *options)
+        assert code == 0
+        assert out[0].startswith("made (synthetic): ")
+
+
 def test_by_vm(run: Any) -> None:
     code, out, _ = run("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6", "--no-figures")
     assert code == 0

@@ -9,14 +9,10 @@
 namespace mcsim {
 
 inline std::vector<Isa> isas_here() {
-  std::vector<Isa> isas{Isa::kPortable};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) isas.push_back(Isa::kAvx2);
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    isas.push_back(Isa::kAvx512);
+  std::vector<Isa> isas;
+  for (const auto& [name, isa] : Choices<Isa>::names) {
+    if (isa <= best_isa()) isas.push_back(isa);
   }
-#endif
   return isas;
 }
 

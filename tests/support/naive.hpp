@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <iterator>
 #include <list>
+#include <map>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "core/base/random.hpp"
 #include "core/base/types.hpp"
+#include "core/locality/hit_curve.hpp"
 
 // Twins one can see are right, and the streams to try them on. Slow on purpose.
 namespace mcsim::naive {
@@ -26,6 +28,22 @@ inline std::vector<Count> distances(std::span<const std::uint64_t> keys) {
     result.push_back(found == stack.end() ? -1 : std::distance(stack.begin(), found));
     if (found != stack.end()) stack.erase(found);
     stack.push_front(key);
+  }
+  return result;
+}
+
+// The histogram of Mattson's distances; those >= `limit` > 0 count as cold.
+inline DistanceHistogram histogram(std::span<const std::uint64_t> keys, Count limit = 0) {
+  std::map<Count, Count> counts;
+  for (const Count distance : distances(keys)) {
+    ++counts[limit > 0 && distance >= limit ? Count{-1} : distance];
+  }
+  DistanceHistogram result;
+  result.cold = counts[-1];
+  counts.erase(-1);
+  for (const auto& [distance, count] : counts) {
+    result.distance.push_back(distance);
+    result.count.push_back(count);
   }
   return result;
 }

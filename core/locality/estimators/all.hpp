@@ -5,6 +5,7 @@
 #include "core/locality/estimators/counter_stacks.hpp"
 #include "core/locality/estimators/exact.hpp"
 #include "core/locality/estimators/mimir.hpp"
+#include "core/locality/estimators/parda.hpp"
 #include "core/locality/estimators/shards.hpp"
 #include "core/locality/estimators/shards_rate.hpp"
 #include "core/locality/estimators/statstack.hpp"
@@ -14,7 +15,8 @@ namespace mcsim {
 
 // The one list of estimators. The registry, Python, the command line and the
 // conformance tests follow from it.
-using AllEstimators = TypeList<ExactEstimator, CounterStacksEstimator, MimirEstimator, AetEstimator,
-                               StatStackEstimator, UrdEstimator, Shards, ShardsRate>;
+using AllEstimators =
+    TypeList<ExactEstimator, PardaEstimator, CounterStacksEstimator, MimirEstimator, AetEstimator,
+             StatStackEstimator, UrdEstimator, Shards, ShardsRate>;
 
 }  // namespace mcsim

@@ -113,6 +113,9 @@ absl::StatusOr<CurveEstimate> MimirEstimator::curve() {
     curve.hits.push_back(hits);
   }
   if (!curve.hits.empty()) curve.hits.back() = static_cast<double>(hits_);
+  // Within the newest bucket all blocks look alike.
+  const Count newest = (static_cast<Count>(last_.size()) - 1) / params_.buckets;
+  curve.resolved_from = static_cast<double>(newest);
   return curve;
 }
 

@@ -1,7 +1,6 @@
-// The loops of SampleFilterLoops, in namespace mcsim::MCSIM_ISA. What differs
-// between the sets is how 64 keys are hashed and compared; all give one mask.
-namespace mcsim::MCSIM_ISA {
-namespace {
+// The loop of SpatialFilter; included once for each instruction set, inside
+// namespace mcsim::MCSIM_ISA. What differs between the sets is how 64 keys are
+// hashed and compared; all give one mask.
 
 constexpr std::size_t kMaskKeys = 64;
 // Far enough ahead to hide memory, and the width of one page.
@@ -18,14 +17,14 @@ constexpr std::size_t kLanes = 4;
 using Lanes __attribute__((vector_size(8 * kLanes))) = std::uint64_t;
 
 template <class Key>
-inline Lanes load(const Key* keys) {
+inline Lanes load_lanes(const Key* keys) {
   Key loaded __attribute__((vector_size(kLanes * sizeof(Key))));
   std::memcpy(&loaded, keys, sizeof loaded);
   return __builtin_convertvector(loaded, Lanes);
 }
 
 // mix64 of core/base/random.hpp, lane by lane.
-inline Lanes mix(Lanes x) {
+inline Lanes mix_lanes(Lanes x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -35,7 +34,12 @@ inline Lanes mix(Lanes x) {
 // One bit a lane.
 inline std::uint64_t at_most(Lanes a, Lanes limit) {
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
-  return _mm512_cmple_epu64_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(limit));
+  const __mmask8 mask =
+      _mm512_cmple_epu64_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(limit));
+  // By hand, since GCC 12 may spill a mask register as a byte and load four.
+  std::uint32_t bits;
+  asm("kmovb %1, %0" : "=r"(bits) : "k"(mask));
+  return bits;
 #else
   return static_cast<std::uint64_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a <= limit)));
 #endif
@@ -46,7 +50,7 @@ inline std::uint64_t sampled_mask(const Key* keys, std::uint64_t salt, std::uint
   const Lanes limits = Lanes{} + limit;
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < kMaskKeys; i += kLanes) {
-    mask |= at_most(mix(load(keys + i) ^ salt), limits) << i;
+    mask |= at_most(mix_lanes(load_lanes(keys + i) ^ salt), limits) << i;
   }
   return mask;
 }
@@ -65,8 +69,8 @@ inline std::uint64_t sampled_mask(const Key* keys, std::uint64_t salt, std::uint
 #endif
 
 template <class Key>
-std::size_t select(const Key* keys, std::size_t count, std::uint64_t salt, std::uint64_t limit,
-                   Key* out) {
+std::size_t select_sampled(const Key* keys, std::size_t count, std::uint64_t salt,
+                           std::uint64_t limit, Key* out) {
   std::size_t selected = 0;
   std::size_t i = 0;
   for (; i + kMaskKeys <= count; i += kMaskKeys) {
@@ -82,9 +86,3 @@ std::size_t select(const Key* keys, std::size_t count, std::uint64_t salt, std::
   }
   return selected;
 }
-
-}  // namespace
-
-const SampleFilterLoops kSampleFilterLoops = {select<std::uint64_t>, select<std::uint32_t>};
-
-}  // namespace mcsim::MCSIM_ISA

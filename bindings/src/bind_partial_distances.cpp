@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "core/locality/estimator.hpp"
+#include "core/locality/partial_distances.hpp"
+
+namespace mcsim::python {
+namespace {
+
+PartialDistances analyse_keys(const Column<std::uint64_t>& keys, Count limit) {
+  if (limit < 0) {
+    raise_if_error(invalid_argument("limit: must be 0 (none) or positive, got {}", limit));
+  }
+  const std::span<const std::uint64_t> all = span_of(keys);
+  py::gil_scoped_release release;
+  return analyse(all, limit);
+}
+
+py::bytes to_bytes(const PartialDistances& partial) {
+  std::string bytes;
+  {
+    py::gil_scoped_release release;
+    bytes = partial.to_bytes();
+  }
+  return bytes;
+}
+
+PartialDistances from_bytes(const py::bytes& bytes) {
+  const std::string_view view = bytes;  // of memory that `bytes` owns and never changes
+  py::gil_scoped_release release;
+  return value_or_raise(PartialDistances::from_bytes(view));
+}
+
+}  // namespace
+
+void bind_partial_distances(py::module_& parent) {
+  py::module_ m = parent.attr("locality");
+  py::class_<PartialDistances>(m, "PartialDistances", "The reuse distances of a piece.")
+      .def_readonly("limit", &PartialDistances::limit)
+      .def_property_readonly("accesses",
+                             [](const PartialDistances& p) {
+                               return p.resolved.accesses() + static_cast<Count>(p.first.size());
+                             })
+      .def_property_readonly("blocks", [](const PartialDistances& p) { return p.first.size(); })
+      .def(
+          "curve", [](const PartialDistances& p) { return exact_estimate(p.histogram()); },
+          py::call_guard<py::gil_scoped_release>())
+      .def("to_bytes", &to_bytes)
+      .def_static("from_bytes", &from_bytes, py::arg("data"))
+      .def(
+          "__eq__", [](const PartialDistances& a, const PartialDistances& b) { return a == b; },
+          py::is_operator());
+  m.def("analyse", &analyse_keys, py::arg("keys").noconvert(), py::arg("limit") = 0);
+  m.def(
+      "merge",
+      [](const PartialDistances& left, const PartialDistances& right) {
+        py::gil_scoped_release release;
+        return value_or_raise(merge(left, right));
+      },
+      py::arg("left"), py::arg("right"));
+}
+
+}  // namespace mcsim::python

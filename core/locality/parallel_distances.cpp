@@ -1,0 +1,486 @@
+#include "core/locality/parallel_distances.hpp"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <ctime>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/isa/with_isa.hpp"
+#include "core/locality/distance_state.hpp"
+
+namespace mcsim {
+namespace parallel_internal {
+namespace {
+
+constexpr int kMostThreads = 256;  // a part is numbered by a byte
+constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
+constexpr std::size_t kMostSegment = std::size_t{1} << 24;
+// Slots of the time axis for each block: fewer than one thread has, for each thread
+// has its own.
+constexpr std::size_t kSlotsPerBlock = 4;
+
+std::uint32_t slot_of(std::uint64_t code) {
+  return static_cast<std::uint32_t>(code / LiveSlots::kLineCodes * LiveSlots::kLineSlots +
+                                    code % LiveSlots::kLineCodes);
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Marks slots as dead, without the counts; code 0 is none.
+void clear_bits(std::uint64_t* lines, std::span<const std::uint32_t> codes) {
+  constexpr std::size_t kAhead = 24;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (i + kAhead < codes.size()) __builtin_prefetch(lines + codes[i + kAhead] / 64, 1);
+    // A code counts words and bits as the lines do.
+    lines[codes[i] / 64] &= ~(std::uint64_t{codes[i] != 0} << (codes[i] % 64));
+  }
+}
+
+// Two counters a part in turns, for incrementing one takes longer than the rest.
+void count_parts(std::span<const std::uint8_t> part_of, std::size_t parts,
+                 std::array<std::size_t, kMostThreads>& counts) {
+  if (parts == 2) {
+    counts[1] = std::accumulate(part_of.begin(), part_of.end(), std::size_t{0});
+    counts[0] = part_of.size() - counts[1];
+    return;
+  }
+  std::array<std::size_t, kMostThreads> odd{};
+  std::size_t i = 0;
+  for (; i + 1 < part_of.size(); i += 2) {
+    ++counts[part_of[i]];
+    ++odd[part_of[i + 1]];
+  }
+  if (i < part_of.size()) ++counts[part_of[i]];
+  for (std::size_t part = 0; part < counts.size(); ++part) counts[part] += odd[part];
+}
+
+}  // namespace
+
+// Last accesses by 64-bit key, a table for each part.
+class KeyParts {
+ public:
+  using Key = std::uint64_t;
+
+  explicit KeyParts(std::size_t parts) : tables_(parts) {}
+
+  void divide(std::span<const Key> keys, std::span<std::uint8_t> part_of) const {
+    const auto parts = static_cast<std::uint32_t>(tables_.size());
+    with_isa([&]<Isa kIsa>() { divide_keys<kIsa>(keys, parts, part_of); });
+  }
+
+  // Takes where the keys are accessed, leaves where they were before; returns how
+  // many are new.
+  Count exchange(std::size_t part, std::span<const Key> keys, std::span<std::uint32_t> codes) {
+    const std::size_t before = tables_[part].size();
+    tables_[part].exchange(keys, codes);
+    return static_cast<Count>(tables_[part].size() - before);
+  }
+
+  void move(std::size_t part, const TimeAxis& axis) {
+    with_isa([&]<Isa kIsa>() { move_key_values<kIsa>(tables_[part], axis); });
+  }
+
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const BlockTable& table : tables_) sum += sizeof table + table.bytes();
+    return sum;
+  }
+
+ private:
+  std::vector<BlockTable> tables_;
+};
+
+// Last accesses by block number. The parts share an array, but no line of it.
+class DenseParts {
+ public:
+  using Key = std::uint32_t;
+
+  DenseParts(std::size_t parts, std::size_t blocks) : parts_(parts), last_(blocks) {}
+
+  void divide(std::span<const Key> blocks, std::span<std::uint8_t> part_of) const {
+    constexpr std::uint32_t kBlocksPerLine = 16;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const std::uint64_t low = (blocks[i] / kBlocksPerLine) * 0x9e3779b1U;
+      part_of[i] = static_cast<std::uint8_t>((low * parts_) >> 32);
+    }
+  }
+
+  Count exchange(std::size_t, std::span<const Key> blocks, std::span<std::uint32_t> codes) {
+    constexpr std::size_t kAhead = 24;
+    Count fresh = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (i + kAhead < blocks.size()) __builtin_prefetch(&last_[blocks[i + kAhead]], 1);
+      std::swap(last_[blocks[i]], codes[i]);
+      fresh += codes[i] == 0 ? 1 : 0;
+    }
+    return fresh;
+  }
+
+  void move(std::size_t part, const TimeAxis& axis) {
+    const std::size_t begin = part * last_.size() / parts_;
+    const std::size_t end = (part + 1) * last_.size() / parts_;
+    const std::span<std::uint32_t> mine(last_.data() + begin, end - begin);
+    with_isa([&]<Isa kIsa>() { move_block_values<kIsa>(mine, axis); });
+  }
+
+  std::size_t bytes() const { return last_.bytes(); }
+
+ private:
+  std::size_t parts_;
+  Pages<std::uint32_t> last_;
+};
+
+template <class Blocks>
+class Engine {
+ public:
+  using Key = typename Blocks::Key;
+
+  Engine(ParallelOptions options, Blocks blocks)
+      : options_(options), blocks_(std::move(blocks)), arena_(options.threads) {
+    for (std::size_t i = 0; i < threads(); ++i) states_.emplace_back(options.distances.bin_bits);
+  }
+
+  static ParallelOptions checked(ParallelOptions options) {
+    options.threads = std::clamp(options.threads, 1, kMostThreads);
+    return options;
+  }
+
+  absl::Status process(std::span<const Key> keys) {
+    while (!keys.empty()) {
+      const std::size_t segment = segment_size();
+      if (waiting_.empty() && keys.size() >= segment) {
+        MCSIM_RETURN_IF_ERROR(run(keys.first(segment)));
+        keys = keys.subspan(segment);
+        continue;
+      }
+      const std::size_t taken = std::min(keys.size(), segment - std::min(segment, waiting_.size()));
+      waiting_.insert(waiting_.end(), keys.begin(),
+                      keys.begin() + static_cast<std::ptrdiff_t>(taken));
+      keys = keys.subspan(taken);
+      if (waiting_.size() >= segment) MCSIM_RETURN_IF_ERROR(finish());
+    }
+    return absl::OkStatus();
+  }
+
+  // Works on what waits.
+  absl::Status finish() {
+    const std::vector<Key> keys = std::exchange(waiting_, {});
+    return keys.empty() ? absl::OkStatus() : run(keys);
+  }
+
+  DistanceHistogram histogram() const {
+    DistanceHistogram sum;
+    for (const DistanceState& state : states_) sum.merge(state.histogram());
+    return sum;
+  }
+
+  Count distinct() const { return static_cast<Count>(states_.front().axis.distinct()); }
+
+  std::size_t bytes() const {
+    std::size_t sum = sizeof *this + blocks_.bytes() + waiting_.capacity() * sizeof(Key) +
+                      keys_.bytes() + codes_.bytes() + part_of_.bytes() + spare_lines_.bytes();
+    for (const DistanceState& state : states_) sum += sizeof state + state.bytes();
+    return sum;
+  }
+
+  const PhaseTimes& times() const { return times_; }
+
+ private:
+  // Consecutive accesses of a segment.
+  struct Chunk {
+    std::size_t begin;
+    std::size_t end;
+    // Where its accesses to each part lie in keys_ and codes_.
+    std::array<std::size_t, kMostThreads + 1> part_begin{};
+    std::array<Count, kMostThreads> fresh{};  // blocks, by part
+
+    std::size_t size() const { return end - begin; }
+  };
+
+  std::size_t threads() const { return static_cast<std::size_t>(options_.threads); }
+  TimeAxis& axis() { return states_.front().axis; }
+
+  std::size_t segment_size() const {
+    if (options_.segment > 0) return options_.segment;
+    return std::clamp(static_cast<std::size_t>(distinct()), kLeastSegment, kMostSegment);
+  }
+
+  // Calls work(0), …, work(tasks - 1), each on a thread of its own, and takes the time.
+  template <class Work>
+  void for_each(ParallelPhase phase, std::size_t tasks, Work&& work) {
+    std::vector<double> seconds(tasks);
+    arena_.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<std::size_t>(0, tasks, 1),
+          [&](const tbb::blocked_range<std::size_t>& range) {
+            for (std::size_t i = range.begin(); i < range.end(); ++i) {
+              const double before = thread_seconds();
+              work(i);
+              seconds[i] = thread_seconds() - before;
+            }
+          },
+          tbb::simple_partitioner());
+    });
+    PhaseTime& time = times_[static_cast<std::size_t>(phase)];
+    time.critical += *std::max_element(seconds.begin(), seconds.end());
+    for (const double task : seconds) time.total += task;
+  }
+
+  absl::Status run(std::span<const Key> keys) {
+    make_room(keys.size());
+    const std::uint32_t first_slot = slot_of(axis().now);
+    std::vector<Chunk> chunks(std::min(threads(), keys.size()));
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      chunks[c].begin = c * keys.size() / chunks.size();
+      chunks[c].end = (c + 1) * keys.size() / chunks.size();
+    }
+    for_each(ParallelPhase::kDivide, chunks.size(),
+             [&](std::size_t c) { divide(keys, first_slot, chunks[c]); });
+    for_each(ParallelPhase::kExchange, threads(), [&](std::size_t part) {
+      for (Chunk& chunk : chunks) exchange(part, chunk);
+    });
+    if (chunks.size() > 1) find_live_slots(chunks);
+    begin_chunks(chunks, first_slot);
+    for_each(ParallelPhase::kCount, chunks.size(), [&](std::size_t c) { count(c, chunks[c]); });
+    // What the last chunk leaves is what the next segment meets.
+    if (chunks.size() > 1) std::swap(axis(), states_[chunks.size() - 1].axis);
+    if (distinct() <= options_.distances.max_blocks) return absl::OkStatus();
+    return too_many_blocks(options_.distances.max_blocks);
+  }
+
+  void make_room(std::size_t accesses) {
+    if (keys_.size() < accesses) {
+      keys_ = Pages<Key>(accesses);
+      codes_ = Pages<std::uint32_t>(accesses);
+      part_of_ = Pages<std::uint8_t>(accesses);
+    }
+    if (slot_of(axis().now) + accesses <= axis().slots.size()) return;
+    for_each(ParallelPhase::kMove, threads(),
+             [&](std::size_t part) { blocks_.move(part, axis()); });
+    for_each(ParallelPhase::kMove, 1, [&](std::size_t) {
+      const std::size_t blocks = std::max(static_cast<std::size_t>(distinct()), accesses);
+      axis().begin_again_with(kSlotsPerBlock * blocks + accesses);
+    });
+  }
+
+  // Sorts a chunk's accesses by part; each gets its code on the time axis.
+  void divide(std::span<const Key> keys, std::uint32_t first_slot, Chunk& chunk) {
+    const std::span<const Key> mine = keys.subspan(chunk.begin, chunk.size());
+    const std::span<std::uint8_t> part_of(part_of_.data() + chunk.begin, chunk.size());
+    blocks_.divide(mine, part_of);
+    std::array<std::size_t, kMostThreads> next{};
+    count_parts(part_of, threads(), next);
+    std::size_t at = chunk.begin;
+    for (std::size_t part = 0; part < threads(); ++part) {
+      chunk.part_begin[part] = at;
+      at += std::exchange(next[part], at);
+    }
+    chunk.part_begin[threads()] = at;
+    scatter(mine, part_of, static_cast<std::uint32_t>(first_slot + chunk.begin), next);
+  }
+
+  void scatter(std::span<const Key> keys, std::span<const std::uint8_t> part_of, std::uint32_t slot,
+               std::array<std::size_t, kMostThreads>& next) {
+    Key* const to_keys = keys_.data();
+    std::uint32_t* const to_codes = codes_.data();
+    for (std::size_t i = 0; i < keys.size();) {
+      const std::size_t in_line = LiveSlots::kLineSlots - slot % LiveSlots::kLineSlots;
+      const std::size_t stop = std::min(keys.size(), i + in_line);
+      std::uint32_t code = LiveSlots::code_of(slot);
+      slot += static_cast<std::uint32_t>(stop - i);
+      const auto put = [&](std::size_t to) {
+        to_keys[to] = keys[i];
+        to_codes[to] = code;
+      };
+      if (threads() == 2) {
+        // Counters in registers: in memory they would be waited for.
+        std::size_t first = next[0];
+        std::size_t second = next[1];
+        for (; i < stop; ++i, ++code) {
+          const std::size_t in_second = part_of[i];
+          put(first ^ ((first ^ second) & (0 - in_second)));
+          second += in_second;
+          first += 1 - in_second;
+        }
+        next[0] = first;
+        next[1] = second;
+      } else {
+        for (; i < stop; ++i, ++code) put(next[part_of[i]]++);
+      }
+    }
+  }
+
+  std::span<std::uint32_t> codes_of(const Chunk& chunk, std::size_t part) const {
+    const std::size_t begin = chunk.part_begin[part];
+    return {codes_.data() + begin, chunk.part_begin[part + 1] - begin};
+  }
+
+  void exchange(std::size_t part, Chunk& chunk) {
+    const std::span<std::uint32_t> codes = codes_of(chunk, part);
+    const std::span<const Key> keys(keys_.data() + chunk.part_begin[part], codes.size());
+    chunk.fresh[part] = blocks_.exchange(part, keys, codes);
+  }
+
+  // Gives every chunk but the first, which goes on with what there is, the slots
+  // that live when it begins. The counts are left to count().
+  void find_live_slots(const std::vector<Chunk>& chunks) {
+    const std::size_t size = axis().slots.size();
+    for (std::size_t c = 1; c < chunks.size(); ++c) {
+      LiveSlots& slots = states_[c].axis.slots;
+      if (slots.size() != size) slots = LiveSlots(size);
+    }
+    const std::size_t words = size / LiveSlots::kLineSlots * 8;
+    if (threads() == 2) {
+      find_live_slots_of_second(chunks.front(), words);
+      return;
+    }
+    for_each(ParallelPhase::kClear, chunks.size() - 1, [&](std::size_t c) {
+      clear(chunks[c], 0, threads(), c == 0 ? lines_of(0) : nullptr, lines_of(c + 1), words);
+    });
+    // So far each knows what dies in the chunk before; dead is what died in any.
+    for_each(ParallelPhase::kCombine, threads(), [&](std::size_t stretch) {
+      for (std::size_t c = 2; c < chunks.size(); ++c) {
+        keep_common(lines_of(c), lines_of(c - 1), stretch, words);
+      }
+    });
+  }
+
+  // With two threads there is one chunk to clear for, which they share by part.
+  void find_live_slots_of_second(const Chunk& first, std::size_t words) {
+    if (spare_lines_.size() < words) spare_lines_ = Pages<std::uint64_t>(words);
+    for_each(ParallelPhase::kClear, 2, [&](std::size_t part) {
+      std::uint64_t* const lines = part == 0 ? lines_of(1) : spare_lines_.data();
+      clear(first, part, part + 1, part == 0 ? lines_of(0) : nullptr, lines, words);
+    });
+    for_each(ParallelPhase::kCombine, 2, [&](std::size_t stretch) {
+      keep_common(lines_of(1), spare_lines_.data(), stretch, words);
+    });
+  }
+
+  std::uint64_t* lines_of(std::size_t c) { return states_[c].axis.slots.view().lines; }
+
+  // Makes `lines` those of `before`, or all live, without what a chunk's accesses to
+  // some parts end.
+  void clear(const Chunk& chunk, std::size_t part_begin, std::size_t part_end,
+             const std::uint64_t* before, std::uint64_t* lines, std::size_t words) const {
+    if (before != nullptr) {
+      std::copy_n(before, words, lines);
+    } else {
+      std::fill_n(lines, words, ~std::uint64_t{0});
+    }
+    for (std::size_t part = part_begin; part < part_end; ++part) {
+      clear_bits(lines, codes_of(chunk, part));
+    }
+  }
+
+  // One of threads() stretches of lines &= other.
+  void keep_common(std::uint64_t* lines, const std::uint64_t* other, std::size_t stretch,
+                   std::size_t words) const {
+    const std::size_t end = (stretch + 1) * words / threads();
+    for (std::size_t word = stretch * words / threads(); word < end; ++word) {
+      lines[word] &= other[word];
+    }
+  }
+
+  void begin_chunks(const std::vector<Chunk>& chunks, std::uint32_t first_slot) {
+    std::uint64_t live = axis().live;
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      TimeAxis& axis = states_[c].axis;
+      axis.now = LiveSlots::code_of(static_cast<std::uint32_t>(first_slot + chunks[c].begin));
+      axis.live = live;
+      for (const Count fresh : chunks[c].fresh) live += static_cast<std::uint64_t>(fresh);
+    }
+  }
+
+  void count(std::size_t c, const Chunk& chunk) {
+    DistanceState& state = states_[c];
+    std::vector<const std::uint32_t*> lists;
+    for (std::size_t part = 0; part < threads(); ++part) {
+      lists.push_back(codes_of(chunk, part).data());
+    }
+    const std::span<const std::uint8_t> part_of(part_of_.data() + chunk.begin, chunk.size());
+    with_isa([&]<Isa kIsa>() {
+      if (c > 0) recount_slots<kIsa>(state.axis.slots);
+      count_listed_distances<kIsa>(state, part_of, lists);
+    });
+  }
+
+  ParallelOptions options_;
+  Blocks blocks_;
+  tbb::task_arena arena_;
+  std::vector<DistanceState> states_;  // by chunk; the first one's axis is the stream's
+  PhaseTimes times_{};
+  std::vector<Key> waiting_;
+  // Of the segment: keys and codes by chunk and, within it, by part.
+  Pages<Key> keys_;
+  Pages<std::uint32_t> codes_;
+  Pages<std::uint8_t> part_of_;
+  Pages<std::uint64_t> spare_lines_;
+};
+
+}  // namespace parallel_internal
+
+using parallel_internal::DenseParts;
+using parallel_internal::Engine;
+using parallel_internal::KeyParts;
+
+ParallelDistances::ParallelDistances(ParallelOptions options) {
+  options = Engine<KeyParts>::checked(options);
+  engine_ = std::make_unique<Engine<KeyParts>>(options,
+                                               KeyParts(static_cast<std::size_t>(options.threads)));
+}
+ParallelDistances::ParallelDistances(ParallelDistances&&) noexcept = default;
+ParallelDistances& ParallelDistances::operator=(ParallelDistances&&) noexcept = default;
+ParallelDistances::~ParallelDistances() = default;
+
+absl::Status ParallelDistances::process(std::span<const std::uint64_t> keys) {
+  return engine_->process(keys);
+}
+absl::StatusOr<DistanceHistogram> ParallelDistances::histogram() const {
+  MCSIM_RETURN_IF_ERROR(engine_->finish());
+  return engine_->histogram();
+}
+Count ParallelDistances::distinct() const {
+  engine_->finish().IgnoreError();  // too many blocks are counted all the same
+  return engine_->distinct();
+}
+std::size_t ParallelDistances::bytes() const { return sizeof *this + engine_->bytes(); }
+const PhaseTimes& ParallelDistances::times() const { return engine_->times(); }
+
+ParallelDenseDistances::ParallelDenseDistances(std::size_t blocks, ParallelOptions options) {
+  options = Engine<DenseParts>::checked(options);
+  // An array of so many blocks was asked for: there cannot be too many.
+  options.distances.max_blocks = DistanceOptions::kMaxBlocks;
+  engine_ = std::make_unique<Engine<DenseParts>>(
+      options, DenseParts(static_cast<std::size_t>(options.threads), blocks));
+}
+ParallelDenseDistances::ParallelDenseDistances(ParallelDenseDistances&&) noexcept = default;
+ParallelDenseDistances& ParallelDenseDistances::operator=(ParallelDenseDistances&&) noexcept =
+    default;
+ParallelDenseDistances::~ParallelDenseDistances() = default;
+
+void ParallelDenseDistances::process(std::span<const std::uint32_t> blocks) {
+  engine_->process(blocks).IgnoreError();  // fails on too many blocks alone
+}
+DistanceHistogram ParallelDenseDistances::histogram() const {
+  engine_->finish().IgnoreError();
+  return engine_->histogram();
+}
+Count ParallelDenseDistances::distinct() const {
+  engine_->finish().IgnoreError();
+  return engine_->distinct();
+}
+std::size_t ParallelDenseDistances::bytes() const { return sizeof *this + engine_->bytes(); }
+const PhaseTimes& ParallelDenseDistances::times() const { return engine_->times(); }
+
+}  // namespace mcsim
