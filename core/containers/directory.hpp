@@ -24,9 +24,12 @@ class DenseIndex {
 
   // No more than these can be in any cache.
   std::size_t blocks() const { return slot_after_.size(); }
+  bool knows(Block block) const { return block < blocks(); }
   std::size_t bytes() const { return slot_after_.size() * sizeof(Slot); }
 
   Slot find(Block block) const { return slot_after_[block] - 1; }
+  // Most likely the slot of the block, if it has one.
+  Slot guess(Block block) const { return find(block); }
   void set(Block block, Slot slot) { slot_after_[block] = slot + 1; }
   void erase(Block block) { slot_after_[block] = 0; }
   void reserve(std::size_t) {}
@@ -47,6 +50,7 @@ class Directory {
   Directory(Index index, std::size_t slots) : index_(std::move(index)) { reserve(slots); }
 
   Slot find(Block block) const { return index_.find(block); }
+  Slot guess(Block block) const { return index_.guess(block); }
   Block block(Slot slot) const { return block_of_[slot]; }
 
   Slot insert(Block block) {
@@ -102,7 +106,7 @@ class Directory {
     std::size_t found = 0;
     for (Slot slot = 0; slot < used_; ++slot) {
       const Block block = block_of_[slot];
-      if (block < index_.blocks() && index_.find(block) == slot) ++found;
+      if (index_.knows(block) && index_.find(block) == slot) ++found;
     }
     if (found == size_) return absl::OkStatus();
     return internal_error("directory: {} blocks in {} slots", found, size_);

@@ -131,11 +131,22 @@ concept EvictionPolicy =
       { q.bytes() } -> std::same_as<std::size_t>;
     };
 
-// Policies that must know the future say `static constexpr bool kNeedsNextUse = true`.
+// Policies that never forget a block say `static constexpr bool kRemembersAll = true`,
+// and those that must know the future say `static constexpr bool kNeedsNextUse = true`.
 template <class P>
 inline constexpr bool kNeedsNextUse = false;
 template <class P>
   requires requires { P::kNeedsNextUse; }
 inline constexpr bool kNeedsNextUse<P> = P::kNeedsNextUse;
+
+template <class P>
+inline constexpr bool kRemembersAll = false;
+template <class P>
+  requires requires { P::kRemembersAll; }
+inline constexpr bool kRemembersAll<P> = P::kRemembersAll;
+
+// A policy that also serves streams of raw keys, of which nothing is known before.
+template <class P>
+concept OnlinePolicy = EvictionPolicy<P> && !kNeedsNextUse<P> && !kRemembersAll<P>;
 
 }  // namespace mcsim

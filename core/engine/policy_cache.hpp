@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,9 @@ struct CacheCounts {
 // into the loop; nothing is allocated but by the constructor and resize.
 template <EvictionPolicy P, class Index = DenseIndex>
 class Cache {
+  static_assert(OnlinePolicy<P> || std::same_as<Index, DenseIndex>,
+                "this policy needs an interned trace: it must know the future, or remembers all");
+
  public:
   using Block = typename Index::Block;
 
@@ -106,7 +110,7 @@ class Cache {
     Count writes = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
-      const Slot soon = directory_.find(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
+      const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
       if (soon != kNoSlot) policy_.prefetch(soon);
 
       Access<Block> a{.block = blocks[i]};

@@ -3,24 +3,37 @@
 #include "core/base/registry.hpp"
 #include "core/engine/policy_cache.hpp"
 #include "policies/eviction/arc.hpp"
+#include "policies/eviction/cacheus.hpp"
+#include "policies/eviction/car.hpp"
 #include "policies/eviction/clock.hpp"
+#include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
+#include "policies/eviction/gdsf.hpp"
+#include "policies/eviction/hyperbolic.hpp"
+#include "policies/eviction/lecar.hpp"
 #include "policies/eviction/lfu.hpp"
+#include "policies/eviction/lfu_da.hpp"
+#include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
+#include "policies/eviction/lru_k.hpp"
+#include "policies/eviction/mq.hpp"
 #include "policies/eviction/mru.hpp"
 #include "policies/eviction/opt.hpp"
 #include "policies/eviction/perfect_lfu.hpp"
 #include "policies/eviction/random.hpp"
 #include "policies/eviction/s3_fifo.hpp"
+#include "policies/eviction/s4lru.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/two_q.hpp"
+#include "policies/eviction/w_tinylfu.hpp"
 
 namespace mcsim {
 
 // The one list of eviction policies. The registry, the command line, Python, the
 // conformance tests and the benchmarks follow from it.
 using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
-                                     Slru, TwoQ, S3Fifo, Arc, Opt>;
+                                     Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
+                                     S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus>;
 
 }  // namespace mcsim

@@ -58,7 +58,7 @@ class Clock {
   Count size() const { return ring_.size(); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return ring_.slots(); }
-  void prefetch(Slot slot) const { referenced_.prefetch(slot); }
+  void prefetch(Slot) const {}  // the marks stay in the processor's own caches
   absl::Status check() const { return ring_.check(); }
   std::size_t bytes() const { return ring_.bytes() + referenced_.bytes(); }
 

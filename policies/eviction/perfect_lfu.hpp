@@ -20,6 +20,8 @@ class PerfectLfu {
           "Breslau, Cao, Fan, Phillips, Shenker: Web caching and Zipf-like "
           "distributions, INFOCOM 1999"};
 
+  static constexpr bool kRemembersAll = true;
+
   PerfectLfu(const Params&, const PolicySetup& setup)
       : held_(setup.blocks), uses_(setup.blocks), capacity_(setup.capacity) {}
 

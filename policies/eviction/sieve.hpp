@@ -52,7 +52,7 @@ class Sieve {
   Count size() const { return arrivals_.size(); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return arrivals_.slots(); }
-  void prefetch(Slot slot) const { visited_.prefetch(slot); }
+  void prefetch(Slot) const {}  // the marks stay in the processor's own caches
   absl::Status check() const { return arrivals_.check(); }
   std::size_t bytes() const { return arrivals_.bytes() + visited_.bytes(); }
 

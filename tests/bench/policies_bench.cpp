@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "core/containers/block_table.hpp"
+#include "core/containers/key_index.hpp"
 #include "core/engine/next_use.hpp"
+#include "policies/eviction/arc.hpp"
+#include "policies/eviction/lru.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/simulate.hpp"
 
@@ -126,6 +129,35 @@ void replay(benchmark::State& state, const std::string& policy, const ParamMap& 
   state.counters["state"] = (bytes - sizeof(Slot) * unique) / static_cast<double>(kCapacity);
 }
 
+// The same accesses by raw key.
+template <class P>
+void replay_keys(benchmark::State& state) {
+  const Trace& trace = zipf20m_np();
+  Pages<std::uint64_t> keys(trace.blocks.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = mix64(trace.blocks[i]);
+  CacheCounts counts;
+  double bytes = 0;
+  NullSink nobody;
+  for (auto _ : state) {
+    state.PauseTiming();
+    counts = {};
+    auto cache = std::make_unique<Cache<P, KeyIndex>>(
+        typename P::Params{}, PolicySetup{.capacity = kCapacity}, KeyIndex());
+    state.ResumeTiming();
+    cache->replay({.blocks = {keys.data(), keys.size()}}, counts, nobody);
+    state.PauseTiming();
+    bytes = static_cast<double>(cache->bytes());
+    cache.reset();
+    state.ResumeTiming();
+  }
+  if (counts.misses() != published_misses(P::kInfo.name, {})) {
+    state.SkipWithError("the misses are not those published");
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(keys.size()));
+  state.counters["misses"] = static_cast<double>(counts.misses());
+  state.counters["state"] = bytes / static_cast<double>(kCapacity);
+}
+
 // Eight sizes of one policy; items are accesses to any of the caches, on a clock.
 void eight_sizes(benchmark::State& state) {
   const Trace& trace = zipf20m_np();
@@ -148,6 +180,10 @@ const bool registered = [] {
   for (const auto& entry : eviction_registry().entries()) add(entry.info.name, {}, "");
   add("arc", {{"step", std::string("integer")}}, "/integer");
   add("s3-fifo", {{"variant", std::string("libcachesim")}}, "/libcachesim");
+  benchmark::RegisterBenchmark("policies/keys/lru", replay_keys<Lru>)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("policies/keys/arc", replay_keys<Arc>)
+      ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("policies/eight_sizes_of_lru", eight_sizes)
       ->Arg(1)
       ->Arg(2)

@@ -19,7 +19,80 @@ struct Published {
   // By capacity: hits, exactly, or a percentage of the accesses, as it is printed.
   std::map<Count, Count> hits;
   std::map<Count, double> percents;
+  double within = 0.0051;  // of a percentage
 };
+
+// LFU-DA, GDSF, LRU-2 with all history and MQ as other implementations count them; W-TinyLFU as
+// another one that climbs in other steps does; S4LRU as libCacheSim 0.3.5 does.
+std::vector<Published> by_frequency() {
+  const char* const kOltp = "arc/OLTP.lis.zst";
+  const std::map<Count, double> aged{{1000, 38.82}, {2000, 45.35}, {5000, 54.71}, {10'000, 62.27}};
+  return {
+      {kOltp, "lfu-da", {}, {}, aged},
+      {kOltp, "gdsf", {}, {}, aged},
+      {kOltp,
+       "lru-k",
+       {{"history", 1000.0}},
+       {},
+       {{1000, 33.80}, {2000, 40.64}, {5000, 49.66}, {10'000, 56.70}}},
+      {kOltp, "mq", {}, {}, {{1000, 36.82}, {2000, 42.21}, {5000, 50.97}, {10'000, 57.30}}},
+      {kOltp, "s4lru", {{"fill", true}}, {}, {{1000, 39.32}}},
+      {kOltp,
+       "w-tinylfu",
+       {{"climb", true}},
+       {},
+       {{250, 24.73}, {500, 33.70}, {1000, 39.95}, {1500, 43.71}, {2000, 46.07}},
+       1.5},
+  };
+}
+
+// As the authors of LIRS and CLOCK-Pro have them from their own simulators; CLOCK-Pro
+// differs from its authors' code as its header says.
+std::vector<Published> by_inter_reference_recency() {
+  const auto lirs = [](const char* file, std::map<Count, double> percents) {
+    return Published{file, "lirs", {}, {}, std::move(percents), 0.051};
+  };
+  const ParamMap fixed{{"min_cold", 0.05}, {"max_cold", 0.05}};
+  return {
+      {"arc/OLTP.lis.zst",
+       "lirs",
+       {},
+       {},
+       {{1000, 34.80}, {2000, 42.51}, {5000, 52.8}, {10'000, 60.35}},
+       0.0051},
+      lirs("lirs/2_pools.txt.zst", {{100, 44.9}, {200, 50.4}, {300, 50.9}, {450, 51.7}}),
+      lirs("lirs/gli.txt.zst",
+           {{250, 17.2}, {500, 33.6}, {1000, 50.7}, {1500, 53.5}, {2000, 58.0}}),
+      lirs("lirs/cs.txt.zst", {{200, 13.0}, {400, 24.6}, {800, 47.9}, {1000, 59.5}}),
+      lirs("lirs/sprite.txt.zst", {{200, 44.7}, {400, 69.5}, {600, 80.9}, {1000, 87.6}}),
+      lirs("lirs/multi1.txt.zst", {{500, 55.7}, {1000, 68.4}, {1500, 81.0}}),
+      lirs("lirs/multi2.txt.zst", {{600, 52.5}, {1200, 61.3}, {1800, 69.2}, {2400, 74.8}}),
+      {"lirs/gli.txt.zst",
+       "clock-pro",
+       {},
+       {},
+       {{500, 33.2}, {1000, 50.7}, {1500, 53.5}, {2000, 58.0}},
+       0.051},
+      {"lirs/sprite.txt.zst",
+       "clock-pro",
+       {},
+       {},
+       {{200, 46.2}, {400, 70.0}, {600, 81.8}, {1000, 88.9}},
+       0.5},
+      {"lirs/gli.txt.zst",
+       "clock-pro",
+       fixed,
+       {},
+       {{500, 31.9}, {1000, 50.1}, {1500, 53.5}, {2000, 58.0}},
+       0.1},
+      {"lirs/sprite.txt.zst",
+       "clock-pro",
+       fixed,
+       {},
+       {{200, 46.3}, {400, 70.3}, {600, 81.4}, {1000, 88.4}},
+       0.2},
+  };
+}
 
 std::vector<Published> published() {
   const char* const kOltp = "arc/OLTP.lis.zst";
@@ -40,6 +113,7 @@ std::vector<Published> published() {
       oltp("s3-fifo", 40.84, 47.01, 55.88, 62.64),
       oltp("lfu", 13.83, 18.15, 28.00, 34.08),
       oltp("perfect-lfu", 31.09, 37.46, 47.36, 54.52),
+      oltp("car", 39.30, 46.22, 55.34, 61.96),
       {kOltp,
        "arc",
        {},
@@ -296,19 +370,24 @@ TEST_P(PublishedHits, AreOurs) {
   for (const auto& [capacity, percent] : expected.percents) {
     const double share =
         static_cast<double>(hits(capacity)) / static_cast<double>(trace.blocks.size());
-    EXPECT_NEAR(100 * share, percent, 0.0051) << "capacity " << capacity;
+    EXPECT_NEAR(100 * share, percent, expected.within) << "capacity " << capacity;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, PublishedHits, ::testing::ValuesIn(published()),
-                         [](const auto& each) {
-                           std::string name = each.param.file;
-                           name = name.substr(name.find('/') + 1);
-                           name = name.substr(0, name.find('.')) + "_" + each.param.policy;
-                           for (const auto& [key, value] : each.param.params) name += "_" + key;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+std::string case_name(const ::testing::TestParamInfo<Published>& each) {
+  std::string name = each.param.file;
+  name = name.substr(name.find('/') + 1);
+  name = name.substr(0, name.find('.')) + "_" + each.param.policy;
+  for (const auto& [key, value] : each.param.params) name += "_" + key;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, PublishedHits, ::testing::ValuesIn(published()), case_name);
+INSTANTIATE_TEST_SUITE_P(ByFrequency, PublishedHits, ::testing::ValuesIn(by_frequency()),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(ByRecency, PublishedHits,
+                         ::testing::ValuesIn(by_inter_reference_recency()), case_name);
 
 }  // namespace
 }  // namespace mcsim

@@ -53,6 +53,13 @@ class Policy {
   Count capacity_;
 };
 
+// What was given for a parameter, or its default.
+template <class T>
+T param(const ParamMap& params, const char* name, T otherwise) {
+  const auto given = params.find(name);
+  return given == params.end() ? otherwise : std::get<T>(given->second);
+}
+
 // Policies that keep one list of what is resident, in some order.
 class OneList : public Policy {
  public:
@@ -545,8 +552,7 @@ class Opt : public Policy {
 // The twin of a policy of the one list; null if it was given none.
 inline std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity) {
   const auto number = [&](const char* key, auto otherwise) {
-    const auto given = params.find(key);
-    return given == params.end() ? otherwise : std::get<decltype(otherwise)>(given->second);
+    return param(params, key, otherwise);
   };
   if (name == "lru") return std::make_unique<Lru>(capacity);
   if (name == "fifo") return std::make_unique<Fifo>(capacity);

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/pages.hpp"
+#include "core/base/portable_math.hpp"
+#include "core/containers/slot_heap.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/two_experts.hpp"
+
+namespace mcsim {
+
+// LeCaR: each victim is that of LRU or that of LFU, by weights. Each of the two has a
+// history of what it evicted; a miss that is found in one costs that expert weight, the
+// more the shorter it was there. A block that both would evict is not remembered.
+//
+// As in the authors' code, the histories have half the capacity each, counts outlast
+// an eviction in them and weights stay between 0.01 and 0.99. Of equal counts LFU takes
+// the least recently used.
+//
+// O(log n) an access; 53 bytes a slot, two slots a block of the capacity.
+class LeCar {
+ public:
+  struct Params {
+    double learning_rate = 0.45;
+    double discount = 0.005;
+    double history = 0.5;
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"learning_rate", &Params::learning_rate, "lambda", 0, 100},
+          Field{"discount", &Params::discount,
+                "what is left of a regret after as many accesses as blocks fit", 1e-9, 1},
+          Field{"history", &Params::history, "of each expert, in capacities", 0}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "lecar",
+      .summary = "Learns from its regrets whether to evict as LRU or as LFU.",
+      .reference =
+          "Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan: Driving "
+          "cache replacement with ML-based LeCaR, HotStorage 2018"};
+
+  LeCar(const Params& params, const PolicySetup& setup)
+      : params_(params),
+        lists_(setup.slots_for(most_slots(setup.capacity))),
+        counts_(lists_.slots()),
+        blocks_(lists_.slots()),
+        experts_(Random(setup.seed).split(kInfo.name)),
+        capacity_(setup.capacity) {}
+
+  bool access(const auto& a, auto& cache) {
+    ++now_;
+    Slot slot = cache.find(a.block);
+    if (slot != kNoSlot && resident(slot)) {
+      lists_.move_to_front(kHeld, slot);
+      counts_.update(slot, {++blocks_[slot].count, now_});
+      return true;
+    }
+    if (slot != kNoSlot) {
+      regret(slot);
+      lists_.erase(slot);
+    }
+    if (size() == capacity_) evict(cache);
+    if (slot == kNoSlot) {
+      slot = cache.insert(a.block);
+      blocks_[slot].count = 0;
+    }
+    lists_.push_front(kHeld, slot);
+    counts_.push(slot, {++blocks_[slot].count, now_});
+    return false;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    lists_.erase(slot);
+    counts_.erase(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    capacity_ = capacity;
+    while (size() > capacity_) evict(cache);
+    for (const std::size_t history : {kOfLru, kOfLfu}) {
+      while (lists_.size(history) > most_remembered(capacity_)) {
+        cache.forget(lists_.pop_back(history));
+      }
+    }
+    const std::size_t slots = cache.slots_for(most_slots(capacity_));
+    lists_.reserve(slots);
+    counts_.reserve(slots);
+    if (slots > blocks_.size()) blocks_.extend(slots);
+  }
+
+  bool resident(Slot slot) const { return lists_.list_of(slot) == kHeld; }
+  Count size() const { return lists_.size(kHeld); }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return lists_.slots(); }
+  void prefetch(Slot slot) const {
+    lists_.prefetch(slot);
+    counts_.prefetch(slot);
+    __builtin_prefetch(&blocks_[slot], 1);
+  }
+  absl::Status check() const {
+    MCSIM_RETURN_IF_ERROR(lists_.check());
+    if (counts_.size() != size()) {
+      return internal_error("lecar: {} blocks, {} with counts", size(), counts_.size());
+    }
+    return counts_.check();
+  }
+  std::size_t bytes() const {
+    return lists_.bytes() + counts_.bytes() + blocks_.size() * sizeof(Block);
+  }
+
+ private:
+  static constexpr std::size_t kHeld = 0, kOfLru = 1, kOfLfu = 2;
+  static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
+
+  struct Block {
+    std::uint64_t evicted;
+    std::uint64_t count;
+  };
+
+  Count most_remembered(Count capacity) const {
+    return static_cast<Count>(params_.history * static_cast<double>(capacity));
+  }
+  Count most_slots(Count capacity) const { return capacity + 2 * most_remembered(capacity); }
+
+  // Of the expert that evicted this block.
+  void regret(Slot slot) {
+    const auto since = static_cast<double>(now_ - blocks_[slot].evicted);
+    const double halvings =
+        -portable_log2(params_.discount) * since / static_cast<double>(capacity_);
+    const double regret = halvings < 900 ? portable_exp2(-halvings) : 0;
+    experts_.punish(lists_.list_of(slot) == kOfLru ? kLru : kLfu, params_.learning_rate * regret);
+  }
+
+  void evict(auto& cache) {
+    const Slot lru = lists_.back(kHeld);
+    const Slot lfu = counts_.top();
+    const TwoExperts::Expert expert = experts_.choose();
+    const Slot victim = expert == kLru ? lru : lfu;
+    const std::size_t history = expert == kLru ? kOfLru : kOfLfu;
+    counts_.erase(victim);
+    lists_.erase(victim);
+    if (lru == lfu || most_remembered(capacity_) == 0) {
+      cache.evict(victim);
+      return;
+    }
+    if (lists_.size(history) >= most_remembered(capacity_)) {
+      cache.forget(lists_.pop_back(history));
+    }
+    blocks_[victim].evicted = now_;
+    lists_.push_front(history, victim);
+    cache.evict_to_ghost(victim);
+  }
+
+  Params params_;
+  SlotLists<3> lists_;             // most recently used, or evicted, first
+  SlotHeap<CountAndTime> counts_;  // of what is held
+  Pages<Block> blocks_;
+  TwoExperts experts_;
+  std::uint64_t now_ = 0;
+  Count capacity_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/pages.hpp"
+#include "core/containers/monotone_queue.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+// LFU with dynamic ageing: the key of a block is how often it was accessed since it
+// came in, plus the age of the cache when it last was; the age is the key of the last
+// victim. So what was popular once is overtaken. Of equal keys the least recently
+// used leaves.
+//
+// O(1) an access, amortised; 22 to 24 bytes a block of the capacity.
+class LfuDa {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      .name = "lfu-da",
+      .summary = "LFU in which counts of newcomers start at the last victim's.",
+      .reference =
+          "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management "
+          "techniques for web proxy caches, ACM SIGMETRICS PER 27(4), 2000"};
+
+  LfuDa(const Params&, const PolicySetup& setup)
+      : queue_(setup.slots_for(setup.capacity)),
+        count_(queue_.slots()),
+        capacity_(setup.capacity) {}
+
+  bool access(const auto& a, auto& cache) {
+    if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
+      queue_.update(slot, age_ + ++count_[slot]);
+      return true;
+    }
+    if (size() == capacity_) evict(cache);
+    const Slot slot = cache.insert(a.block);
+    count_[slot] = 1;
+    queue_.insert(slot, age_ + 1);
+    return false;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    queue_.erase(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    capacity_ = capacity;
+    while (size() > capacity_) evict(cache);
+    const std::size_t slots = cache.slots_for(capacity_);
+    queue_.reserve(slots);
+    if (slots > count_.size()) count_.extend(slots);
+  }
+
+  bool resident(Slot) const { return true; }
+  Count size() const { return queue_.size(); }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return queue_.slots(); }
+  void prefetch(Slot slot) const {
+    queue_.prefetch(slot);
+    __builtin_prefetch(&count_[slot], 1);
+  }
+  absl::Status check() const { return queue_.check(); }
+  std::size_t bytes() const { return queue_.bytes() + count_.size() * sizeof(std::uint32_t); }
+
+ private:
+  void evict(auto& cache) {
+    const Slot victim = queue_.least();
+    age_ = queue_.key(victim);
+    queue_.erase(victim);
+    cache.evict(victim);
+  }
+
+  MonotoneQueue queue_;
+  Pages<std::uint32_t> count_;
+  std::uint64_t age_ = 0;
+  Count capacity_;
+};
+
+}  // namespace mcsim

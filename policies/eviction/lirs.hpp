@@ -1,0 +1,220 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/pages.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+// LIRS: blocks of low inter-reference recency (LIR) keep nearly all of the cache.
+// The stack S holds them by recency, and above the oldest of them whatever else was
+// accessed since: resident HIR blocks and ghosts, which become LIR if accessed again
+// while they are there. Victims come from the queue Q of resident HIR blocks.
+//
+// As in the authors' simulator: an immediate repetition is a hit that changes
+// nothing, and a stack over its limit loses its lowest HIR block. Whatever leaves
+// room among the LIR blocks, the next to come in is one.
+//
+// O(1) an access, amortised; 17 bytes a slot. There are as many slots as blocks in
+// the trace unless `stack` is small.
+class Lirs {
+ public:
+  struct Params {
+    double hirs = 0.01;
+    double stack = 2500;
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"hirs", &Params::hirs, "share of the cache that is for HIR blocks", 0, 1},
+          Field{"stack", &Params::stack, "limit of the stack, in capacities", 1}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "lirs",
+      .summary = "Keeps blocks whose last two accesses are close to each other.",
+      .reference =
+          "Jiang, Zhang: LIRS: An efficient low inter-reference recency set replacement "
+          "policy to improve buffer cache performance, SIGMETRICS 2002"};
+
+  Lirs(const Params& params, const PolicySetup& setup)
+      : params_(params),
+        stack_(setup.slots_for(most_slots(setup.capacity))),
+        queue_(stack_.slots()),
+        state_(stack_.slots()) {
+    set_capacity(setup.capacity);
+  }
+
+  bool access(const auto& a, auto& cache) {
+    Slot slot = cache.find(a.block);
+    const bool hit = slot != kNoSlot && resident(slot);
+    if (hit && slot == last_) return true;
+    if (!hit && size() == capacity_) evict(cache);
+    if (slot == kNoSlot) {
+      slot = cache.insert(a.block);
+      push_top(slot);
+      if (lirs_ < max_lirs_) {
+        become_lir(slot, cache);
+      } else {
+        become_hir(slot);
+      }
+    } else {
+      reuse(slot, cache);
+    }
+    last_ = slot;
+    prune(cache);
+    limit_stack(cache);
+    return hit;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    if (state_[slot] != State::kQueued) leave_stack(slot);
+    if (state_[slot] == State::kLir) {
+      --lirs_;
+    } else {
+      queue_.erase(slot);
+    }
+    cache.forget(slot);
+    prune(cache);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    set_capacity(capacity);
+    while (lirs_ > max_lirs_) demote(cache);
+    while (size() > capacity_) evict(cache);
+    limit_stack(cache);
+    const std::size_t slots = cache.slots_for(most_slots(capacity_));
+    stack_.reserve(slots);
+    queue_.reserve(slots);
+    if (slots > state_.size()) state_.extend(slots);
+  }
+
+  bool resident(Slot slot) const { return state_[slot] != State::kGhost; }
+  Count size() const { return lirs_ + queue_.size(); }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return stack_.slots(); }
+  void prefetch(Slot slot) const {
+    stack_.prefetch(slot);
+    __builtin_prefetch(&state_[slot], 1);
+  }
+  absl::Status check() const {
+    MCSIM_RETURN_IF_ERROR(stack_.check());
+    MCSIM_RETURN_IF_ERROR(queue_.check());
+    if (lirs_ > max_lirs_ || stack_.size() > max_stack_ ||
+        (!stack_.empty() && state_[stack_.back()] != State::kLir)) {
+      return internal_error("lirs: {} LIR blocks of {}, {} of {} in a stack on a block of state {}",
+                            lirs_, max_lirs_, stack_.size(), max_stack_,
+                            stack_.empty() ? 0 : static_cast<int>(state_[stack_.back()]));
+    }
+    return absl::OkStatus();
+  }
+  std::size_t bytes() const { return stack_.bytes() + queue_.bytes() + state_.size(); }
+
+ private:
+  enum class State : std::uint8_t {
+    kLir,
+    kStacked,  // a resident HIR block in both the stack and the queue
+    kQueued,   // one in the queue alone
+    kGhost,    // in the stack
+  };
+
+  Count most_stacked(Count capacity) const {
+    return static_cast<Count>(params_.stack * static_cast<double>(capacity));
+  }
+  // The newcomer is in the stack before the limit is seen to.
+  Count most_slots(Count capacity) const { return most_stacked(capacity) + capacity + 1; }
+
+  void set_capacity(Count capacity) {
+    capacity_ = capacity;
+    const auto hirs = static_cast<Count>(params_.hirs * static_cast<double>(capacity));
+    max_lirs_ = capacity - std::min(std::max<Count>(2, hirs), std::max<Count>(1, capacity - 1));
+    max_lirs_ = std::max<Count>(0, max_lirs_);
+    max_stack_ = most_stacked(capacity);
+  }
+
+  // An access to a block that was accessed before: to the top of the stack.
+  void reuse(Slot slot, auto& cache) {
+    if (state_[slot] == State::kQueued) {
+      queue_.erase(slot);
+      push_top(slot);
+      become_hir(slot);
+      return;
+    }
+    if (state_[slot] == State::kStacked) queue_.erase(slot);
+    leave_stack(slot);
+    push_top(slot);
+    if (state_[slot] != State::kLir) become_lir(slot, cache);
+  }
+
+  void become_hir(Slot slot) {
+    state_[slot] = State::kStacked;
+    queue_.push_front(slot);
+  }
+  void become_lir(Slot slot, auto& cache) {
+    state_[slot] = State::kLir;
+    if (++lirs_ > max_lirs_) demote(cache);
+  }
+  // The lowest LIR block becomes a HIR block.
+  void demote(auto& cache) {
+    const Slot slot = stack_.back();
+    leave_stack(slot);
+    --lirs_;
+    state_[slot] = State::kQueued;
+    queue_.push_front(slot);
+    prune(cache);
+  }
+
+  void evict(auto& cache) {
+    const Slot victim = queue_.pop_back();
+    if (state_[victim] == State::kStacked) {
+      state_[victim] = State::kGhost;
+      cache.evict_to_ghost(victim);
+    } else {
+      cache.evict(victim);
+    }
+  }
+
+  // The stack ends with its lowest LIR block.
+  void prune(auto& cache) {
+    while (!stack_.empty() && state_[stack_.back()] != State::kLir) drop(stack_.back(), cache);
+  }
+  void limit_stack(auto& cache) {
+    while (stack_.size() > max_stack_) {
+      while (state_[lowest_hir_] == State::kLir) lowest_hir_ = stack_.newer(lowest_hir_);
+      drop(lowest_hir_, cache);
+    }
+  }
+  // A HIR block out of the stack.
+  void drop(Slot slot, auto& cache) {
+    leave_stack(slot);
+    if (state_[slot] == State::kGhost) {
+      cache.forget(slot);
+    } else {
+      state_[slot] = State::kQueued;
+    }
+  }
+
+  void push_top(Slot slot) {
+    stack_.push_front(slot);
+    if (lowest_hir_ == kNoSlot) lowest_hir_ = slot;
+  }
+  void leave_stack(Slot slot) {
+    if (slot == lowest_hir_) lowest_hir_ = stack_.newer(slot);
+    stack_.erase(slot);
+  }
+
+  Params params_;
+  SlotLists<> stack_;  // S: most recently accessed first
+  SlotLists<> queue_;  // Q: the next victim last
+  Pages<State> state_;
+  Slot lowest_hir_ = kNoSlot;  // all below it in the stack are LIR
+  Slot last_ = kNoSlot;        // of the last access
+  Count capacity_ = 0;
+  Count lirs_ = 0;
+  Count max_lirs_ = 0;
+  Count max_stack_ = 0;
+};
+
+}  // namespace mcsim

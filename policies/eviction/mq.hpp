@@ -1,0 +1,161 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/pages.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+// Multi-Queue: LRU queues by the logarithm of how often a block was accessed. A block
+// that is not accessed for its lifetime falls one queue; victims come from the lowest.
+// A ghost queue, first in first out, remembers the counts of what was evicted.
+//
+// The paper takes the lifetime from the histogram of temporal distances; here it is a
+// multiple of the capacity.
+//
+// O(queues) an access; 25 bytes a slot, five slots a block of the capacity.
+class Mq {
+ public:
+  struct Params {
+    int queues = 8;
+    double lifetime = 10;
+    double ghosts = 4;
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"queues", &Params::queues, "LRU queues", 1, static_cast<double>(kMaxQueues)},
+          Field{"lifetime", &Params::lifetime, "accesses until a block falls, in capacities", 0},
+          Field{"ghosts", &Params::ghosts, "blocks remembered, in capacities", 0}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "mq",
+      .summary = "LRU queues by frequency, from which blocks fall as time passes.",
+      .reference =
+          "Zhou, Philbin, Li: The Multi-Queue replacement algorithm for second level "
+          "buffer caches, USENIX ATC 2001"};
+
+  Mq(const Params& params, const PolicySetup& setup)
+      : params_(params),
+        top_(static_cast<std::size_t>(params.queues) - 1),
+        queues_(setup.slots_for(setup.capacity + times(params.ghosts, setup.capacity))),
+        blocks_(queues_.slots()) {
+    set_capacity(setup.capacity);
+  }
+
+  bool access(const auto& a, auto& cache) {
+    Slot slot = cache.find(a.block);
+    const bool hit = slot != kNoSlot && resident(slot);
+    if (!hit && size() == capacity_) {
+      evict(cache);
+      slot = cache.find(a.block);  // it may have been forgotten
+    }
+    if (slot == kNoSlot) {
+      slot = cache.insert(a.block);
+      blocks_[slot].count = 0;
+    } else {
+      queues_.erase(slot);
+    }
+    Block& block = blocks_[slot];
+    ++block.count;
+    block.expires = now_ + lifetime_;
+    queues_.push_front(queue_of(block.count), slot);
+    adjust();
+    return hit;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    queues_.erase(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    set_capacity(capacity);
+    while (size() > capacity_) evict(cache);
+    limit_ghosts(cache);
+    const std::size_t slots = cache.slots_for(capacity_ + most_ghosts_);
+    queues_.reserve(slots);
+    if (slots > blocks_.size()) blocks_.extend(slots);
+  }
+
+  bool resident(Slot slot) const { return queues_.list_of(slot) != kGhosts; }
+  Count size() const {
+    Count size = 0;
+    for (std::size_t queue = 0; queue <= top_; ++queue) size += queues_.size(queue);
+    return size;
+  }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return queues_.slots(); }
+  void prefetch(Slot slot) const {
+    queues_.prefetch(slot);
+    __builtin_prefetch(&blocks_[slot], 1);
+  }
+  absl::Status check() const {
+    if (queues_.size(kGhosts) > most_ghosts_) {
+      return internal_error("mq: {} ghosts of {}", queues_.size(kGhosts), most_ghosts_);
+    }
+    return queues_.check();
+  }
+  std::size_t bytes() const { return queues_.bytes() + blocks_.size() * sizeof(Block); }
+
+ private:
+  static constexpr std::size_t kMaxQueues = 16;
+  static constexpr std::size_t kGhosts = kMaxQueues;  // Qout
+
+  struct Block {
+    std::uint64_t expires;
+    std::uint32_t count;
+  };
+
+  static Count times(double factor, Count capacity) {
+    return static_cast<Count>(factor * static_cast<double>(capacity));
+  }
+  void set_capacity(Count capacity) {
+    capacity_ = capacity;
+    lifetime_ = static_cast<std::uint64_t>(times(params_.lifetime, capacity));
+    most_ghosts_ = times(params_.ghosts, capacity);
+  }
+  std::size_t queue_of(std::uint32_t count) const {
+    return std::min(static_cast<std::size_t>(std::bit_width(count)) - 1, top_);
+  }
+
+  void evict(auto& cache) {
+    std::size_t queue = 0;
+    while (queues_.empty(queue)) ++queue;
+    const Slot victim = queues_.back(queue);
+    queues_.move_to_front(kGhosts, victim);
+    cache.evict_to_ghost(victim);
+    limit_ghosts(cache);
+  }
+  void limit_ghosts(auto& cache) {
+    while (queues_.size(kGhosts) > most_ghosts_) cache.forget(queues_.pop_back(kGhosts));
+  }
+
+  // Time passes. The first block of each queue falls if its lifetime is over.
+  void adjust() {
+    ++now_;
+    for (std::size_t queue = 1; queue <= top_; ++queue) {
+      if (queues_.empty(queue)) continue;
+      const Slot slot = queues_.back(queue);
+      if (blocks_[slot].expires >= now_) continue;
+      blocks_[slot].expires = now_ + lifetime_;
+      queues_.move_to_front(queue - 1, slot);
+    }
+  }
+
+  Params params_;
+  std::size_t top_;  // the highest queue
+  SlotLists<kMaxQueues + 1> queues_;
+  Pages<Block> blocks_;
+  std::uint64_t now_ = 0;
+  std::uint64_t lifetime_ = 0;
+  Count most_ghosts_ = 0;
+  Count capacity_ = 0;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,227 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/random.hpp"
+#include "core/containers/bloom_filter.hpp"
+#include "core/containers/count_min_sketch.hpp"
+#include "core/containers/slot_lists.hpp"
+#include "core/engine/eviction_policy.hpp"
+
+namespace mcsim {
+
+// W-TinyLFU: blocks come into a small LRU window. What falls out of it has to win
+// against the victim of the main part, a segmented LRU: the one accessed more often
+// stays, by a sketch of all recent accesses, in which counts are halved as they age.
+//
+// Variants: doorkeeper (a Bloom filter that keeps blocks accessed once out of the
+// sketch), conservative (only the smallest counters of a block are incremented, as
+// the paper has it; Caffeine increments all), jitter (as in Caffeine, one loser in
+// 128 of count 6 or more stays) and climb: the window's share follows the hit rate
+// up, upwards first, in steps of 1/16 of the cache that decay by 0.98 and start anew
+// when the hit rate changes by 0.05. As there, an access that finds all its counters
+// at their limit does not count towards their halving.
+//
+// O(1) an access, amortised; 9 bytes a block of the capacity, the sketch 8 to 16.
+class WTinyLfu {
+ public:
+  struct Params {
+    double window = 0.01;
+    double protected_share = 0.8;
+    double sample = 10;
+    double counters = 16;
+    bool doorkeeper = false;
+    bool conservative = false;
+    bool jitter = false;
+    bool climb = false;
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"window", &Params::window, "share of the cache for newcomers (at first)", 0, 1},
+          Field{"protected_share", &Params::protected_share,
+                "share of the main part for blocks accessed again", 0, 1},
+          Field{"sample", &Params::sample, "accesses until counts are halved, in capacities", 1},
+          Field{"counters", &Params::counters, "counters of the sketch a block of the cache", 1},
+          Field{"doorkeeper", &Params::doorkeeper, "count only from the second access on"},
+          Field{"conservative", &Params::conservative, "increment only the smallest counters"},
+          Field{"jitter", &Params::jitter, "let a few of the losers stay"},
+          Field{"climb", &Params::climb, "adapt the window's share to the hit rate"}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "w-tinylfu",
+      .summary = "Admits from a window what was accessed more often than the victim.",
+      .reference =
+          "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, "
+          "ACM Transactions on Storage 13(4), 2017"};
+
+  WTinyLfu(const Params& params, const PolicySetup& setup)
+      : params_(params),
+        lists_(setup.slots_for(setup.capacity)),
+        sketch_(counters(lists_.slots())),
+        door_(params.doorkeeper ? lists_.slots() : 0),
+        random_(Random(setup.seed).split(kInfo.name)) {
+    set_capacity(setup.capacity);
+  }
+
+  bool access(const auto& a, auto& cache) {
+    count(a.block);
+    const Slot slot = cache.find(a.block);
+    const bool hit = slot != kNoSlot;
+    if (hit) {
+      reuse(slot);
+    } else {
+      if (size() == capacity_) evict(cache);
+      lists_.push_front(kWindow, cache.insert(a.block));
+      limit_window();
+    }
+    if (params_.climb) climb(hit);
+    return hit;
+  }
+
+  void remove(Slot slot, auto& cache) {
+    lists_.erase(slot);
+    cache.forget(slot);
+  }
+
+  void resize(Count capacity, auto& cache) {
+    set_capacity(capacity);
+    limit_window();
+    while (lists_.size(kProtected) > max_protected_) demote();
+    while (size() > capacity_) cache.evict(lists_.pop_back(main_victims()));
+    const std::size_t slots = cache.slots_for(capacity_);
+    lists_.reserve(slots);
+    sketch_.reserve(counters(slots));
+    if (params_.doorkeeper) door_.reserve(slots);
+  }
+
+  bool resident(Slot) const { return true; }
+  Count size() const {
+    return lists_.size(kWindow) + lists_.size(kProbation) + lists_.size(kProtected);
+  }
+  Count capacity() const { return capacity_; }
+  std::size_t slots() const { return lists_.slots(); }
+  void prefetch(Slot slot) const { lists_.prefetch(slot); }
+  absl::Status check() const {
+    if (lists_.size(kWindow) > max_window_ || lists_.size(kProtected) > max_protected_) {
+      return internal_error("w-tinylfu: {} blocks in a window of {}, {} protected of {}",
+                            lists_.size(kWindow), max_window_, lists_.size(kProtected),
+                            max_protected_);
+    }
+    return lists_.check();
+  }
+  std::size_t bytes() const { return lists_.bytes() + sketch_.bytes() + door_.bytes(); }
+
+ private:
+  static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;
+  static constexpr double kFirstStep = 1.0 / 16, kDecay = 0.98, kRestart = 0.05;
+
+  std::size_t counters(std::size_t slots) const {
+    return static_cast<std::size_t>(params_.counters * static_cast<double>(slots));
+  }
+  void set_capacity(Count capacity) {
+    capacity_ = capacity;
+    sample_ = share_of(params_.sample, capacity);
+    climbed_ = hits_ = 0;
+    last_rate_ = -1;
+    step_ = kFirstStep * static_cast<double>(capacity);
+    set_window(share_of(params_.window, capacity));
+  }
+  void set_window(Count window) {
+    max_window_ = std::clamp<Count>(window, 1, std::max<Count>(1, capacity_ - 1));
+    max_protected_ = share_of(params_.protected_share, capacity_ - max_window_);
+  }
+
+  // --- Frequencies ----------------------------------------------------------------
+
+  void count(std::uint64_t block) {
+    const bool counts = params_.doorkeeper && !door_.insert(block) ? true
+                        : params_.conservative                     ? sketch_.add_to_least(block)
+                                                                   : sketch_.add(block);
+    if (!counts || ++counted_ < sample_) return;
+    counted_ = sample_ / 2;
+    sketch_.halve();
+    if (params_.doorkeeper) door_.clear();
+  }
+  std::uint32_t frequency(std::uint64_t block) const {
+    const std::uint32_t sketched = sketch_.estimate(block);
+    return params_.doorkeeper && door_.contains(block) ? sketched + 1 : sketched;
+  }
+  bool admits(std::uint64_t candidate, std::uint64_t victim) {
+    const std::uint32_t wanted = frequency(candidate);
+    if (wanted > frequency(victim)) return true;
+    return params_.jitter && wanted >= 6 && random_.below(128) == 0;
+  }
+
+  // --- Lists ----------------------------------------------------------------------
+
+  void reuse(Slot slot) {
+    const std::size_t list = lists_.list_of(slot);
+    lists_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
+    if (lists_.size(kProtected) > max_protected_) demote();
+  }
+  void demote() { lists_.move_to_front(kProbation, lists_.back(kProtected)); }
+  void limit_window() {
+    while (lists_.size(kWindow) > max_window_) {
+      lists_.move_to_front(kProbation, lists_.back(kWindow));
+    }
+  }
+
+  // The list whose last block leaves, of those that have one.
+  std::size_t main_victims() const {
+    if (!lists_.empty(kProbation)) return kProbation;
+    return lists_.empty(kProtected) ? kWindow : kProtected;
+  }
+  // What has to leave the window contends with the victim of the main part.
+  void evict(auto& cache) {
+    const std::size_t list = main_victims();
+    Slot victim = lists_.back(list);
+    if (lists_.size(kWindow) == max_window_ && list != kWindow) {
+      const Slot candidate = lists_.back(kWindow);
+      if (admits(cache.block(candidate), cache.block(victim))) {
+        lists_.move_to_front(kProbation, candidate);
+      } else {
+        victim = candidate;
+      }
+    }
+    lists_.erase(victim);
+    cache.evict(victim);
+  }
+
+  // --- Hill climbing --------------------------------------------------------------
+
+  void climb(bool hit) {
+    hits_ += hit ? 1 : 0;
+    if (++climbed_ < sample_) return;
+    const double rate = static_cast<double>(hits_) / static_cast<double>(climbed_);
+    climbed_ = hits_ = 0;
+    const double change = last_rate_ < 0 ? 0 : rate - last_rate_;
+    last_rate_ = rate;
+    if (change < 0) step_ = -step_;
+    set_window(max_window_ + static_cast<Count>(step_));
+    step_ = std::abs(change) < kRestart
+                ? kDecay * step_
+                : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
+    limit_window();
+    while (lists_.size(kProtected) > max_protected_) demote();
+  }
+
+  Params params_;
+  SlotLists<3> lists_;  // most recently used first
+  CountMinSketch sketch_;
+  BloomFilter door_;
+  Random random_;
+  Count capacity_ = 0;
+  Count max_window_ = 0;
+  Count max_protected_ = 0;
+  Count sample_ = 0;   // accesses after which counts are halved, and the window moves
+  Count counted_ = 0;  // since counts were zero, halved as they
+  Count climbed_ = 0;  // accesses since the window moved
+  Count hits_ = 0;     // of these
+  double last_rate_ = -1;
+  double step_ = 0;
+};
+
+}  // namespace mcsim
