@@ -87,6 +87,21 @@ void divide_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t pa
 }
 
 template <>
+void scatter_keys<kThisIsa>(std::span<const std::uint64_t> keys,
+                            std::span<const std::uint8_t> part_of, std::uint32_t slot,
+                            std::span<std::uint64_t*> to_keys, std::span<std::uint32_t*> to_codes) {
+  MCSIM_ISA::scatter(keys, part_of, slot, to_keys, to_codes);
+}
+
+template <>
+void scatter_blocks<kThisIsa>(std::span<const std::uint32_t> blocks,
+                              std::span<const std::uint8_t> part_of, std::uint32_t slot,
+                              std::span<std::uint32_t*> to_blocks,
+                              std::span<std::uint32_t*> to_codes) {
+  MCSIM_ISA::scatter(blocks, part_of, slot, to_blocks, to_codes);
+}
+
+template <>
 void move_key_values<kThisIsa>(BlockTable& table, const TimeAxis& axis) {
   MCSIM_ISA::move_values(axis, [&](auto&& move) { table.for_each_value(move); });
 }

@@ -71,6 +71,18 @@ struct TimeAxis;
 template <Isa kIsa>
 void divide_keys(std::span<const std::uint64_t> keys, std::uint32_t parts,
                  std::span<std::uint8_t> part_of);
+// Sorts keys by part: to_keys[p] and to_codes[p] are where those of part p and their
+// codes go, in order, and have room for kPartSlack more. The codes are of the slots
+// from `slot` on.
+inline constexpr std::size_t kPartSlack = 16;
+template <Isa kIsa>
+void scatter_keys(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> part_of,
+                  std::uint32_t slot, std::span<std::uint64_t*> to_keys,
+                  std::span<std::uint32_t*> to_codes);
+template <Isa kIsa>
+void scatter_blocks(std::span<const std::uint32_t> blocks, std::span<const std::uint8_t> part_of,
+                    std::uint32_t slot, std::span<std::uint32_t*> to_blocks,
+                    std::span<std::uint32_t*> to_codes);
 // Turns last accesses into what they are once the live slots of the axis have moved
 // to its front.
 template <Isa kIsa>
@@ -78,7 +90,8 @@ void move_key_values(BlockTable& table, const TimeAxis& axis);
 template <Isa kIsa>
 void move_block_values(std::span<std::uint32_t> last, const TimeAxis& axis);
 // Counts the distances of accesses whose last ones are known: that of access i is the
-// next in lists[list_of[i]], 0 for none. The axis must have room.
+// next in lists[list_of[i]], 0 for none; kPartSlack beyond a list's end can be read.
+// The axis must have room.
 template <Isa kIsa>
 void count_listed_distances(DistanceState& state, std::span<const std::uint8_t> list_of,
                             std::span<const std::uint32_t*> lists);

@@ -21,6 +21,9 @@ namespace {
 constexpr int kMostThreads = 256;  // a part is numbered by a byte
 constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
 constexpr std::size_t kMostSegment = std::size_t{1} << 24;
+// Accesses that a thread divides at a time: they and what they are sorted into fit
+// the second-level cache.
+constexpr std::size_t kCellSize = std::size_t{1} << 17;
 // Slots of the time axis for each block: fewer than one thread has, for each thread
 // has its own.
 constexpr std::size_t kSlotsPerBlock = 4;
@@ -73,6 +76,12 @@ class KeyParts {
 
   explicit KeyParts(std::size_t parts) : tables_(parts) {}
 
+  static void scatter(std::span<const Key> keys, std::span<const std::uint8_t> part_of,
+                      std::uint32_t slot, std::span<Key*> to_keys,
+                      std::span<std::uint32_t*> to_codes) {
+    with_isa([&]<Isa kIsa>() { scatter_keys<kIsa>(keys, part_of, slot, to_keys, to_codes); });
+  }
+
   void divide(std::span<const Key> keys, std::span<std::uint8_t> part_of) const {
     const auto parts = static_cast<std::uint32_t>(tables_.size());
     with_isa([&]<Isa kIsa>() { divide_keys<kIsa>(keys, parts, part_of); });
@@ -106,6 +115,12 @@ class DenseParts {
   using Key = std::uint32_t;
 
   DenseParts(std::size_t parts, std::size_t blocks) : parts_(parts), last_(blocks) {}
+
+  static void scatter(std::span<const Key> blocks, std::span<const std::uint8_t> part_of,
+                      std::uint32_t slot, std::span<Key*> to_blocks,
+                      std::span<std::uint32_t*> to_codes) {
+    with_isa([&]<Isa kIsa>() { scatter_blocks<kIsa>(blocks, part_of, slot, to_blocks, to_codes); });
+  }
 
   void divide(std::span<const Key> blocks, std::span<std::uint8_t> part_of) const {
     constexpr std::uint32_t kBlocksPerLine = 16;
@@ -198,16 +213,20 @@ class Engine {
   const PhaseTimes& times() const { return times_; }
 
  private:
-  // Consecutive accesses of a segment.
-  struct Chunk {
+  // Consecutive accesses of a segment, which one thread divides.
+  struct Cell {
     std::size_t begin;
     std::size_t end;
-    // Where its accesses to each part lie in keys_ and codes_.
-    std::array<std::size_t, kMostThreads + 1> part_begin{};
+    // Where its room in codes_ begins, and where its accesses to each part lie there.
+    std::size_t room;
+    std::array<std::size_t, kMostThreads> part_begin{};
+    std::array<std::size_t, kMostThreads> part_end{};
     std::array<Count, kMostThreads> fresh{};  // blocks, by part
 
     std::size_t size() const { return end - begin; }
   };
+  // Cells in the order of time, of which a thread counts the distances.
+  using Chunk = std::span<Cell>;
 
   std::size_t threads() const { return static_cast<std::size_t>(options_.threads); }
   TimeAxis& axis() { return states_.front().axis; }
@@ -239,33 +258,44 @@ class Engine {
   }
 
   absl::Status run(std::span<const Key> keys) {
-    make_room(keys.size());
+    const std::size_t chunks = std::min(threads(), keys.size());
+    const std::size_t rows = (keys.size() + chunks * kCellSize - 1) / (chunks * kCellSize);
+    std::vector<Cell> cells(chunks * rows);
+    make_room(keys.size(), cells.size());
     const std::uint32_t first_slot = slot_of(axis().now);
-    std::vector<Chunk> chunks(std::min(threads(), keys.size()));
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-      chunks[c].begin = c * keys.size() / chunks.size();
-      chunks[c].end = (c + 1) * keys.size() / chunks.size();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i].begin = i * keys.size() / cells.size();
+      cells[i].end = (i + 1) * keys.size() / cells.size();
+      cells[i].room = cells[i].begin + i * slack();
     }
-    for_each(ParallelPhase::kDivide, chunks.size(),
-             [&](std::size_t c) { divide(keys, first_slot, chunks[c]); });
-    for_each(ParallelPhase::kExchange, threads(), [&](std::size_t part) {
-      for (Chunk& chunk : chunks) exchange(part, chunk);
-    });
-    if (chunks.size() > 1) find_live_slots(chunks);
-    begin_chunks(chunks, first_slot);
-    for_each(ParallelPhase::kCount, chunks.size(), [&](std::size_t c) { count(c, chunks[c]); });
+    // Each row is exchanged while what it was divided into is still in the caches.
+    for (std::size_t row = 0; row < rows; ++row) {
+      const Chunk in_row = Chunk(cells).subspan(row * chunks, chunks);
+      for_each(ParallelPhase::kDivide, chunks,
+               [&](std::size_t i) { divide(keys, first_slot, in_row.front().room, in_row[i]); });
+      for_each(ParallelPhase::kExchange, threads(), [&](std::size_t part) {
+        for (Cell& cell : in_row) exchange(part, in_row.front().room, cell);
+      });
+    }
+    std::vector<Chunk> by_time;
+    for (std::size_t c = 0; c < chunks; ++c)
+      by_time.push_back(Chunk(cells).subspan(c * rows, rows));
+    if (chunks > 1) find_live_slots(by_time);
+    begin_chunks(by_time, first_slot);
+    for_each(ParallelPhase::kCount, chunks, [&](std::size_t c) { count(c, by_time[c]); });
     // What the last chunk leaves is what the next segment meets.
-    if (chunks.size() > 1) std::swap(axis(), states_[chunks.size() - 1].axis);
+    if (chunks > 1) std::swap(axis(), states_[chunks - 1].axis);
     if (distinct() <= options_.distances.max_blocks) return absl::OkStatus();
     return too_many_blocks(options_.distances.max_blocks);
   }
 
-  void make_room(std::size_t accesses) {
-    if (keys_.size() < accesses) {
-      keys_ = Pages<Key>(accesses);
-      codes_ = Pages<std::uint32_t>(accesses);
-      part_of_ = Pages<std::uint8_t>(accesses);
-    }
+  // What a cell needs beside its accesses, for every part.
+  std::size_t slack() const { return threads() * kPartSlack; }
+
+  void make_room(std::size_t accesses, std::size_t cells) {
+    keys_.extend(threads() * (kCellSize + 1 + slack()));
+    codes_.extend(accesses + cells * slack());
+    part_of_.extend(accesses);
     if (slot_of(axis().now) + accesses <= axis().slots.size()) return;
     for_each(ParallelPhase::kMove, threads(),
              [&](std::size_t part) { blocks_.move(part, axis()); });
@@ -275,62 +305,39 @@ class Engine {
     });
   }
 
-  // Sorts a chunk's accesses by part; each gets its code on the time axis.
-  void divide(std::span<const Key> keys, std::uint32_t first_slot, Chunk& chunk) {
-    const std::span<const Key> mine = keys.subspan(chunk.begin, chunk.size());
-    const std::span<std::uint8_t> part_of(part_of_.data() + chunk.begin, chunk.size());
+  // Sorts a cell's accesses by part; each gets its code on the time axis. The keys go
+  // to keys_ as the codes to codes_, of which it has one row from `row_room` on.
+  void divide(std::span<const Key> keys, std::uint32_t first_slot, std::size_t row_room,
+              Cell& cell) {
+    const std::span<const Key> mine = keys.subspan(cell.begin, cell.size());
+    const std::span<std::uint8_t> part_of(part_of_.data() + cell.begin, cell.size());
     blocks_.divide(mine, part_of);
-    std::array<std::size_t, kMostThreads> next{};
-    count_parts(part_of, threads(), next);
-    std::size_t at = chunk.begin;
+    std::array<std::size_t, kMostThreads> counts{};
+    count_parts(part_of, threads(), counts);
+    std::array<Key*, kMostThreads> to_keys;
+    std::array<std::uint32_t*, kMostThreads> to_codes;
+    std::size_t at = cell.room;
     for (std::size_t part = 0; part < threads(); ++part) {
-      chunk.part_begin[part] = at;
-      at += std::exchange(next[part], at);
+      to_keys[part] = keys_.data() + (at - row_room);
+      to_codes[part] = codes_.data() + at;
+      cell.part_begin[part] = at;
+      cell.part_end[part] = at + counts[part];
+      at = cell.part_end[part] + kPartSlack;
     }
-    chunk.part_begin[threads()] = at;
-    scatter(mine, part_of, static_cast<std::uint32_t>(first_slot + chunk.begin), next);
+    Blocks::scatter(mine, part_of, static_cast<std::uint32_t>(first_slot + cell.begin),
+                    std::span(to_keys).first(threads()), std::span(to_codes).first(threads()));
   }
 
-  void scatter(std::span<const Key> keys, std::span<const std::uint8_t> part_of, std::uint32_t slot,
-               std::array<std::size_t, kMostThreads>& next) {
-    Key* const to_keys = keys_.data();
-    std::uint32_t* const to_codes = codes_.data();
-    for (std::size_t i = 0; i < keys.size();) {
-      const std::size_t in_line = LiveSlots::kLineSlots - slot % LiveSlots::kLineSlots;
-      const std::size_t stop = std::min(keys.size(), i + in_line);
-      std::uint32_t code = LiveSlots::code_of(slot);
-      slot += static_cast<std::uint32_t>(stop - i);
-      const auto put = [&](std::size_t to) {
-        to_keys[to] = keys[i];
-        to_codes[to] = code;
-      };
-      if (threads() == 2) {
-        // Counters in registers: in memory they would be waited for.
-        std::size_t first = next[0];
-        std::size_t second = next[1];
-        for (; i < stop; ++i, ++code) {
-          const std::size_t in_second = part_of[i];
-          put(first ^ ((first ^ second) & (0 - in_second)));
-          second += in_second;
-          first += 1 - in_second;
-        }
-        next[0] = first;
-        next[1] = second;
-      } else {
-        for (; i < stop; ++i, ++code) put(next[part_of[i]]++);
-      }
-    }
+  std::span<std::uint32_t> codes_of(const Cell& cell, std::size_t part) const {
+    const std::size_t begin = cell.part_begin[part];
+    return {codes_.data() + begin, cell.part_end[part] - begin};
   }
 
-  std::span<std::uint32_t> codes_of(const Chunk& chunk, std::size_t part) const {
-    const std::size_t begin = chunk.part_begin[part];
-    return {codes_.data() + begin, chunk.part_begin[part + 1] - begin};
-  }
-
-  void exchange(std::size_t part, Chunk& chunk) {
-    const std::span<std::uint32_t> codes = codes_of(chunk, part);
-    const std::span<const Key> keys(keys_.data() + chunk.part_begin[part], codes.size());
-    chunk.fresh[part] = blocks_.exchange(part, keys, codes);
+  void exchange(std::size_t part, std::size_t row_room, Cell& cell) {
+    const std::span<std::uint32_t> codes = codes_of(cell, part);
+    const std::span<const Key> keys(keys_.data() + (cell.part_begin[part] - row_room),
+                                    codes.size());
+    cell.fresh[part] = blocks_.exchange(part, keys, codes);
   }
 
   // Gives every chunk but the first, which goes on with what there is, the slots
@@ -358,7 +365,7 @@ class Engine {
   }
 
   // With two threads there is one chunk to clear for, which they share by part.
-  void find_live_slots_of_second(const Chunk& first, std::size_t words) {
+  void find_live_slots_of_second(Chunk first, std::size_t words) {
     if (spare_lines_.size() < words) spare_lines_ = Pages<std::uint64_t>(words);
     for_each(ParallelPhase::kClear, 2, [&](std::size_t part) {
       std::uint64_t* const lines = part == 0 ? lines_of(1) : spare_lines_.data();
@@ -373,15 +380,17 @@ class Engine {
 
   // Makes `lines` those of `before`, or all live, without what a chunk's accesses to
   // some parts end.
-  void clear(const Chunk& chunk, std::size_t part_begin, std::size_t part_end,
-             const std::uint64_t* before, std::uint64_t* lines, std::size_t words) const {
+  void clear(Chunk chunk, std::size_t part_begin, std::size_t part_end, const std::uint64_t* before,
+             std::uint64_t* lines, std::size_t words) const {
     if (before != nullptr) {
       std::copy_n(before, words, lines);
     } else {
       std::fill_n(lines, words, ~std::uint64_t{0});
     }
-    for (std::size_t part = part_begin; part < part_end; ++part) {
-      clear_bits(lines, codes_of(chunk, part));
+    for (const Cell& cell : chunk) {
+      for (std::size_t part = part_begin; part < part_end; ++part) {
+        clear_bits(lines, codes_of(cell, part));
+      }
     }
   }
 
@@ -398,23 +407,26 @@ class Engine {
     std::uint64_t live = axis().live;
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       TimeAxis& axis = states_[c].axis;
-      axis.now = LiveSlots::code_of(static_cast<std::uint32_t>(first_slot + chunks[c].begin));
+      axis.now =
+          LiveSlots::code_of(static_cast<std::uint32_t>(first_slot + chunks[c].front().begin));
       axis.live = live;
-      for (const Count fresh : chunks[c].fresh) live += static_cast<std::uint64_t>(fresh);
+      for (const Cell& cell : chunks[c]) {
+        for (const Count fresh : cell.fresh) live += static_cast<std::uint64_t>(fresh);
+      }
     }
   }
 
-  void count(std::size_t c, const Chunk& chunk) {
+  void count(std::size_t c, Chunk chunk) {
     DistanceState& state = states_[c];
-    std::vector<const std::uint32_t*> lists;
-    for (std::size_t part = 0; part < threads(); ++part) {
-      lists.push_back(codes_of(chunk, part).data());
+    if (c > 0) with_isa([&]<Isa kIsa>() { recount_slots<kIsa>(state.axis.slots); });
+    std::vector<const std::uint32_t*> lists(threads());
+    for (const Cell& cell : chunk) {
+      for (std::size_t part = 0; part < threads(); ++part) {
+        lists[part] = codes_of(cell, part).data();
+      }
+      const std::span<const std::uint8_t> part_of(part_of_.data() + cell.begin, cell.size());
+      with_isa([&]<Isa kIsa>() { count_listed_distances<kIsa>(state, part_of, lists); });
     }
-    const std::span<const std::uint8_t> part_of(part_of_.data() + chunk.begin, chunk.size());
-    with_isa([&]<Isa kIsa>() {
-      if (c > 0) recount_slots<kIsa>(state.axis.slots);
-      count_listed_distances<kIsa>(state, part_of, lists);
-    });
   }
 
   ParallelOptions options_;
@@ -423,8 +435,8 @@ class Engine {
   std::vector<DistanceState> states_;  // by chunk; the first one's axis is the stream's
   PhaseTimes times_{};
   std::vector<Key> waiting_;
-  // Of the segment: keys and codes by chunk and, within it, by part.
-  Pages<Key> keys_;
+  Pages<Key> keys_;  // of a row of cells, each sorted by part
+  // Of the segment: codes, by cell and within it by part.
   Pages<std::uint32_t> codes_;
   Pages<std::uint8_t> part_of_;
   Pages<std::uint64_t> spare_lines_;
