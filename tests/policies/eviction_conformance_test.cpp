@@ -37,8 +37,7 @@ std::vector<ParamMap> variants(std::string_view policy) {
   if (policy == "lru-k") {
     all = {{},
            {{"correlated", std::int64_t{20}}},
-           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}},
-           {{"k", std::int64_t{1}}, {"history", 0.0}}};
+           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}}};
   }
   if (policy == "mq") {
     all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
