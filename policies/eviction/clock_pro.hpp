@@ -157,7 +157,7 @@ class ClockPro {
           cache.evict(slot);
         }
         limit_ghosts(cache);
-        prefetch_next(cache);
+        prefetch_next();
         return;
       }
       leave_cold(slot);
@@ -173,7 +173,7 @@ class ClockPro {
 
   // Towards the victims and the ghosts to come; the links that just changed have
   // fetched the first ones.
-  void prefetch_next(auto& cache) const {
+  void prefetch_next() const {
     if (!cold_.empty()) {
       const Slot soon = cold_.newer(hand_cold_);
       __builtin_prefetch(&page_[soon], 1);
@@ -184,7 +184,6 @@ class ClockPro {
       const Slot soon = clock_.newer(hand_test_);
       __builtin_prefetch(&page_[soon], 1);
       clock_.prefetch(soon);
-      cache.prefetch_victim(hand_test_);
     }
   }
 
