@@ -90,8 +90,6 @@ class Directory {
   }
 
   void prefetch(Block block) const { index_.prefetch(block); }
-  // What erase(slot) will touch.
-  void prefetch_erase(Slot slot) const { index_.prefetch(block_of_[slot]); }
 
   std::size_t bytes() const { return index_.bytes() + block_of_.size() * sizeof(Block); }
 

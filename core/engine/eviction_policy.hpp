@@ -78,8 +78,6 @@ class PolicyView {
     sink_.evicted(directory_.block(victim));
     directory_.replace(victim, block);
   }
-  // Towards evicting or forgetting this slot soon.
-  void prefetch_victim(Slot slot) const { directory_.prefetch_erase(slot); }
 
  private:
   Directory& directory_;

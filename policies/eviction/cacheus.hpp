@@ -25,7 +25,7 @@ namespace mcsim {
 // set to what it began with (the paper draws it at random). A block is not new any more
 // once it is hit, and one that returns from a history has its count and one more.
 //
-// O(log n) an access; 47 bytes a slot, two slots a block of the capacity.
+// O(log n) an access; 45 bytes a slot, two slots a block of the capacity.
 class Cacheus {
  public:
   using Params = NoParams;

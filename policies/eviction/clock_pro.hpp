@@ -157,7 +157,7 @@ class ClockPro {
           cache.evict(slot);
         }
         limit_ghosts(cache);
-        prefetch_next(cache);
+        prefetch_next();
         return;
       }
       leave_cold(slot);
@@ -171,16 +171,19 @@ class ClockPro {
     }
   }
 
-  // Towards the next victim, and the next ghost to be dropped.
-  void prefetch_next(auto& cache) const {
+  // Towards the victims and the ghosts to come; the links that just changed have
+  // fetched the first ones.
+  void prefetch_next() const {
     if (!cold_.empty()) {
-      __builtin_prefetch(&page_[hand_cold_]);
-      cold_.prefetch(hand_cold_);
+      const Slot soon = cold_.newer(hand_cold_);
+      __builtin_prefetch(&page_[soon], 1);
+      cold_.prefetch(soon);
+      clock_.prefetch(soon);
     }
     if (!clock_.empty()) {
-      __builtin_prefetch(&page_[hand_test_]);
-      clock_.prefetch(hand_test_);
-      cache.prefetch_victim(hand_test_);
+      const Slot soon = clock_.newer(hand_test_);
+      __builtin_prefetch(&page_[soon], 1);
+      clock_.prefetch(soon);
     }
   }
 

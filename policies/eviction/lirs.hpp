@@ -16,16 +16,16 @@ namespace mcsim {
 // while they are there. Victims come from the queue Q of resident HIR blocks.
 //
 // As in the authors' simulator: an immediate repetition is a hit that changes
-// nothing, and a stack over its limit loses its lowest HIR block. Whatever leaves
-// room among the LIR blocks, the next to come in is one.
+// nothing, and a stack over its limit loses its lowest HIR block; their limit is 2500
+// capacities, that is, none. Whatever leaves room among the LIR blocks, the next to
+// come in is one.
 //
-// O(1) an access, amortised; 17 bytes a slot. There are as many slots as blocks in
-// the trace unless `stack` is small.
+// O(1) an access, amortised; 17 bytes a slot, six slots a block of the capacity.
 class Lirs {
  public:
   struct Params {
     double hirs = 0.01;
-    double stack = 2500;
+    double stack = 5;
     static constexpr auto fields() {
       return std::tuple{
           Field{"hirs", &Params::hirs, "share of the cache that is for HIR blocks", 0, 1},

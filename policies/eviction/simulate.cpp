@@ -20,6 +20,9 @@ namespace {
 // Between two pieces the tick is told.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
+// More than ids can tell apart, and few enough that multiples do not overflow.
+constexpr Count kMostBlocks = Count{1} << 40;
+
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -129,9 +132,9 @@ class Simulation {
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
   bool needs_next_use = false;
   for (const CacheConfig& config : configs) {
-    if (config.capacity < 1) {
-      return invalid_argument("{}: a cache of {} blocks: it must be 1 or more", config.policy,
-                              config.capacity);
+    if (config.capacity < 1 || config.capacity > kMostBlocks) {
+      return invalid_argument("{}: a cache of {} blocks: expected 1 to {}", config.policy,
+                              config.capacity, kMostBlocks);
     }
     const PolicySetup smallest{.capacity = 1, .blocks = 1};
     MCSIM_ASSIGN_OR_RETURN(const auto cache,

@@ -94,6 +94,7 @@ Count published_misses(std::string_view policy, const ParamMap& params) {
   };
   if (policy == "arc" && !params.empty()) return 6'135'621;
   if (policy == "s3-fifo" && !params.empty()) return 6'019'959;
+  if (policy == "s4lru" && !params.empty()) return 6'147'507;
   const auto found = published.find(policy);
   return found == published.end() ? -1 : found->second;
 }
@@ -180,6 +181,7 @@ const bool registered = [] {
   for (const auto& entry : eviction_registry().entries()) add(entry.info.name, {}, "");
   add("arc", {{"step", std::string("integer")}}, "/integer");
   add("s3-fifo", {{"variant", std::string("libcachesim")}}, "/libcachesim");
+  add("s4lru", {{"fill", true}}, "/fill");
   benchmark::RegisterBenchmark("policies/keys/lru", replay_keys<Lru>)
       ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("policies/keys/arc", replay_keys<Arc>)

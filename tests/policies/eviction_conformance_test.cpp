@@ -37,8 +37,7 @@ std::vector<ParamMap> variants(std::string_view policy) {
   if (policy == "lru-k") {
     all = {{},
            {{"correlated", std::int64_t{20}}},
-           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}},
-           {{"k", std::int64_t{1}}, {"history", 0.0}}};
+           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}}};
   }
   if (policy == "mq") {
     all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
@@ -63,6 +62,9 @@ std::vector<ParamMap> variants(std::string_view policy) {
 bool evicts_early(std::string_view policy, const ParamMap& params) {
   return policy == "s4lru" && !params.contains("fill");
 }
+
+// Whether victims depend on what blocks are called, and how many there may be.
+bool goes_by_name(std::string_view policy) { return policy == "w-tinylfu"; }
 
 struct Victims {
   std::vector<BlockId> blocks;
@@ -298,7 +300,12 @@ TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
       Subject<TypeParam> dense(trace, params, capacity);
       Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
                                        {.capacity = capacity}, KeyIndex());
-      const auto key_of = [](BlockId block) { return mix64(block % 7) << 20 | block; };
+      const bool by_name = goes_by_name(TypeParam::kInfo.name);
+      const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
+      if (capacity > most) return;
+      const auto key_of = [&](BlockId block) {
+        return by_name ? block : mix64(block % 7) << 20 | block;
+      };
       Random random(3);
       struct {
         std::vector<std::uint64_t> keys;
@@ -314,8 +321,8 @@ TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
         if (random.below(200) == 0) {
           const auto size =
               static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
-          dense.resize(size);
-          keyed.resize(size, victims);
+          dense.resize(std::min(size, most));
+          keyed.resize(std::min(size, most), victims);
           expect_same_victims();
         }
         const Access<std::uint64_t> a{.block = key_of(trace.blocks[i])};

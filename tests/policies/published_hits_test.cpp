@@ -50,7 +50,7 @@ std::vector<Published> by_frequency() {
 // differs from its authors' code as its header says.
 std::vector<Published> by_inter_reference_recency() {
   const auto lirs = [](const char* file, std::map<Count, double> percents) {
-    return Published{file, "lirs", {}, {}, std::move(percents), 0.051};
+    return Published{file, "lirs", {{"stack", 2500.0}}, {}, std::move(percents), 0.051};
   };
   const ParamMap fixed{{"min_cold", 0.05}, {"max_cold", 0.05}};
   return {
@@ -58,8 +58,9 @@ std::vector<Published> by_inter_reference_recency() {
        "lirs",
        {},
        {},
-       {{1000, 34.80}, {2000, 42.51}, {5000, 52.8}, {10'000, 60.35}},
-       0.0051},
+       {{1000, 34.80}, {2000, 42.51}, {5000, 52.8}, {10'000, 60.35}}},
+      // By libCacheSim 0.3.5.
+      {"arc/OLTP.lis.zst", "lirs", {{"stack", 2.0}}, {}, {{1000, 34.58}}},
       lirs("lirs/2_pools.txt.zst", {{100, 44.9}, {200, 50.4}, {300, 50.9}, {450, 51.7}}),
       lirs("lirs/gli.txt.zst",
            {{250, 17.2}, {500, 33.6}, {1000, 50.7}, {1500, 53.5}, {2000, 58.0}}),

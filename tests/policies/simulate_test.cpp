@@ -56,7 +56,9 @@ TEST(Simulate, AMistakeIsToldBeforeTheReplay) {
     return message_of(simulate(blocks, {}, unique, {{config}}).status());
   };
   EXPECT_EQ(message({"sive", {}, 1}), "unknown eviction policy 'sive' (did you mean 'sieve'?)");
-  EXPECT_EQ(message({"lru", {}, 0}), "lru: a cache of 0 blocks: it must be 1 or more");
+  EXPECT_EQ(message({"lru", {}, 0}), "lru: a cache of 0 blocks: expected 1 to 1099511627776");
+  EXPECT_EQ(message({"arc", {}, Count{1} << 62}),
+            "arc: a cache of 4611686018427387904 blocks: expected 1 to 1099511627776");
   EXPECT_EQ(message({"slru", {{"protected_share", 2.0}}, 1}),
             "slru: protected_share: 2 is outside [0, 1]");
   EXPECT_EQ(message({"lru", {}, 1}, 1), "block 1 of a trace of 1");

@@ -266,7 +266,7 @@ inline std::unique_ptr<Policy> irr_twin(std::string_view name, const ParamMap& p
                                         Count capacity) {
   if (name == "lirs") {
     return std::make_unique<Lirs>(capacity, param(params, "hirs", 0.01),
-                                  param(params, "stack", 2500.0));
+                                  param(params, "stack", 5.0));
   }
   if (name == "clock-pro") {
     return std::make_unique<ClockPro>(capacity, param(params, "min_cold", 0.01),
