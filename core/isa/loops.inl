@@ -13,9 +13,9 @@ constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
 //
 #include "core/locality/distance_loops.inl"
 //
-#include "core/locality/parallel_loops.inl"
-//
 #include "core/locality/sample_filter.inl"
+//
+#include "core/locality/parallel_loops.inl"
 
 }  // namespace mcsim::MCSIM_ISA
 
@@ -94,11 +94,32 @@ void scatter_keys<kThisIsa>(std::span<const std::uint64_t> keys,
 }
 
 template <>
+std::size_t select_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t parts,
+                                  std::uint32_t mine, std::uint32_t slot, std::uint64_t* to_keys,
+                                  std::uint32_t* to_codes, std::uint8_t* part_of) {
+  return MCSIM_ISA::select_part(keys, parts, mine, slot, to_keys, to_codes, part_of);
+}
+
+template <>
+void divide_blocks<kThisIsa>(std::span<const std::uint32_t> blocks, std::uint32_t parts,
+                             std::span<std::uint8_t> part_of) {
+  MCSIM_ISA::divide(blocks, parts, part_of);
+}
+
+template <>
 void scatter_blocks<kThisIsa>(std::span<const std::uint32_t> blocks,
                               std::span<const std::uint8_t> part_of, std::uint32_t slot,
                               std::span<std::uint32_t*> to_blocks,
                               std::span<std::uint32_t*> to_codes) {
   MCSIM_ISA::scatter(blocks, part_of, slot, to_blocks, to_codes);
+}
+
+template <>
+std::size_t select_blocks<kThisIsa>(std::span<const std::uint32_t> blocks, std::uint32_t parts,
+                                    std::uint32_t mine, std::uint32_t slot,
+                                    std::uint32_t* to_blocks, std::uint32_t* to_codes,
+                                    std::uint8_t* part_of) {
+  return MCSIM_ISA::select_part(blocks, parts, mine, slot, to_blocks, to_codes, part_of);
 }
 
 template <>

@@ -67,14 +67,18 @@ void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
 // --- core/locality/parallel_loops.inl --------------------------------------------
 
 struct TimeAxis;
-// part_of[i]: which of at most 256 parts keys[i] belongs to, by its hash.
+// Accesses take the slots from `slot` on, each a code, and belong to one of at most 256
+// parts, by the hash of the key or the number of the block.
+//
+// part_of[i]: which part keys[i] belongs to.
 template <Isa kIsa>
 void divide_keys(std::span<const std::uint64_t> keys, std::uint32_t parts,
                  std::span<std::uint8_t> part_of);
+template <Isa kIsa>
+void divide_blocks(std::span<const std::uint32_t> blocks, std::uint32_t parts,
+                   std::span<std::uint8_t> part_of);
 // Sorts keys by part: to_keys[p] and to_codes[p] are where those of part p and their
-// codes go, in order, and have room for kPartSlack more. The codes are of the slots
-// from `slot` on.
-inline constexpr std::size_t kPartSlack = 16;
+// codes go, in order.
 template <Isa kIsa>
 void scatter_keys(std::span<const std::uint64_t> keys, std::span<const std::uint8_t> part_of,
                   std::uint32_t slot, std::span<std::uint64_t*> to_keys,
@@ -83,6 +87,17 @@ template <Isa kIsa>
 void scatter_blocks(std::span<const std::uint32_t> blocks, std::span<const std::uint8_t> part_of,
                     std::uint32_t slot, std::span<std::uint32_t*> to_blocks,
                     std::span<std::uint32_t*> to_codes);
+// Copies the keys of part `mine` and their codes; returns how many they are. There must
+// be room for all and kPartSlack more. `part_of`, unless null, gets the part of each.
+inline constexpr std::size_t kPartSlack = 16;
+template <Isa kIsa>
+std::size_t select_keys(std::span<const std::uint64_t> keys, std::uint32_t parts,
+                        std::uint32_t mine, std::uint32_t slot, std::uint64_t* to_keys,
+                        std::uint32_t* to_codes, std::uint8_t* part_of);
+template <Isa kIsa>
+std::size_t select_blocks(std::span<const std::uint32_t> blocks, std::uint32_t parts,
+                          std::uint32_t mine, std::uint32_t slot, std::uint32_t* to_blocks,
+                          std::uint32_t* to_codes, std::uint8_t* part_of);
 // Turns last accesses into what they are once the live slots of the axis have moved
 // to its front.
 template <Isa kIsa>

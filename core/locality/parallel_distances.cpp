@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,11 @@ namespace {
 constexpr int kMostThreads = 256;  // a part is numbered by a byte
 constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
 constexpr std::size_t kMostSegment = std::size_t{1} << 24;
+// Up to so many threads each look through all accesses for those to their part, which
+// is a vector compare; more of them divide the accesses first.
+constexpr std::size_t kMostLooking = 4;
+// How many they look through before they exchange what they found.
+constexpr std::size_t kLookThrough = std::size_t{1} << 14;
 // Accesses that a thread divides at a time: they and what they are sorted into fit
 // the second-level cache.
 constexpr std::size_t kCellSize = std::size_t{1} << 17;
@@ -50,13 +54,8 @@ void clear_bits(std::uint64_t* lines, std::span<const std::uint32_t> codes) {
 }
 
 // Two counters a part in turns, for incrementing one takes longer than the rest.
-void count_parts(std::span<const std::uint8_t> part_of, std::size_t parts,
+void count_parts(std::span<const std::uint8_t> part_of,
                  std::array<std::size_t, kMostThreads>& counts) {
-  if (parts == 2) {
-    counts[1] = std::accumulate(part_of.begin(), part_of.end(), std::size_t{0});
-    counts[0] = part_of.size() - counts[1];
-    return;
-  }
   std::array<std::size_t, kMostThreads> odd{};
   std::size_t i = 0;
   for (; i + 1 < part_of.size(); i += 2) {
@@ -76,15 +75,21 @@ class KeyParts {
 
   explicit KeyParts(std::size_t parts) : tables_(parts) {}
 
+  static void divide(std::span<const Key> keys, std::uint32_t parts,
+                     std::span<std::uint8_t> part_of) {
+    with_isa([&]<Isa kIsa>() { divide_keys<kIsa>(keys, parts, part_of); });
+  }
   static void scatter(std::span<const Key> keys, std::span<const std::uint8_t> part_of,
                       std::uint32_t slot, std::span<Key*> to_keys,
                       std::span<std::uint32_t*> to_codes) {
     with_isa([&]<Isa kIsa>() { scatter_keys<kIsa>(keys, part_of, slot, to_keys, to_codes); });
   }
-
-  void divide(std::span<const Key> keys, std::span<std::uint8_t> part_of) const {
-    const auto parts = static_cast<std::uint32_t>(tables_.size());
-    with_isa([&]<Isa kIsa>() { divide_keys<kIsa>(keys, parts, part_of); });
+  static std::size_t select(std::span<const Key> keys, std::uint32_t parts, std::uint32_t mine,
+                            std::uint32_t slot, Key* to_keys, std::uint32_t* to_codes,
+                            std::uint8_t* part_of) {
+    return with_isa([&]<Isa kIsa>() {
+      return select_keys<kIsa>(keys, parts, mine, slot, to_keys, to_codes, part_of);
+    });
   }
 
   // Takes where the keys are accessed, leaves where they were before; returns how
@@ -116,18 +121,21 @@ class DenseParts {
 
   DenseParts(std::size_t parts, std::size_t blocks) : parts_(parts), last_(blocks) {}
 
+  static void divide(std::span<const Key> blocks, std::uint32_t parts,
+                     std::span<std::uint8_t> part_of) {
+    with_isa([&]<Isa kIsa>() { divide_blocks<kIsa>(blocks, parts, part_of); });
+  }
   static void scatter(std::span<const Key> blocks, std::span<const std::uint8_t> part_of,
                       std::uint32_t slot, std::span<Key*> to_blocks,
                       std::span<std::uint32_t*> to_codes) {
     with_isa([&]<Isa kIsa>() { scatter_blocks<kIsa>(blocks, part_of, slot, to_blocks, to_codes); });
   }
-
-  void divide(std::span<const Key> blocks, std::span<std::uint8_t> part_of) const {
-    constexpr std::uint32_t kBlocksPerLine = 16;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const std::uint64_t low = (blocks[i] / kBlocksPerLine) * 0x9e3779b1U;
-      part_of[i] = static_cast<std::uint8_t>((low * parts_) >> 32);
-    }
+  static std::size_t select(std::span<const Key> blocks, std::uint32_t parts, std::uint32_t mine,
+                            std::uint32_t slot, Key* to_blocks, std::uint32_t* to_codes,
+                            std::uint8_t* part_of) {
+    return with_isa([&]<Isa kIsa>() {
+      return select_blocks<kIsa>(blocks, parts, mine, slot, to_blocks, to_codes, part_of);
+    });
   }
 
   Count exchange(std::size_t, std::span<const Key> blocks, std::span<std::uint32_t> codes) {
@@ -259,23 +267,20 @@ class Engine {
 
   absl::Status run(std::span<const Key> keys) {
     const std::size_t chunks = std::min(threads(), keys.size());
-    const std::size_t rows = (keys.size() + chunks * kCellSize - 1) / (chunks * kCellSize);
+    const std::size_t rows = looks() ? 1 : (keys.size() - 1) / (chunks * kCellSize) + 1;
     std::vector<Cell> cells(chunks * rows);
-    make_room(keys.size(), cells.size());
-    const std::uint32_t first_slot = slot_of(axis().now);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       cells[i].begin = i * keys.size() / cells.size();
       cells[i].end = (i + 1) * keys.size() / cells.size();
-      cells[i].room = cells[i].begin + i * slack();
+      cells[i].room = cells[i].begin + i * threads() * kPartSlack;
     }
-    // Each row is exchanged while what it was divided into is still in the caches.
-    for (std::size_t row = 0; row < rows; ++row) {
-      const Chunk in_row = Chunk(cells).subspan(row * chunks, chunks);
-      for_each(ParallelPhase::kDivide, chunks,
-               [&](std::size_t i) { divide(keys, first_slot, in_row.front().room, in_row[i]); });
-      for_each(ParallelPhase::kExchange, threads(), [&](std::size_t part) {
-        for (Cell& cell : in_row) exchange(part, in_row.front().room, cell);
-      });
+    make_room(keys.size(), cells.size());
+    const std::uint32_t first_slot = slot_of(axis().now);
+    if (looks()) {
+      for_each(ParallelPhase::kExchange, threads(),
+               [&](std::size_t part) { select_and_exchange(part, keys, first_slot, cells); });
+    } else {
+      divide_and_exchange(keys, first_slot, cells);
     }
     std::vector<Chunk> by_time;
     for (std::size_t c = 0; c < chunks; ++c)
@@ -289,12 +294,17 @@ class Engine {
     return too_many_blocks(options_.distances.max_blocks);
   }
 
-  // What a cell needs beside its accesses, for every part.
-  std::size_t slack() const { return threads() * kPartSlack; }
+  bool looks() const { return threads() <= kMostLooking; }
 
   void make_room(std::size_t accesses, std::size_t cells) {
-    keys_.extend(threads() * (kCellSize + 1 + slack()));
-    codes_.extend(accesses + cells * slack());
+    const std::size_t slack = threads() * kPartSlack;
+    if (looks()) {
+      keys_.extend(threads() * (kLookThrough + kPartSlack));
+      codes_.extend(threads() * (accesses + kPartSlack));  // most of which is never touched
+    } else {
+      keys_.extend(threads() * (kCellSize + 1 + slack));
+      codes_.extend(accesses + cells * slack);
+    }
     part_of_.extend(accesses);
     if (slot_of(axis().now) + accesses <= axis().slots.size()) return;
     for_each(ParallelPhase::kMove, threads(),
@@ -305,15 +315,49 @@ class Engine {
     });
   }
 
+  // The codes of a part lie one after the other, of all cells.
+  void select_and_exchange(std::size_t part, std::span<const Key> keys, std::uint32_t first_slot,
+                           Chunk cells) {
+    Key* const found = keys_.data() + part * (kLookThrough + kPartSlack);
+    std::size_t at = part * (keys.size() + kPartSlack);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      Cell& cell = cells[c];
+      cell.part_begin[part] = at;
+      for (std::size_t i = cell.begin; i < cell.end; i += kLookThrough) {
+        const auto some = keys.subspan(i, std::min(kLookThrough, cell.end - i));
+        const std::size_t count = Blocks::select(
+            some, static_cast<std::uint32_t>(threads()), static_cast<std::uint32_t>(part),
+            static_cast<std::uint32_t>(first_slot + i), found, codes_.data() + at,
+            c == part ? part_of_.data() + i : nullptr);
+        cell.fresh[part] += blocks_.exchange(part, {found, count}, {codes_.data() + at, count});
+        at += count;
+      }
+      cell.part_end[part] = at;
+    }
+  }
+
+  // Each row of cells is exchanged while what it was divided into is in the caches.
+  void divide_and_exchange(std::span<const Key> keys, std::uint32_t first_slot, Chunk cells) {
+    const std::size_t chunks = std::min(threads(), keys.size());
+    for (std::size_t row = 0; row < cells.size(); row += chunks) {
+      const Chunk in_row = cells.subspan(row, chunks);
+      for_each(ParallelPhase::kDivide, chunks,
+               [&](std::size_t i) { divide(keys, first_slot, in_row.front().room, in_row[i]); });
+      for_each(ParallelPhase::kExchange, threads(), [&](std::size_t part) {
+        for (Cell& cell : in_row) exchange(part, in_row.front().room, cell);
+      });
+    }
+  }
+
   // Sorts a cell's accesses by part; each gets its code on the time axis. The keys go
   // to keys_ as the codes to codes_, of which it has one row from `row_room` on.
   void divide(std::span<const Key> keys, std::uint32_t first_slot, std::size_t row_room,
               Cell& cell) {
     const std::span<const Key> mine = keys.subspan(cell.begin, cell.size());
     const std::span<std::uint8_t> part_of(part_of_.data() + cell.begin, cell.size());
-    blocks_.divide(mine, part_of);
+    Blocks::divide(mine, static_cast<std::uint32_t>(threads()), part_of);
     std::array<std::size_t, kMostThreads> counts{};
-    count_parts(part_of, threads(), counts);
+    count_parts(part_of, counts);
     std::array<Key*, kMostThreads> to_keys;
     std::array<std::uint32_t*, kMostThreads> to_codes;
     std::size_t at = cell.room;
@@ -435,9 +479,8 @@ class Engine {
   std::vector<DistanceState> states_;  // by chunk; the first one's axis is the stream's
   PhaseTimes times_{};
   std::vector<Key> waiting_;
-  Pages<Key> keys_;  // of a row of cells, each sorted by part
-  // Of the segment: codes, by cell and within it by part.
-  Pages<std::uint32_t> codes_;
+  Pages<Key> keys_;             // found in one go by each thread, or of a row of cells, by part
+  Pages<std::uint32_t> codes_;  // of the segment, where the cells say
   Pages<std::uint8_t> part_of_;
   Pages<std::uint64_t> spare_lines_;
 };
