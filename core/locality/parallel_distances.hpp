@@ -19,7 +19,8 @@
 // threads in each. P threads cut a segment into P chunks of time, and the blocks
 // into P parts by their hash, each with a table of its own.
 //
-//   divide    by chunk: which part every access belongs to; accesses sorted by part
+//   divide    by chunk: which part every access belongs to; accesses sorted by part.
+//             Few threads skip this: each looks through all accesses for its own
 //   exchange  by part: look up and renew the last access to every block, in time order
 //   clear     by chunk: mark as dead the slots that the chunk's accesses end
 //   combine   by stretch of the time axis: the slots that live when each chunk begins
@@ -28,7 +29,7 @@
 //
 // What is known of an access after the exchange is where its block was accessed
 // last, so unlike in PARDA no chunk waits for another and nothing is looked up
-// twice. Memory: as one thread, and a segment at 21 bytes an access; a time axis
+// twice. Memory: as one thread, and a segment at 13 bytes an access; a time axis
 // and a histogram a thread.
 namespace mcsim {
 
