@@ -24,7 +24,7 @@ constexpr std::size_t kMostSegment = std::size_t{1} << 24;
 // is a vector compare; more of them divide the accesses first.
 constexpr std::size_t kMostLooking = 4;
 // How many they look through before they exchange what they found.
-constexpr std::size_t kLookThrough = std::size_t{1} << 14;
+constexpr std::size_t kLookThrough = std::size_t{1} << 16;
 // Accesses that a thread divides at a time: they and what they are sorted into fit
 // the second-level cache.
 constexpr std::size_t kCellSize = std::size_t{1} << 17;
