@@ -102,7 +102,9 @@ void parda(benchmark::State& state, Stream stream, int count) {
 
 void all_on(Stream stream, const char* name) {
   const auto add = [&](const char* what, int count, void (*run)(benchmark::State&, Stream, int)) {
-    const std::string title = std::string("parallel/") + what + "-" + std::to_string(count);
+    // Two threads are part of the subject; the rest is asked for by its own name.
+    const char* const subject = count == 2 && run != parda ? "locality/parallel-" : "parallel/";
+    const std::string title = std::string(subject) + what + "-" + std::to_string(count);
     return benchmark::RegisterBenchmark((title + "/" + name).c_str(), run, stream, count)
         ->Unit(benchmark::kMillisecond);
   };
