@@ -22,7 +22,7 @@ NOT_COUNTERS = {
 
 
 def table(run: dict) -> str:
-    """Best and median of every benchmark's repetitions, and the machine they ran on."""
+    """Rates, best and median, medians of counters, and the machine they were taken on."""
     repetitions = defaultdict(list)
     for entry in run["benchmarks"]:
         if entry["run_type"] == "iteration" and "items_per_second" in entry:
@@ -41,10 +41,16 @@ def table(run: dict) -> str:
         rates = [entry["items_per_second"] for entry in entries]
         cells = [name, f"{max(rates) / 1e6:.1f}", f"{median(rates) / 1e6:.1f}"]
         cells.append(f"{1e9 / max(rates):.2f}")
-        values = [entries[0].get(counter) for counter in counters]
+        values = [median_of(counter, entries) for counter in counters]
         cells += ["" if value is None else f"{value:,.4g}" for value in values]
         lines.append(row(cells))
     return "\n".join(lines) + "\n"
+
+
+def median_of(counter: str, entries: list[dict]) -> float | None:
+    """The median of a counter that the benchmark has."""
+    values = [entry[counter] for entry in entries if counter in entry]
+    return median(values) if values else None
 
 
 def machine(context: dict) -> str:
