@@ -276,11 +276,12 @@ def _allowed(param: Mapping[str, Any]) -> str:
 
 
 def _show(results: Results) -> None:
+    from mcsim.models import render_devices, render_requests
     from mcsim.tables import render_comparison, render_systems
 
     console = _console()
-    for table in (render_comparison(results), render_systems(results)):
-        console.print(table)
+    for render in (render_comparison, render_systems, render_requests, render_devices):
+        console.print(render(results))
         console.print()
     console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
 

@@ -44,6 +44,8 @@ class Device:
     write_ns: Range
     dollars_per_gb: Range
     summary: str
+    # How often all of it can be written before it is worn out; None: it does not wear.
+    pe_cycles: float | None = None
     reference: str = TABLE_I
 
     def describe(self) -> Iterator[dict[str, Any]]:
@@ -68,6 +70,16 @@ class Device:
                 "max": float("inf"),
                 "choices": [],
             }
+        if self.pe_cycles is not None:
+            yield {
+                "name": "pe_cycles",
+                "kind": "real",
+                "default": self.pe_cycles,
+                "help": "how often all of it can be written before it is worn out",
+                "min": 0.0,
+                "max": float("inf"),
+                "choices": [],
+            }
 
 
 CATALOGUE: Mapping[str, Device] = {
@@ -85,7 +97,8 @@ CATALOGUE: Mapping[str, Device] = {
             read_ns=Range(25e3, 25e3),
             write_ns=Range(200e3, 200e3),
             dollars_per_gb=Range(1, 3),
-            summary="NAND flash drive",
+            summary="NAND flash drive; 3,000 program-erase cycles, as of three-bit cells",
+            pe_cycles=3000,
         ),
         Device(
             name="hdd",

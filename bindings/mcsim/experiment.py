@@ -109,6 +109,8 @@ class Experiment:
             What `Workload.describe` says of every VM's requests; their digests
             stand for the files, wherever those are.
         """
+        from mcsim.results import SCHEMAS
+
         spec = self.spec.expanded()
         del spec["name"]
         for key in ("description", "figures"):
@@ -116,6 +118,7 @@ class Experiment:
         del spec["workload"]
         cause = {
             "version": version,
+            "tables": {name: schema.names for name, schema in SCHEMAS.items()},
             "spec": spec,
             "traces": list(traces),
             "code": self.code_digests(),
@@ -157,6 +160,7 @@ def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
             read=round(device.read_ns.middle),
             write=round(device.write_ns.middle),
             dollars_per_gb=device.dollars_per_gb.middle,
+            pe_cycles=device.pe_cycles,
         )
         for name, device in CATALOGUE.items()
     } | spec.devices

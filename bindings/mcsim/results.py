@@ -43,7 +43,35 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMAS", "Draft", "Results", "SystemTables"]
 
-_COUNTERS = ("hits", "fills", "promotions", "demotions", "evictions", "occupancy", "target")
+# Blocks and requests, by what the VM waited for: a tier, or the backend.
+_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
+_TIER_COUNTS = (
+    "hits",
+    "write_hits",
+    "fills",
+    "promotions",
+    "demotions",
+    "updates",
+    "moved_up",
+    "moved_down",
+    "evictions",
+    "invalidations",
+    "occupancy",
+    "target",
+    *_SERVED,
+)
+_VM_COUNTS = (
+    "accesses",
+    "misses",
+    "writes",
+    "write_misses",
+    "backend_reads",
+    "backend_writes",
+    "write_backs",
+    "dirtied",
+    "dirty",
+    *_SERVED,
+)
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "metrics": pa.schema(
@@ -52,7 +80,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("interval", pa.int32()),
             ("vm", pa.string()),
             ("tier", pa.int32()),
-            *((name, pa.int64()) for name in _COUNTERS),
+            *((name, pa.int64()) for name in _TIER_COUNTS),
         ]
     ),
     "vms": pa.schema(
@@ -61,8 +89,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("interval", pa.int32()),
             ("vm", pa.string()),
             ("begin_ns", pa.int64()),  # since the run's first access; or references
-            ("accesses", pa.int64()),
-            ("misses", pa.int64()),
+            *((name, pa.int64()) for name in _VM_COUNTS),
         ]
     ),
     "curves": pa.schema(
@@ -165,7 +192,7 @@ class Results:
         return self.table("metrics")
 
     def vms(self) -> pa.Table:
-        """Accesses and misses by system, interval and VM."""
+        """Counts by system, interval and VM; what is served is served by the backend."""
         return self.table("vms")
 
     def curves(self) -> pa.Table:

@@ -4,10 +4,11 @@
 together; `systems` has what can only be said of a system as a whole. Both are
 Arrow tables; `render_*` turn them into what the terminal shows.
 
-Latency is the mean over all accesses of the latency of the device that had the
-block: a hit in a tier costs that tier's read latency, a miss the
-backend's. Cost is the price of the tiers' capacity (E3). Writes to a tier's
-device are fills, promotions and demotions into it (E4).
+Latency is the mean over all accesses of what the VM waited for: a read for the device
+that had the block; a write for the backend if it is written through or around, for the
+tier that took it if it is written back. Cost is the price of the tiers' capacity.
+Writes to a tier's device are fills, promotions, demotions and updates. What loads,
+percentiles and lifetimes follow from the same counts is in `mcsim.models`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim import units
-from mcsim.config.spec import ExperimentSpec, SystemSpec, TierSpec
+from mcsim.config.spec import BackendSpec, ExperimentSpec, SystemSpec, TierSpec
 from mcsim.results import Results
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = [
     "SYSTEMS",
     "Totals",
     "comparison",
+    "devices_of",
+    "known",
     "render_comparison",
     "render_systems",
     "systems",
@@ -88,6 +91,10 @@ class Totals:
     ----------
     accesses, misses : array of int64, shape (vms,)
     hits, device_writes : array of int64, shape (vms, tiers)
+    reads_served, writes_served : array of int64, shape (vms, tiers + 1)
+        Blocks by what the VM waited for; the last is the backend.
+    read_requests, write_requests : array of int64, shape (vms, tiers + 1)
+        Requests, by the slowest that any of their blocks waited for.
     """
 
     system: SystemSpec
@@ -96,6 +103,14 @@ class Totals:
     misses: NDArray[np.int64]
     hits: NDArray[np.int64]
     device_writes: NDArray[np.int64]
+    reads_served: NDArray[np.int64]
+    writes_served: NDArray[np.int64]
+    read_requests: NDArray[np.int64]
+    write_requests: NDArray[np.int64]
+
+
+_DEVICE_WRITES = ("fills", "promotions", "demotions", "updates")
+_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
 
 def totals(results: Results) -> list[Totals]:
@@ -105,20 +120,25 @@ def totals(results: Results) -> list[Totals]:
 
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
-    counted = ("hits", "fills", "promotions", "demotions")
-    by_vm = _sums(vms, system, ["vm"], ("accesses", "misses"))
-    by_tier = _sums(metrics, system, ["vm", "tier"], counted)
-    names = tuple(by_vm["vm"].to_pylist())
-    hits, fills, promotions, demotions = (
-        by_tier[f"{name}_sum"].to_numpy().reshape(len(names), -1) for name in counted
-    )
+    of_vm = _sums(vms, system, ["vm"], ("accesses", "misses", *_SERVED))
+    of_tier = _sums(metrics, system, ["vm", "tier"], ("hits", *_DEVICE_WRITES, *_SERVED))
+    names = tuple(of_vm["vm"].to_pylist())
+
+    def by_vm(name: str) -> NDArray[np.int64]:
+        return np.asarray(of_vm[f"{name}_sum"])
+
+    def by_tier(name: str) -> NDArray[np.int64]:
+        return np.asarray(of_tier[f"{name}_sum"]).reshape(len(names), -1)
+
+    served = {name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED}
     return Totals(
         system=system,
         vms=names,
-        accesses=by_vm["accesses_sum"].to_numpy(),
-        misses=by_vm["misses_sum"].to_numpy(),
-        hits=hits,
-        device_writes=fills + promotions + demotions,
+        accesses=by_vm("accesses"),
+        misses=by_vm("misses"),
+        hits=by_tier("hits"),
+        device_writes=np.sum([by_tier(name) for name in _DEVICE_WRITES], axis=0),
+        **served,
     )
 
 
@@ -142,7 +162,7 @@ def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
     return [spec.tiers[0].model_copy(update={"capacity_blocks": everything})]
 
 
-def _known(quantity: _Quantity | None) -> _Quantity:
+def known(quantity: _Quantity | None) -> _Quantity:
     """A quantity of a device; the spec of a run has them all written out."""
     assert quantity is not None
     return quantity
@@ -155,8 +175,7 @@ class _Row:
     vm: str | None
     accesses: int
     tier_hits: tuple[int, ...]
-    tier_read_ns: tuple[int, ...]
-    backend_read_ns: int
+    waited_ns: int  # of all accesses together
 
     @property
     def hits(self) -> int:
@@ -168,23 +187,32 @@ class _Row:
 
     @property
     def mean_latency_ns(self) -> float | None:
-        if self.accesses == 0:
-            return None
-        spent = sum(h * ns for h, ns in zip(self.tier_hits, self.tier_read_ns, strict=True))
-        return (spent + (self.accesses - self.hits) * self.backend_read_ns) / self.accesses
+        return self.waited_ns / self.accesses if self.accesses else None
+
+
+def devices_of(spec: ExperimentSpec, tier_count: int) -> list[BackendSpec]:
+    """Return the devices that a system used: its tiers, then the backend."""
+    return [*tiers_of(spec, tier_count), spec.backend]
 
 
 def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
-    used = tiers_of(spec, of.hits.shape[1])
-    read_ns = tuple(_known(tier.read) for tier in used)
-    backend_ns = _known(spec.backend.read)
+    used = devices_of(spec, of.hits.shape[1])
+    # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
+    read_ns = np.array([known(device.read) for device in used], dtype=object)
+    write_ns = np.array([known(device.write) for device in used], dtype=object)
 
-    def row(vm: str | None, accesses: Any, hits: Any) -> _Row:
-        return _Row(vm, int(accesses), tuple(int(h) for h in hits), read_ns, backend_ns)
+    def row(vm: str | None, which: Any) -> _Row:
+        def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
+
+        reads, writes = counted(of.reads_served), counted(of.writes_served)
+        waited = (reads * read_ns).sum() + (writes * write_ns).sum()
+        hits = tuple(int(h) for h in counted(of.hits))
+        return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
 
     for v, vm in enumerate(of.vms):
-        yield row(vm, of.accesses[v], of.hits[v])
-    yield row(None, of.accesses.sum(), of.hits.sum(axis=0))
+        yield row(vm, v)
+    yield row(None, slice(None))
 
 
 def _relative(value: float | None, base: float | None) -> float | None:
@@ -252,7 +280,7 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            _known(tier.dollars_per_gb) * tier.capacity_blocks * spec.block_bytes / 1e9
+            known(tier.dollars_per_gb) * tier.capacity_blocks * spec.block_bytes / 1e9
             for tier in used
         )
         latency = row["mean_latency_ns"]

@@ -147,8 +147,8 @@ void bind_system(py::module_& m) {
       .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
                        std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
                        std::uint64_t seed) {
-             SystemHandle handle{value_or_raise(
-                 system_registry().make(name, params, {.machine = machine, .interval = interval}))};
+             SystemHandle handle{value_or_raise(system_registry().make(
+                 name, params, {.machine = machine, .interval = interval, .seed = seed}))};
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
              return handle;
            }),
@@ -187,7 +187,7 @@ py::array_t<Count> tier_array(const RunResult& result, std::size_t vms, std::siz
     for (std::size_t v = 0; v < vms; ++v) {
       for (std::size_t k = 0; k < tiers; ++k) {
         out(static_cast<py::ssize_t>(i), static_cast<py::ssize_t>(v), static_cast<py::ssize_t>(k)) =
-            get(result.intervals[i][v].tiers[k]);
+            get(result.intervals[i][v], k);
       }
     }
   }
@@ -206,28 +206,60 @@ py::array_t<Count> vm_array(const RunResult& result, std::size_t vms, Get get) {
   return array;
 }
 
+// Blocks and requests that something served, by operation.
+template <class Add>
+void add_served(Add&& add) {
+  add("reads_served", Op::kRead, &Served::blocks);
+  add("writes_served", Op::kWrite, &Served::blocks);
+  add("read_requests", Op::kRead, &Served::requests);
+  add("write_requests", Op::kWrite, &Served::requests);
+}
+
+std::size_t vm_count(const RunResult& result) {
+  return result.intervals.empty() ? 0 : result.intervals[0].size();
+}
+std::size_t tier_count(const RunResult& result) {
+  return vm_count(result) == 0 ? 0 : result.intervals[0][0].tiers.size();
+}
+
 py::dict tier_arrays(const RunResult& result) {
-  const std::size_t vms = result.intervals.empty() ? 0 : result.intervals[0].size();
-  const std::size_t tiers = vms == 0 ? 0 : result.intervals[0][0].tiers.size();
+  const std::size_t vms = vm_count(result);
+  const std::size_t tiers = tier_count(result);
   py::dict d;
-  const auto add = [&](const char* name, Count TierCounters::* member) {
-    d[name] = tier_array(result, vms, tiers, [&](const TierCounters& t) { return t.*member; });
+  const auto add = [&](const auto& counters) {
+    for (const auto& [name, counter] : counters) {
+      const auto member = counter;
+      d[name] = tier_array(result, vms, tiers, [=](const VmCounters& vm, std::size_t k) {
+        return vm.tiers[k].*member;
+      });
+    }
   };
-  add("hits", &TierCounters::hits);
-  add("fills", &TierCounters::fills);
-  add("promotions", &TierCounters::promotions);
-  add("demotions", &TierCounters::demotions);
-  add("evictions", &TierCounters::evictions);
-  add("occupancy", &TierCounters::occupancy);
-  add("target", &TierCounters::target);
+  add(TierCounters::kTotals);
+  add(TierCounters::kLevels);
+  add_served([&](const char* name, Op op, auto what) {
+    d[name] = tier_array(result, vms, tiers, [=](const VmCounters& vm, std::size_t k) {
+      return (vm.served(op).*what)[k];
+    });
+  });
   return d;
 }
 
 py::dict vm_arrays(const RunResult& result) {
-  const std::size_t vms = result.intervals.empty() ? 0 : result.intervals[0].size();
+  const std::size_t vms = vm_count(result);
+  const std::size_t backend = tier_count(result);
   py::dict d;
-  d["accesses"] = vm_array(result, vms, [](const VmCounters& v) { return v.accesses; });
-  d["misses"] = vm_array(result, vms, [](const VmCounters& v) { return v.misses; });
+  const auto add = [&](const auto& counters) {
+    for (const auto& [name, counter] : counters) {
+      const auto member = counter;
+      d[name] = vm_array(result, vms, [=](const VmCounters& vm) { return vm.*member; });
+    }
+  };
+  add(VmCounters::kTotals);
+  add(VmCounters::kLevels);
+  add_served([&](const char* name, Op op, auto what) {
+    d[name] =
+        vm_array(result, vms, [=](const VmCounters& vm) { return (vm.served(op).*what)[backend]; });
+  });
   return d;
 }
 

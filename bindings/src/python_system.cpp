@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/exclusive_lru.hpp"
+#include "policies/allocation/data_path.hpp"
 #include "policies/allocation/shares.hpp"
 
 namespace mcsim::python {
@@ -52,7 +52,9 @@ py::object observation(const Observation& seen, const Machine& machine) {
 class PythonSystem final : public System {
  public:
   PythonSystem(py::object allocator, SystemContext context)
-      : allocator_(std::move(allocator)), machine_(std::move(context.machine)) {
+      : allocator_(std::move(allocator)),
+        machine_(std::move(context.machine)),
+        seed_(context.seed) {
     name_ = py::str(py::type::of(allocator_).attr("__name__"));
     if (!py::hasattr(allocator_, "allocate")) {
       throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
@@ -65,6 +67,12 @@ class PythonSystem final : public System {
     const absl::StatusOr<ResizeMode> known = choice_named<ResizeMode>("resize_mode", mode);
     if (!known.ok()) throw Error{invalid_argument("{}.{}", name_, message_of(known.status()))};
     rules_.mode = *known;
+    const auto wanted = py::getattr(allocator_, "data_path", py::dict()).cast<ParamMap>();
+    absl::StatusOr<DataPathParams> data_path = parse_params<DataPathParams>(wanted);
+    if (!data_path.ok()) {
+      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(data_path.status()))};
+    }
+    data_path_ = *std::move(data_path);
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -77,13 +85,20 @@ class PythonSystem final : public System {
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     const std::vector<double> equal(trace.vms.size(), 1.0);
-    return make_partitioned_lru(machine_, trace, proportional(machine_, equal), rules_);
+    const Division division = one_part_each(proportional(machine_, equal), rules_);
+    return make_data_path(data_path_, machine_, trace, division, seed_);
   }
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     py::gil_scoped_acquire gil;
-    const py::object answer = allocator_.attr("allocate")(observation(seen, machine_));
+    py::object answer = allocator_.attr("allocate")(observation(seen, machine_));
     if (answer.is_none()) return std::nullopt;
+    std::vector<WriteMode> write_modes;
+    if (py::isinstance<py::tuple>(answer) && py::len(answer) == 2) {
+      const auto names = py::object(answer[py::int_(1)]).cast<std::vector<std::string>>();
+      MCSIM_ASSIGN_OR_RETURN(write_modes, modes_named(names, seen.vms.size()));
+      answer = answer[py::int_(0)];
+    }
     const auto array = py::array_t < double, py::array::c_style | py::array::forcecast > (answer);
     const std::size_t tiers = machine_.tiers.size();
     const std::size_t vms = seen.vms.size();
@@ -92,7 +107,7 @@ class PythonSystem final : public System {
       return invalid_argument("{}: allocate() must return an array of {} tiers x {} VMs", name_,
                               tiers, vms);
     }
-    Decision decision{.targets = Allocation(tiers, vms)};
+    Decision decision{.targets = Allocation(tiers, vms), .write_modes = std::move(write_modes)};
     const auto blocks = array.unchecked<2>();
     for (std::size_t k = 0; k < tiers; ++k) {
       Count granted = 0;
@@ -116,11 +131,28 @@ class PythonSystem final : public System {
   }
 
  private:
+  absl::StatusOr<std::vector<WriteMode>> modes_named(const std::vector<std::string>& names,
+                                                     std::size_t vms) const {
+    if (names.size() != vms) {
+      return invalid_argument("{}: allocate() gave {} write modes for {} VMs", name_, names.size(),
+                              vms);
+    }
+    std::vector<WriteMode> modes;
+    for (const std::string& name : names) {
+      const std::string parameter = name_ + ": allocate(): write mode";
+      MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>(parameter, name));
+      modes.push_back(mode);
+    }
+    return modes;
+  }
+
   py::object allocator_;
   Machine machine_;
   std::string name_;
   ProfileSpec spec_;
   PartitionRules rules_;
+  DataPathParams data_path_;
+  std::uint64_t seed_;
 };
 
 }  // namespace

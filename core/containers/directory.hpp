@@ -1,8 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "core/base/pages.hpp"
 #include "core/base/status.hpp"
@@ -14,30 +17,70 @@
 // the same policy serves interned traces (DenseIndex) and raw keys (KeyIndex).
 namespace mcsim {
 
-// From the dense ids of an interned trace to slots: an array. Four bytes a block
-// of the trace.
+// From the dense ids of an interned trace to slots, for one cache or for several whose
+// entries of a block lie side by side: what one of them fetches, the others have.
+//
+// Four bytes a block of the trace and column; columns are a power of two.
+class SlotTable {
+ public:
+  SlotTable(std::size_t blocks, std::size_t columns)
+      : shift_(static_cast<unsigned>(std::countr_zero(std::bit_ceil(columns)))),
+        slot_after_(blocks << shift_) {}
+
+  unsigned shift() const { return shift_; }
+  Slot* column(std::size_t column) { return slot_after_.data() + column; }
+  Slot find(BlockId block, std::size_t column) const {
+    return slot_after_[(static_cast<std::size_t>(block) << shift_) + column] - 1;
+  }
+  void prefetch(BlockId block) const {
+    __builtin_prefetch(&slot_after_[static_cast<std::size_t>(block) << shift_], 1);
+  }
+
+ private:
+  unsigned shift_;
+  Pages<Slot> slot_after_;  // 1 more than the slot; 0, as pages come, is none
+};
+
+// One cache's column of a table.
 class DenseIndex {
  public:
   using Block = BlockId;
 
-  explicit DenseIndex(std::size_t blocks) : slot_after_(blocks) {}
+  // A table of its own.
+  explicit DenseIndex(std::size_t blocks)
+      : DenseIndex(std::make_shared<SlotTable>(blocks, 1), 0, 0, blocks) {}
+  // For blocks in [first, first + blocks) alone.
+  DenseIndex(std::shared_ptr<SlotTable> table, std::size_t column, Block first, std::size_t blocks)
+      : table_(std::move(table)),
+        slot_after_(table_->column(column)),
+        shift_(table_->shift()),
+        first_(first),
+        blocks_(blocks) {}
 
-  // No more than these can be in any cache.
-  std::size_t blocks() const { return slot_after_.size(); }
-  bool knows(Block block) const { return block < blocks(); }
-  std::size_t bytes() const { return slot_after_.size() * sizeof(Slot); }
+  // No more than these can be in the cache.
+  std::size_t blocks() const { return blocks_; }
+  bool knows(Block block) const { return block - first_ < blocks_; }
+  std::size_t bytes() const { return blocks_ * sizeof(Slot); }
 
-  Slot find(Block block) const { return slot_after_[block] - 1; }
+  Slot find(Block block) const { return *entry(block) - 1; }
   // Most likely the slot of the block, if it has one.
   Slot guess(Block block) const { return find(block); }
-  void set(Block block, Slot slot) { slot_after_[block] = slot + 1; }
-  void erase(Block block) { slot_after_[block] = 0; }
+  void set(Block block, Slot slot) { *entry(block) = slot + 1; }
+  void erase(Block block) { *entry(block) = 0; }
   void reserve(std::size_t) {}
 
-  void prefetch(Block block) const { __builtin_prefetch(&slot_after_[block], 1); }
+  void prefetch(Block block) const { __builtin_prefetch(entry(block), 1); }
 
  private:
-  Pages<Slot> slot_after_;  // 1 more than the slot; 0, as pages come, is none
+  Slot* entry(Block block) const {
+    return slot_after_ + (static_cast<std::size_t>(block) << shift_);
+  }
+
+  std::shared_ptr<SlotTable> table_;
+  Slot* slot_after_;
+  unsigned shift_;
+  Block first_;
+  std::size_t blocks_;
 };
 
 // An index and the blocks that it found slots for. Free slots are handed out

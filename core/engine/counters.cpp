@@ -1,25 +1,74 @@
 #include "core/engine/counters.hpp"
 
-namespace mcsim {
+#include <numeric>
 
-absl::Status check_conservation(const VmCounters& span,
-                                const std::vector<Count>& occupancy_before) {
+namespace mcsim {
+namespace {
+
+Count sum(const std::array<Count, kMaxTiers + 1>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
+
+void subtract(const Served& before, Served& served) {
+  for (std::size_t k = 0; k <= kMaxTiers; ++k) {
+    served.blocks[k] -= before.blocks[k];
+    served.requests[k] -= before.requests[k];
+  }
+}
+
+absl::Status check_accesses(const VmCounters& span) {
   Count found = span.misses;
-  for (const TierCounters& tier : span.tiers) found += tier.hits;
+  Count written = span.write_misses;
+  for (const TierCounters& tier : span.tiers) {
+    found += tier.hits;
+    written += tier.write_hits;
+  }
   if (found != span.accesses) {
     return internal_error("hits + misses = {}, but there were {} accesses", found, span.accesses);
   }
+  if (written != span.writes) {
+    return internal_error("hits + misses of writes = {}, but there were {}", written, span.writes);
+  }
+  const Count reads = sum(span.reads_served.blocks);
+  const Count writes = sum(span.writes_served.blocks);
+  if (reads != span.accesses - span.writes || writes != span.writes) {
+    return internal_error("{} reads and {} writes were served of {} accesses, {} writes", reads,
+                          writes, span.accesses, span.writes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+VmCounters VmCounters::since(const VmCounters& before) const {
+  VmCounters span = *this;
+  for (const auto& [name, total] : kTotals) span.*total -= before.*total;
+  subtract(before.reads_served, span.reads_served);
+  subtract(before.writes_served, span.writes_served);
+  for (std::size_t k = 0; k < tiers.size(); ++k) {
+    for (const auto& [name, total] : TierCounters::kTotals) {
+      span.tiers[k].*total -= before.tiers[k].*total;
+    }
+  }
+  return span;
+}
+
+absl::Status check_conservation(const VmCounters& before, const VmCounters& now) {
+  const VmCounters span = now.since(before);
+  MCSIM_RETURN_IF_ERROR(check_accesses(span));
   for (std::size_t k = 0; k < span.tiers.size(); ++k) {
     const TierCounters& tier = span.tiers[k];
     const Count came = tier.fills + tier.promotions + tier.demotions;
-    // A hit below the fastest tier moves the block up.
-    const Count moved_up = k == 0 ? 0 : tier.hits;
-    const Count moved_down = k + 1 < span.tiers.size() ? span.tiers[k + 1].demotions : 0;
-    const Count expected = occupancy_before[k] + came - moved_up - moved_down - tier.evictions;
+    const Count left = tier.moved_up + tier.moved_down + tier.evictions + tier.invalidations;
+    const Count expected = before.tiers[k].occupancy + came - left;
     if (tier.occupancy != expected) {
       return internal_error("tier {} holds {} blocks, but its counters leave {}", k, tier.occupancy,
                             expected);
     }
+  }
+  if (before.dirty + span.dirtied - span.write_backs != span.dirty) {
+    return internal_error("{} blocks are dirty, but {} were, {} became so and {} were written back",
+                          span.dirty, before.dirty, span.dirtied, span.write_backs);
   }
   return absl::OkStatus();
 }

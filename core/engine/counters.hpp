@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.hpp"
@@ -7,30 +9,85 @@
 
 namespace mcsim {
 
-// What happened to one VM in one tier. `hits` of tier k are accesses
+inline constexpr std::size_t kMaxTiers = 8;
+
+// What happened to one VM in one tier, in blocks. `hits` of tier k are accesses
 // found there; an access found nowhere is a miss of the VM.
 struct TierCounters {
   Count hits = 0;
-  Count fills = 0;       // blocks that came from the backend into this tier
-  Count promotions = 0;  // blocks that came up into this tier from a slower one
-  Count demotions = 0;   // blocks that came down into this tier from the faster one
-  Count evictions = 0;   // blocks that left the host from this tier
-  Count occupancy = 0;   // blocks held at the end
-  Count target = 0;      // blocks granted at the end; the capacity where nothing is divided
+  Count write_hits = 0;     // of the hits
+  Count fills = 0;          // came into this tier from outside: a read from the backend, or a write
+  Count promotions = 0;     // came up into this tier from a slower one
+  Count demotions = 0;      // came down into this tier from a faster one
+  Count updates = 0;        // were written where they are
+  Count moved_up = 0;       // left for a faster tier
+  Count moved_down = 0;     // left for a slower tier
+  Count evictions = 0;      // left, and went to no other tier
+  Count invalidations = 0;  // left because they were out of date, or had to go with another copy
+  Count occupancy = 0;      // held at the end
+  Count target = 0;         // granted at the end; the capacity where nothing is divided
+
+  // What adds up over time, and what is as it is at the end.
+  static constexpr std::array kTotals{std::pair{"hits", &TierCounters::hits},
+                                      std::pair{"write_hits", &TierCounters::write_hits},
+                                      std::pair{"fills", &TierCounters::fills},
+                                      std::pair{"promotions", &TierCounters::promotions},
+                                      std::pair{"demotions", &TierCounters::demotions},
+                                      std::pair{"updates", &TierCounters::updates},
+                                      std::pair{"moved_up", &TierCounters::moved_up},
+                                      std::pair{"moved_down", &TierCounters::moved_down},
+                                      std::pair{"evictions", &TierCounters::evictions},
+                                      std::pair{"invalidations", &TierCounters::invalidations}};
+  static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
+                                      std::pair{"target", &TierCounters::target}};
 
   // Writes to the tier's device.
-  Count device_writes() const { return fills + promotions + demotions; }
+  Count device_writes() const { return fills + promotions + demotions + updates; }
+};
+
+// How many blocks and requests were served by each tier, and by the backend (the
+// last entry in use). A read is served by what had the block; a write by what the
+// VM had to wait for. A request is served by the slowest that any of its blocks
+// waited for.
+struct Served {
+  std::array<Count, kMaxTiers + 1> blocks{};
+  std::array<Count, kMaxTiers + 1> requests{};
 };
 
 struct VmCounters {
   Count accesses = 0;
   Count misses = 0;
+  Count writes = 0;        // of the accesses
+  Count write_misses = 0;  // of the misses
+  Count backend_reads = 0;
+  Count backend_writes = 0;
+  Count write_backs = 0;  // of the backend's writes: dirty blocks
+  Count dirtied = 0;      // clean blocks that became dirty
+  Count dirty = 0;        // blocks at the end that the backend does not have
+  Served reads_served;
+  Served writes_served;
   std::vector<TierCounters> tiers;
+
+  static constexpr std::array kTotals{std::pair{"accesses", &VmCounters::accesses},
+                                      std::pair{"misses", &VmCounters::misses},
+                                      std::pair{"writes", &VmCounters::writes},
+                                      std::pair{"write_misses", &VmCounters::write_misses},
+                                      std::pair{"backend_reads", &VmCounters::backend_reads},
+                                      std::pair{"backend_writes", &VmCounters::backend_writes},
+                                      std::pair{"write_backs", &VmCounters::write_backs},
+                                      std::pair{"dirtied", &VmCounters::dirtied}};
+  static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty}};
+
+  const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
+  Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }
+
+  // Counts since `before`; levels as they are now.
+  VmCounters since(const VmCounters& before) const;
 };
 
-// The laws of one VM's counters over a span of replay that began with the given
-// occupancies: hits + misses = accesses; every block that came is still there,
-// moved on, or left.
-absl::Status check_conservation(const VmCounters& span, const std::vector<Count>& occupancy_before);
+// The laws of the counters of one VM, from `before` to `now`: hits + misses =
+// accesses; all that is served was asked for; every block that came into a tier is
+// still there, moved on or left; every block that became dirty is, or was written back.
+absl::Status check_conservation(const VmCounters& before, const VmCounters& now);
 
 }  // namespace mcsim

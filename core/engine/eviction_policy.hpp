@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -36,6 +37,12 @@ struct PolicySetup {
   Count capacity = 1;  // blocks
   // No more distinct blocks will ever come; what is kept by slot need not be longer.
   std::size_t blocks = kNoSlot;
+  // The least of them, where they are ids of a trace.
+  BlockId first_block = 0;
+  // Where caches of several tiers keep their slots together, and which column is this
+  // one's; null: the cache has a table of its own.
+  std::shared_ptr<SlotTable> table = nullptr;
+  std::size_t column = 0;
   std::uint64_t seed = 1;
   // All accesses to come, for policies that need the next use.
   std::span<const BlockId> trace = {};

@@ -34,7 +34,7 @@ class ExclusiveLru final : public Host {
         vms_(trace.vms.size()),
         targets_(initial),
         held_(vms_ * kTiers, 0),
-        hits_(vms_ * (kTiers + 1), 0),
+        tallies_(vms_),
         demotions_(vms_ * kTiers, 0),
         evictions_(vms_, 0) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
@@ -87,19 +87,18 @@ class ExclusiveLru final : public Host {
     std::vector<VmCounters> all(vms_);
     for (std::size_t vm = 0; vm < vms_; ++vm) {
       VmCounters& of = all[vm];
-      const Count* hits = &hits_[vm * (kTiers + 1)];
-      of.misses = hits[kTiers];
-      of.tiers.resize(kTiers);
+      count_accesses(vm, of);
       for (std::size_t k = 0; k < kTiers; ++k) {
-        of.tiers[k].hits = hits[k];
-        of.tiers[k].demotions = demotions_[vm * kTiers + k];
-        of.tiers[k].occupancy = held(vm, k);
-        of.tiers[k].target = sharing_ == Sharing::kShared ? capacity_[k] : targets_.at(k, vm);
-        of.accesses += hits[k];
-        if (k > 0) of.tiers[0].promotions += hits[k];
+        TierCounters& tier = of.tiers[k];
+        tier.demotions = demotions_[vm * kTiers + k];
+        tier.moved_up = k == 0 ? 0 : tier.hits;
+        tier.moved_down = k + 1 < kTiers ? demotions_[vm * kTiers + k + 1] : 0;
+        tier.occupancy = held(vm, k);
+        tier.target = sharing_ == Sharing::kShared ? capacity_[k] : targets_.at(k, vm);
+        of.tiers[0].promotions += tier.moved_up;
       }
-      of.accesses += of.misses;
       of.tiers[0].fills = of.misses;
+      of.tiers[0].updates = of.tiers[0].write_hits;
       of.tiers[kTiers - 1].evictions = evictions_[vm];
     }
     return all;
@@ -131,24 +130,30 @@ class ExclusiveLru final : public Host {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
       const std::size_t vm = trace.request_vm[r];
+      OpTally& tally = tallies_[vm].of[trace.request_op[r]];
+      std::size_t slowest = 0;
       for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
         if (i + kLastAhead < ids.size()) {
           log_.prefetch_last(ids[i + kLastAhead]);
           log_.prefetch_entry(ids[i + kEntryAhead]);
         }
-        serve<kSharing>(vm, ids[i]);
+        const std::size_t tier = serve<kSharing>(vm, ids[i]);
+        ++tally.found[tier];
+        slowest = std::max(slowest, tier);
       }
+      tally.requests[slowest] += trace.request_begin[r + 1] > trace.request_begin[r] ? 1 : 0;
     }
   }
 
+  // The tier that had the block, kTiers if none.
   template <Sharing kSharing>
-  void serve(std::size_t vm, BlockId id) {
-    const int tier = log_.access(stack_of<kSharing>(vm), id);
-    ++hits_[vm * (kTiers + 1) + static_cast<std::size_t>(tier)];
-    if (tier == 0) return;
-    if (tier < kTiers) gain(vm, static_cast<std::size_t>(tier), -1);
+  std::size_t serve(std::size_t vm, BlockId id) {
+    const auto tier = static_cast<std::size_t>(log_.access(stack_of<kSharing>(vm), id));
+    if (tier == 0) return tier;
+    if (tier < kTiers) gain(vm, tier, -1);
     gain(vm, 0, +1);
     settle<kSharing>(vm);
+    return tier;
   }
 
   // Called when `vm` got a block in a tier: pushes blocks down until the tier
@@ -225,6 +230,37 @@ class ExclusiveLru final : public Host {
     return begun - 1;
   }
 
+  // Accesses and requests of one VM and operation, by the tier that had the (slowest)
+  // block; the last entry: none.
+  struct OpTally {
+    std::array<Count, kTiers + 1> found{};
+    std::array<Count, kTiers + 1> requests{};
+  };
+  struct Tally {
+    std::array<OpTally, 2> of;
+  };
+
+  // Hits and misses; writes go through to the backend and wait for it.
+  void count_accesses(std::size_t vm, VmCounters& of) const {
+    const auto& [reads, writes] = tallies_[vm].of;
+    of.tiers.resize(kTiers);
+    for (std::size_t k = 0; k <= kTiers; ++k) {
+      of.accesses += reads.found[k] + writes.found[k];
+      of.writes += writes.found[k];
+      of.reads_served.blocks[k] = reads.found[k];
+      of.reads_served.requests[k] = reads.requests[k];
+      of.writes_served.requests[kTiers] += writes.requests[k];
+      if (k == kTiers) break;
+      of.tiers[k].hits = reads.found[k] + writes.found[k];
+      of.tiers[k].write_hits = writes.found[k];
+    }
+    of.writes_served.blocks[kTiers] = of.writes;
+    of.misses = reads.found[kTiers] + writes.found[kTiers];
+    of.write_misses = writes.found[kTiers];
+    of.backend_reads = reads.found[kTiers];
+    of.backend_writes = of.writes;
+  }
+
   Log log_;
   Sharing sharing_;
   PartitionRules rules_;
@@ -234,7 +270,7 @@ class ExclusiveLru final : public Host {
   Allocation targets_;
   std::vector<BlockId> first_id_;  // by VM
   std::vector<Count> held_;        // [tier][vm], as targets_
-  std::vector<Count> hits_;        // [vm][tier], the last entry: misses
+  std::vector<Tally> tallies_;     // by VM
   std::vector<Count> demotions_;   // [vm][tier]: came down into that tier
   std::vector<Count> evictions_;   // [vm]: left the last tier
 };

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
+#include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -20,6 +22,12 @@ class Host {
   // Changes what every VM is granted; a host that does not divide its space
   // refuses.
   virtual absl::Status resize(const Allocation& targets) = 0;
+
+  // Changes what becomes of each VM's writes. What a VM no longer writes back is written
+  // back at once. A host that only writes through refuses.
+  virtual absl::Status set_write_modes(std::span<const WriteMode>) {
+    return absl::FailedPreconditionError("this host writes through, and nothing else");
+  }
 
   // One per VM; running totals since construction, occupancy and target as now.
   virtual std::vector<VmCounters> counters() const = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/engine/eviction_policy.hpp"
 
@@ -31,6 +32,10 @@ struct CacheCounts {
   Count misses() const { return accesses - hits; }
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };
+
+// How many accesses before its own what a block needs is fetched.
+inline constexpr std::size_t kIndexAhead = 24;
+inline constexpr std::size_t kSlotAhead = 8;
 
 // A policy, the directory of its blocks and a sink for its victims. All is inlined
 // into the loop; nothing is allocated but by the constructor and resize.
@@ -73,11 +78,30 @@ class Cache {
     directory_.reserve(policy_.slots());
   }
 
-  // Without telling a sink; the block must be held.
-  void remove(Block block) {
+  // An access if the block is held; else false, and nothing has happened.
+  template <class Sink>
+  bool touch(const Access<Block>& a, Sink& sink) {
+    if (!contains(a.block)) return false;
+    PolicyView view(directory_, sink);
+    return policy_.access(a, view);
+  }
+
+  // The block leaves without being a victim; false if it was not held.
+  bool take(Block block) {
+    const Slot slot = directory_.find(block);
+    if (slot == kNoSlot || !policy_.resident(slot)) return false;
     NullSink nobody;
     PolicyView view(directory_, nobody);
-    policy_.remove(directory_.find(block), view);
+    policy_.remove(slot, view);
+    return true;
+  }
+
+  // Towards an access: first where the index has the block, then, when that has
+  // come, what the policy keeps in its slot.
+  void prefetch_index(Block block) const { directory_.prefetch(block); }
+  void prefetch_slot(Block block) const {
+    const Slot slot = directory_.guess(block);
+    if (slot != kNoSlot) policy_.prefetch(slot);
   }
 
   bool contains(Block block) const {
@@ -99,9 +123,6 @@ class Cache {
   const P& policy() const { return policy_; }
 
  private:
-  static constexpr std::size_t kIndexAhead = 24;
-  static constexpr std::size_t kSlotAhead = 8;
-
   template <bool kHasOps, class Sink>
   void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
     PolicyView view(directory_, sink);
@@ -109,9 +130,8 @@ class Cache {
     Count hits[2] = {0, 0};
     Count writes = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
-      const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
-      if (soon != kNoSlot) policy_.prefetch(soon);
+      prefetch_index(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
+      prefetch_slot(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
 
       Access<Block> a{.block = blocks[i]};
       if constexpr (kHasOps) {
@@ -132,7 +152,8 @@ class Cache {
   Directory<Index> directory_;
 };
 
-// A cache of some policy, chosen at run time: one virtual call a batch.
+// A cache of some policy, chosen at run time. Alone it replays whole batches; as part
+// of a host, which decides what comes into it, it is asked block by block.
 class PolicyCache {
  public:
   virtual ~PolicyCache() = default;
@@ -141,6 +162,19 @@ class PolicyCache {
   // policy needs, or its columns differ in length.
   virtual absl::Status replay(const AccessBatch<>& batch) = 0;
   virtual void resize(Count capacity) = 0;
+
+  // For hosts, which do their own counting. Victims are added to those already there.
+  //
+  // An access if the block is held; else false, and nothing has happened.
+  virtual bool touch(const Access<>& a) = 0;
+  // A block that is not held comes in; there is a capacity.
+  virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
+  // A block leaves without being a victim; false if it was not held.
+  virtual bool take(BlockId block) = 0;
+  virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
+  // Towards an access to a block that has a slot.
+  virtual void prefetch_slot(BlockId block) const = 0;
+
   virtual bool contains(BlockId block) const = 0;
   virtual Count size() const = 0;
   virtual Count capacity() const = 0;
@@ -167,7 +201,7 @@ class PolicyCacheOf final : public PolicyCache {
   static constexpr ComponentInfo kInfo = P::kInfo;
 
   PolicyCacheOf(const Params& params, const PolicySetup& setup)
-      : cache_(params, setup, DenseIndex(setup.blocks)) {}
+      : cache_(params, setup, index_for(setup)) {}
 
   absl::Status replay(const AccessBatch<>& batch) override {
     if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
@@ -185,6 +219,23 @@ class PolicyCacheOf final : public PolicyCache {
     Evictions sink{counts_.evictions};
     cache_.resize(capacity, sink);
   }
+
+  // A hit makes no victims.
+  bool touch(const Access<>& a) override {
+    NullSink nobody;
+    return cache_.touch(a, nobody);
+  }
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override {
+    Victims sink{victims};
+    cache_.access(a, sink);
+  }
+  bool take(BlockId block) override { return cache_.take(block); }
+  void resize(Count capacity, std::vector<BlockId>& victims) override {
+    Victims sink{victims};
+    cache_.resize(capacity, sink);
+  }
+  void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
+
   bool contains(BlockId block) const override { return cache_.contains(block); }
   Count size() const override { return cache_.size(); }
   Count capacity() const override { return cache_.capacity(); }
@@ -193,9 +244,18 @@ class PolicyCacheOf final : public PolicyCache {
   absl::Status check() const override { return cache_.check(); }
 
  private:
+  static DenseIndex index_for(const PolicySetup& setup) {
+    if (setup.table == nullptr) return DenseIndex(setup.blocks);
+    return {setup.table, setup.column, setup.first_block, setup.blocks};
+  }
+
   struct Evictions {
     Count& count;
     void evicted(BlockId) { ++count; }
+  };
+  struct Victims {
+    std::vector<BlockId>& blocks;
+    void evicted(BlockId block) { blocks.push_back(block); }
   };
 
   Cache<P> cache_;

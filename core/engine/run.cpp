@@ -16,21 +16,6 @@ double seconds_since(Clock::time_point start) {
 // Accesses between two calls of the tick: about 100 ms of replay.
 constexpr Count kTickEvery = Count{1} << 21;
 
-// What happened between two snapshots of running totals.
-VmCounters difference(const VmCounters& now, const VmCounters& before) {
-  VmCounters span = now;
-  span.accesses -= before.accesses;
-  span.misses -= before.misses;
-  for (std::size_t k = 0; k < span.tiers.size(); ++k) {
-    span.tiers[k].hits -= before.tiers[k].hits;
-    span.tiers[k].fills -= before.tiers[k].fills;
-    span.tiers[k].promotions -= before.tiers[k].promotions;
-    span.tiers[k].demotions -= before.tiers[k].demotions;
-    span.tiers[k].evictions -= before.tiers[k].evictions;
-  }
-  return span;
-}
-
 // One run, as it goes.
 class Runner {
  public:
@@ -95,10 +80,8 @@ class Runner {
     std::vector<VmCounters> now = host_->counters();
     std::vector<VmCounters> spans;
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
-      spans.push_back(difference(now[vm], before_[vm]));
-      std::vector<Count> occupancy;
-      for (const TierCounters& tier : before_[vm].tiers) occupancy.push_back(tier.occupancy);
-      const absl::Status law = check_conservation(spans.back(), occupancy);
+      spans.push_back(now[vm].since(before_[vm]));
+      const absl::Status law = check_conservation(before_[vm], now[vm]);
       if (!law.ok()) {
         return internal_error("interval {}, {}: {}", interval, trace_.vms[vm].name,
                               message_of(law));
@@ -126,6 +109,9 @@ class Runner {
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
+    if (!decision->write_modes.empty()) {
+      MCSIM_RETURN_IF_ERROR(host_->set_write_modes(decision->write_modes));
+    }
     result_.decisions.push_back({.request = at_, .decision = *std::move(decision)});
     return absl::OkStatus();
   }

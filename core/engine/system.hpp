@@ -20,6 +20,7 @@ namespace mcsim {
 struct SystemContext {
   Machine machine;
   Nanoseconds interval = 3600 * kSecond;  // of the experiment
+  std::uint64_t seed = 1;                 // of what draws in the data path
 };
 
 // Everything a controller may look at when an interval ends.
@@ -33,6 +34,7 @@ struct Observation {
 // What a controller decided and how good it can prove that to be.
 struct Decision {
   Allocation targets;
+  std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;

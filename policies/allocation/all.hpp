@@ -3,6 +3,7 @@
 #include "core/base/registry.hpp"
 #include "core/engine/system.hpp"
 #include "policies/allocation/global_lru.hpp"
+#include "policies/allocation/hierarchy.hpp"
 #include "policies/allocation/multicache.hpp"
 #include "policies/allocation/multicache_joint.hpp"
 #include "policies/allocation/static_partition.hpp"
@@ -11,7 +12,8 @@ namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
-using AllSystems = TypeList<GlobalLru, SingleTierLru, StaticPartition, MultiCache, MultiCacheJoint>;
+using AllSystems =
+    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint>;
 
 const Registry<System, SystemContext>& system_registry();
 

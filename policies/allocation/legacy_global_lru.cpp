@@ -27,7 +27,16 @@ class LegacyGlobalLru final : public Host {
 
   void replay(const Accesses& trace, RequestRange range) override {
     for (std::size_t r = range.begin; r < range.end; ++r) {
-      for (const BlockId id : trace.blocks_of(r)) serve(counters_[trace.request_vm[r]], id);
+      VmCounters& vm = counters_[trace.request_vm[r]];
+      const bool write = trace.request_op[r] != 0;
+      std::size_t slowest = 0;
+      for (const BlockId id : trace.blocks_of(r)) {
+        const std::size_t tier = serve(vm, id);
+        count(vm, tier, write);
+        slowest = std::max(slowest, write ? kBackend : tier);
+      }
+      if (trace.blocks_of(r).empty()) continue;
+      ++vm.served(write ? Op::kWrite : Op::kRead).requests[slowest];
     }
   }
 
@@ -53,23 +62,48 @@ class LegacyGlobalLru final : public Host {
   }
 
  private:
-  void serve(VmCounters& vm, BlockId id) {
-    ++vm.accesses;
+  static constexpr std::size_t kBackend = 2;
+
+  // The tier that had the block.
+  std::size_t serve(VmCounters& vm, BlockId id) {
     if (second_.contains(id)) {
-      ++vm.tiers[1].hits;
+      ++vm.tiers[1].moved_up;
       --vm.tiers[1].occupancy;
       second_.erase(id);
-      if (first_.contains(id)) return;
+      if (first_.contains(id)) return 1;
       ++vm.tiers[0].promotions;
-    } else if (first_.contains(id)) {
-      ++vm.tiers[0].hits;
+      insert(vm, id);
+      return 1;
+    }
+    if (first_.contains(id)) {
       first_.erase(id);
       first_.push_back(id);
-      return;
-    } else {
-      ++vm.misses;
-      ++vm.tiers[0].fills;
+      return 0;
     }
+    ++vm.tiers[0].fills;
+    insert(vm, id);
+    return kBackend;
+  }
+
+  // Writes go through to the backend and wait for it.
+  static void count(VmCounters& vm, std::size_t tier, bool write) {
+    const Count written = write ? 1 : 0;
+    ++vm.accesses;
+    vm.writes += written;
+    vm.backend_writes += written;
+    ++vm.served(write ? Op::kWrite : Op::kRead).blocks[write ? kBackend : tier];
+    if (tier == kBackend) {
+      ++vm.misses;
+      vm.write_misses += written;
+      vm.backend_reads += 1 - written;
+    } else {
+      ++vm.tiers[tier].hits;
+      vm.tiers[tier].write_hits += written;
+      vm.tiers[0].updates += tier == 0 ? written : 0;
+    }
+  }
+
+  void insert(VmCounters& vm, BlockId id) {
     first_.push_back(id);
     ++vm.tiers[0].occupancy;
     if (first_.size() > first_capacity_) {

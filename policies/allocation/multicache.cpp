@@ -48,7 +48,8 @@ void append_equidistant(Count first, Count last, Count points, std::vector<Count
 MultiCache::MultiCache(Params params, SystemContext context)
     : params_(with_legacy(std::move(params))),
       machine_(std::move(context.machine)),
-      interval_(params_.rd_interval.ns > 0 ? params_.rd_interval.ns : context.interval) {}
+      interval_(params_.rd_interval.ns > 0 ? params_.rd_interval.ns : context.interval),
+      seed_(context.seed) {}
 
 ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
   if (params_.block_key != BlockKey::kAligned) experiment.key = params_.block_key;
@@ -79,8 +80,9 @@ absl::StatusOr<std::unique_ptr<Host>> MultiCache::make_host(const Accesses& trac
   if (optimizer_ == nullptr) return invalid_argument("multicache: needs an optimizer");
   MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, trace.vms, 1.0));
   const std::vector<double> equal(trace.vms.size(), 1.0);
-  return make_partitioned_lru(machine_, trace, proportional(machine_, equal),
-                              {.mode = params_.resize_mode, .victim = params_.victim});
+  const Division division = one_part_each(proportional(machine_, equal),
+                                          {.mode = params_.resize_mode, .victim = params_.victim});
+  return make_data_path(params_, machine_, trace, division, seed_);
 }
 
 absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/exclusive_lru.hpp"
 #include "core/engine/system.hpp"
+#include "policies/allocation/data_path.hpp"
 
 namespace mcsim {
 
@@ -58,7 +58,7 @@ struct Choices<IdlePolicy> {
 // code differs from the paper; `legacy` sets them all.
 class MultiCache final : public System {
  public:
-  struct Params {
+  struct Params : DataPathParams {
     Duration rd_interval{0};
     Duration ri_window{60 * kSecond};
     RiAggregate ri_aggregate = RiAggregate::kLast;
@@ -83,43 +83,47 @@ class MultiCache final : public System {
     VictimRule victim = VictimRule::kMostOver;
 
     static constexpr auto fields() {
-      return std::tuple{
-          Field{"rd_interval", &Params::rd_interval,
-                "between two allocations, and what reuse distances cover (0: the experiment's "
-                "interval; the paper: 1h)",
-                0},
-          Field{"ri_window", &Params::ri_window, "length of a reuse-intensity window", 1},
-          Field{"ri_aggregate", &Params::ri_aggregate,
-                "how the windows of an interval become one reuse intensity"},
-          Field{"ri_mode", &Params::ri_mode, "how reuse intensity enters the utility"},
-          Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
-          Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
-          Field{"minimum_share", &Params::minimum_share,
-                "part of an equal share that every VM is sure of in each tier", 0, 1},
-          Field{"idle", &Params::idle, "what a VM without accesses in the interval gets"},
-          Field{"resize_mode", &Params::resize_mode, "how partitions come to their new targets"},
-          Field{"grid", &Params::grid, "sizes tried per tier", 2, 1'000'000},
-          Field{"legacy", &Params::legacy, "do all that follows as the authors' public code does"},
-          Field{"block_key", &Params::block_key, "what makes two touches the same block"},
-          Field{"whole_seconds", &Params::whole_seconds, "cut times to whole seconds"},
-          Field{"distance_scope", &Params::distance_scope,
-                "reuse distances over the interval, or over the trace so far"},
-          Field{"unique_counter", &Params::unique_counter,
-                "how distinct blocks are counted for reuse intensity"},
-          Field{"distance_limit", &Params::distance_limit,
-                "distances from here on count as misses (0: no limit)", 0},
-          Field{"split_grid", &Params::split_grid,
-                "half of the grid up to the first tier's capacity, half up to the last's"},
-          Field{"percent_utility", &Params::percent_utility,
-                "whole percent, without latencies and priorities"},
-          Field{"total_size_weight", &Params::total_size_weight,
-                "below the first tier, weigh sizes with all faster space"},
-          Field{"rescale", &Params::rescale,
-                "scale the solution to fill the tier; keep targets if it is empty"},
-          Field{"drifting_timer", &Params::drifting_timer,
-                "re-arm the timer at the access that fired it"},
-          Field{"victim", &Params::victim, "which VM gives a block of a full tier"},
-      };
+      return std::tuple_cat(
+          std::tuple{
+              Field{"rd_interval", &Params::rd_interval,
+                    "between two allocations, and what reuse distances cover (0: the experiment's "
+                    "interval; the paper: 1h)",
+                    0},
+              Field{"ri_window", &Params::ri_window, "length of a reuse-intensity window", 1},
+              Field{"ri_aggregate", &Params::ri_aggregate,
+                    "how the windows of an interval become one reuse intensity"},
+              Field{"ri_mode", &Params::ri_mode, "how reuse intensity enters the utility"},
+              Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
+              Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
+              Field{"minimum_share", &Params::minimum_share,
+                    "part of an equal share that every VM is sure of in each tier", 0, 1},
+              Field{"idle", &Params::idle, "what a VM without accesses in the interval gets"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how partitions come to their new targets"},
+              Field{"grid", &Params::grid, "sizes tried per tier", 2, 1'000'000},
+              Field{"legacy", &Params::legacy,
+                    "do all that follows as the authors' public code does"},
+              Field{"block_key", &Params::block_key, "what makes two touches the same block"},
+              Field{"whole_seconds", &Params::whole_seconds, "cut times to whole seconds"},
+              Field{"distance_scope", &Params::distance_scope,
+                    "reuse distances over the interval, or over the trace so far"},
+              Field{"unique_counter", &Params::unique_counter,
+                    "how distinct blocks are counted for reuse intensity"},
+              Field{"distance_limit", &Params::distance_limit,
+                    "distances from here on count as misses (0: no limit)", 0},
+              Field{"split_grid", &Params::split_grid,
+                    "half of the grid up to the first tier's capacity, half up to the last's"},
+              Field{"percent_utility", &Params::percent_utility,
+                    "whole percent, without latencies and priorities"},
+              Field{"total_size_weight", &Params::total_size_weight,
+                    "below the first tier, weigh sizes with all faster space"},
+              Field{"rescale", &Params::rescale,
+                    "scale the solution to fill the tier; keep targets if it is empty"},
+              Field{"drifting_timer", &Params::drifting_timer,
+                    "re-arm the timer at the access that fired it"},
+              Field{"victim", &Params::victim, "which VM gives a block of a full tier"},
+          },
+          DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -159,6 +163,7 @@ class MultiCache final : public System {
   Params params_;
   Machine machine_;
   Nanoseconds interval_;
+  std::uint64_t seed_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<double> priorities_;  // by VM, known once the trace is
 };

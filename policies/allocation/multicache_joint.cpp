@@ -10,7 +10,8 @@ namespace mcsim {
 MultiCacheJoint::MultiCacheJoint(Params params, SystemContext context)
     : params_(std::move(params)),
       machine_(std::move(context.machine)),
-      interval_(params_.rd_interval.ns > 0 ? params_.rd_interval.ns : context.interval) {}
+      interval_(params_.rd_interval.ns > 0 ? params_.rd_interval.ns : context.interval),
+      seed_(context.seed) {}
 
 std::optional<ProfileSpec> MultiCacheJoint::profile() const {
   return ProfileSpec{.interval = interval_};
@@ -25,8 +26,9 @@ absl::StatusOr<std::unique_ptr<Host>> MultiCacheJoint::make_host(const Accesses&
   if (optimizer_ == nullptr) return invalid_argument("multicache-joint: needs an optimizer");
   MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, trace.vms, 1.0));
   const std::vector<double> equal(trace.vms.size(), 1.0);
-  return make_partitioned_lru(machine_, trace, proportional(machine_, equal),
-                              {.mode = params_.resize_mode});
+  const Division division =
+      one_part_each(proportional(machine_, equal), {.mode = params_.resize_mode});
+  return make_data_path(params_, machine_, trace, division, seed_);
 }
 
 absl::StatusOr<std::optional<Decision>> MultiCacheJoint::decide(const Observation& seen) {

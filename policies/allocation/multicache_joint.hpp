@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/exclusive_lru.hpp"
 #include "core/engine/system.hpp"
+#include "policies/allocation/data_path.hpp"
 #include "policies/allocation/multicache.hpp"
 
 namespace mcsim {
@@ -29,7 +29,7 @@ struct Choices<JointObjective> {
 // than in the next slower one. On concave curves both give the same worth.
 class MultiCacheJoint final : public System {
  public:
-  struct Params {
+  struct Params : DataPathParams {
     Duration rd_interval{0};
     JointObjective objective = JointObjective::kRatio;
     UtilityWeight weight = UtilityWeight::kRatio;
@@ -38,18 +38,21 @@ class MultiCacheJoint final : public System {
     Count grid = 20;
 
     static constexpr auto fields() {
-      return std::tuple{
-          Field{"rd_interval", &Params::rd_interval,
-                "between two allocations, and what reuse distances cover (0: the experiment's "
-                "interval)",
-                0},
-          Field{"objective", &Params::objective,
-                "Multi-Cache's utility, or the mean latency that hits save"},
-          Field{"weight", &Params::weight, "what a VM's hit ratio counts for"},
-          Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
-          Field{"resize_mode", &Params::resize_mode, "how partitions come to their new targets"},
-          Field{"grid", &Params::grid, "units in the smallest tier", 1, 100'000},
-      };
+      return std::tuple_cat(
+          std::tuple{
+              Field{"rd_interval", &Params::rd_interval,
+                    "between two allocations, and what reuse distances cover (0: the experiment's "
+                    "interval)",
+                    0},
+              Field{"objective", &Params::objective,
+                    "Multi-Cache's utility, or the mean latency that hits save"},
+              Field{"weight", &Params::weight, "what a VM's hit ratio counts for"},
+              Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how partitions come to their new targets"},
+              Field{"grid", &Params::grid, "units in the smallest tier", 1, 100'000},
+          },
+          DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -74,6 +77,7 @@ class MultiCacheJoint final : public System {
   Params params_;
   Machine machine_;
   Nanoseconds interval_;
+  std::uint64_t seed_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<double> priorities_;  // by VM, known once the trace is
 };

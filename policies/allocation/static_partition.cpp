@@ -7,8 +7,10 @@ namespace mcsim {
 absl::StatusOr<std::unique_ptr<Host>> StaticPartition::make_host(const Accesses& trace) {
   MCSIM_ASSIGN_OR_RETURN(const std::vector<double> shares,
                          per_vm("shares", params_.shares, trace.vms, 1.0));
-  return make_partitioned_lru(machine_, trace, proportional(machine_, shares),
-                              {.mode = ResizeMode::kEager});
+  Division division =
+      one_part_each(proportional(context_.machine, shares), {.mode = ResizeMode::kEager});
+  division.changeable = false;
+  return make_data_path(params_, context_.machine, trace, division, context_.seed);
 }
 
 }  // namespace mcsim

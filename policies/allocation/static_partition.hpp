@@ -1,25 +1,26 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <tuple>
 
-#include "core/base/params.hpp"
-#include "core/engine/exclusive_lru.hpp"
 #include "core/engine/system.hpp"
+#include "policies/allocation/data_path.hpp"
 
 namespace mcsim {
 
 // Every VM gets a fixed part of each tier, once and for all: equal parts, or
-// parts in proportion to `shares`. A VM hits exactly what an LRU of its own
-// space hits on its own stream.
+// parts in proportion to `shares`. A VM hits exactly what it would alone with
+// its own space.
 class StaticPartition final : public System {
  public:
-  struct Params {
+  struct Params : DataPathParams {
     PerVm shares;
 
     static constexpr auto fields() {
-      return std::tuple{Field{"shares", &Params::shares,
-                              "relative size of each VM's part; a VM not named counts 1", 0}};
+      return std::tuple_cat(
+          std::tuple{Field{"shares", &Params::shares,
+                           "relative size of each VM's part; a VM not named counts 1", 0}},
+          DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -29,13 +30,13 @@ class StaticPartition final : public System {
           "Static baseline of the Multi-Cache code and of thin provisioning (thesis, 2012)"};
 
   StaticPartition(Params params, SystemContext context)
-      : params_(std::move(params)), machine_(std::move(context.machine)) {}
+      : params_(std::move(params)), context_(std::move(context)) {}
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  private:
   Params params_;
-  Machine machine_;
+  SystemContext context_;
 };
 
 }  // namespace mcsim

@@ -4,15 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <numeric>
 #include <vector>
 
 #include "core/base/random.hpp"
 #include "core/engine/exclusive_lru.hpp"
+#include "core/engine/next_use.hpp"
 #include "core/engine/run.hpp"
 #include "core/trace/accesses.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
+#include "policies/allocation/data_path.hpp"
+#include "policies/allocation/shares.hpp"
+#include "policies/eviction/registry.hpp"
 
 namespace mcsim {
 namespace {
@@ -58,6 +63,12 @@ Machine machine_of(std::vector<Count> capacities) {
   Machine machine;
   for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
   return machine;
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void report(benchmark::State& state, const Accesses& trace, const Host& host) {
@@ -127,6 +138,49 @@ void BM_MultiCache(benchmark::State& state) {
   state.counters["decisions"] = static_cast<double>(result.decisions.size());
 }
 BENCHMARK(BM_MultiCache)->Unit(benchmark::kMillisecond);
+
+// Eight VMs with parts of two tiers, victims demoted, under one policy; `ratio` is the
+// time of one cache of the same space for the same accesses, over the host's.
+void two_tiers(benchmark::State& state, const std::string& policy) {
+  static const Accesses trace = zipf_trace(20'000'000, 2'000'000, 8);
+  static const Pages<NextUse> uses = next_uses(trace.ids, trace.id_count()).value();
+  const Machine machine = machine_of({20'000, 180'000});
+  const Division division = one_part_each(proportional(machine, std::vector<double>(8, 1.0)),
+                                          {.mode = ResizeMode::kEager});
+  DataPathParams params;
+  params.policy = policy + ":";
+  std::unique_ptr<Host> host;
+  double one = 0;
+  double tiers = 0;
+  for (auto _ : state) {
+    const PolicySetup setup{.capacity = 200'000, .blocks = trace.id_count(), .trace = trace.ids};
+    auto cache = eviction_registry().make(policy, {}, setup).value();
+    const double begin = thread_seconds();
+    if (!cache->replay({.blocks = trace.ids, .next_uses = {uses.data(), uses.size()}}).ok()) {
+      state.SkipWithError("failed");
+    }
+    one += thread_seconds() - begin;
+    host = make_data_path(params, machine, trace, division, 1).value();
+    const double middle = thread_seconds();
+    host->replay(trace, trace.all());
+    const double seconds = thread_seconds() - middle;
+    tiers += seconds;
+    state.SetIterationTime(seconds);
+  }
+  report(state, trace, *host);
+  state.counters["ratio"] = one / tiers;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  for (const auto& entry : eviction_registry().entries()) {
+    const std::string policy = entry.info.name;
+    benchmark::RegisterBenchmark(("policies/two_tiers/" + policy).c_str(),
+                                 [=](benchmark::State& state) { two_tiers(state, policy); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseManualTime();
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace mcsim

@@ -183,7 +183,7 @@ TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
         twin->resize(size);
       } else if (const auto block = static_cast<BlockId>(random.below(trace.unique));
                  random.below(10) == 0 && twin->contains(block)) {
-        subject.cache().remove(block);
+        subject.cache().take(block);
         twin->remove(block);
         ASSERT_FALSE(subject.cache().contains(block));
       }

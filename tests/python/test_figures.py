@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import made_up
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,8 +89,8 @@ def make_results(
         axis=1,
     )
     accesses[-1, 0] = 0
-    metrics: dict[str, list[Any]] = {name: [] for name in SCHEMAS["metrics"].names}
-    by_vm: dict[str, list[Any]] = {name: [] for name in SCHEMAS["vms"].names}
+    metrics: list[dict[str, Any]] = []
+    by_vm: list[dict[str, Any]] = []
     for s, system in enumerate(spec.systems):
         space = [sum(capacities)] if system.name == "single-tier" else list(capacities)
         for k in range(intervals):
@@ -103,14 +104,14 @@ def make_results(
                     hits = int(share * total * (1 + 0.3 * np.sin(k / 5)))
                     tier_hits.append(hits)
                     held = int(split[t, v] * blocks * fill)
-                    row = (system.title, k, vm, t, hits, total - hits, 0, 3, 2, held, held)
-                    for name, value in zip(SCHEMAS["metrics"].names, row, strict=True):
-                        metrics[name].append(value)
-                row = (system.title, k, vm, BEGIN + k * HOUR, total, total - sum(tier_hits))
-                for name, value in zip(SCHEMAS["vms"].names, row, strict=True):
-                    by_vm[name].append(value)
-    draft.write_table("metrics", pa.table(metrics))
-    draft.write_table("vms", pa.table(by_vm))
+                    moved = {"fills": total - hits, "demotions": 3, "evictions": 2}
+                    levels = {"occupancy": held, "target": held}
+                    row = made_up.of_tier(system.title, k, vm, t, hits, **moved, **levels)
+                    metrics.append(row)
+                misses = total - sum(tier_hits)
+                by_vm.append(made_up.of_vm(system.title, k, vm, BEGIN + k * HOUR, total, misses))
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", by_vm))
     draft.write_table("curves", pa.concat_tables([_curve(v, vm) for v, vm in enumerate(vms)]))
     windows = np.arange(0, intervals * HOUR, HOUR // 12)
     draft.write_table(

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow as pa
+import made_up
 import pytest
 from rich.console import Console
 
@@ -57,12 +57,13 @@ def results_of(
                 mine = total - 1 if interval == 0 else 1
                 if total == 0:
                     mine = 0
-                vms.append([system, interval, "ab"[vm], interval, mine, mine - sum(share)])
+                name = "ab"[vm]
+                vms.append(made_up.of_vm(system, interval, name, interval, mine, mine - sum(share)))
+                writes = {"fills": 4, "promotions": 3, "demotions": 2, "updates": 1}
                 for tier, count in enumerate(share):
-                    metrics.append([system, interval, "ab"[vm], tier, count, 5, 3, 2, 0, 0, 0])
-    for name, rows in (("metrics", metrics), ("vms", vms)):
-        columns = list(zip(*rows, strict=True))
-        draft.write_table(name, pa.table(columns, names=SCHEMAS[name].names))
+                    metrics.append(made_up.of_tier(system, interval, name, tier, count, **writes))
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", vms))
     for name in ("curves", "reuse_intensity", "decisions"):
         draft.write_table(name, SCHEMAS[name].empty_table())
     draft.write_spec(ExperimentSpec.model_validate(SPEC))

@@ -107,6 +107,12 @@ def _read_price(value: object) -> float:
     return float(value)
 
 
+def _read_positive(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+        raise ValueError(f"expected a number above 0, got {value!r}")
+    return float(value)
+
+
 class _Shorthand:
     """Marks a map whose one important key may stand for it."""
 
@@ -136,6 +142,11 @@ Price = Annotated[
     float,
     BeforeValidator(_read_price),
     WithJsonSchema({"type": "number", "minimum": 0, "description": "dollars per GB"}),
+]
+Positive = Annotated[
+    float,
+    BeforeValidator(_read_positive),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 Blocks = Annotated[
     int,
@@ -174,6 +185,10 @@ class DeviceSpec(_Map):
     """time to write one block"""
     dollars_per_gb: Price
     """price of 10^9 bytes"""
+    pe_cycles: Positive | None = None
+    """how often all of it can be written before it is worn out; nothing: it does not wear"""
+    write_amplification: Positive | None = None
+    """what it writes for each byte that it is given; 1 if not given"""
 
 
 class BackendSpec(_Map):
@@ -186,6 +201,10 @@ class BackendSpec(_Map):
     write: Latency | None = None
     """instead of the device's own"""
     dollars_per_gb: Price | None = None
+    """instead of the device's own"""
+    pe_cycles: Positive | None = None
+    """instead of the device's own"""
+    write_amplification: Positive | None = None
     """instead of the device's own"""
 
     @property

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/choices.hpp"
+
+// How the space of a tier is divided, and kept so.
+namespace mcsim {
+
+// How a partitioned host keeps VMs to their targets.
+enum class ResizeMode : std::uint8_t {
+  kEager,      // a partition never holds more than its target: it shrinks at once
+  kLazy,       // targets matter only when the whole tier is full
+  kStrictOwn,  // a VM at its target evicts from itself, but only when it inserts
+};
+
+template <>
+struct Choices<ResizeMode> {
+  static constexpr std::array names{std::pair{"eager", ResizeMode::kEager},
+                                    std::pair{"lazy", ResizeMode::kLazy},
+                                    std::pair{"strict-own", ResizeMode::kStrictOwn}};
+};
+
+// Which VM gives a block when a whole tier is full.
+enum class VictimRule : std::uint8_t {
+  kMostOver,   // the one furthest over its target, the lower id on a tie
+  kFirstOver,  // the first that is over its target
+};
+
+template <>
+struct Choices<VictimRule> {
+  static constexpr std::array names{std::pair{"most-over", VictimRule::kMostOver},
+                                    std::pair{"first-over", VictimRule::kFirstOver}};
+};
+
+struct PartitionRules {
+  ResizeMode mode = ResizeMode::kLazy;
+  VictimRule victim = VictimRule::kMostOver;
+};
+
+}  // namespace mcsim

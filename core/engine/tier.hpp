@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/engine/admission.hpp"
+#include "core/engine/partition.hpp"
+#include "core/engine/policy_cache.hpp"
+
+namespace mcsim {
+
+// One tier of a host: a cache for each part of it, all under some eviction policy, and
+// what decides who may come in. A part is what a VM, or a group of them, has of the
+// tier. How much each cache may hold follows from its target and the rules: never more
+// than the tier in all.
+class Tier {
+ public:
+  struct Part {
+    std::unique_ptr<PolicyCache> cache;  // empty; made for as much as it can come to hold
+    Count target = 0;
+  };
+
+  // Without a filter every block may come in. Targets sum to at most the capacity.
+  Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
+       std::unique_ptr<AdmissionFilter> filter);
+
+  Count capacity() const { return capacity_; }
+  Count target(std::size_t part) const { return parts_[part].target; }
+  bool holds(std::size_t part, BlockId block) const { return parts_[part].cache->contains(block); }
+
+  // An access looks for the block here.
+  void record(BlockId block) {
+    if (filter_) filter_->record(block);
+  }
+  // An access if the block is held; else false.
+  bool touch(std::size_t part, const Access<>& a) { return parts_[part].cache->touch(a); }
+  // The block leaves without being a victim; false if it was not held.
+  bool take(std::size_t part, BlockId block) {
+    if (!parts_[part].cache->take(block)) return false;
+    --held_;
+    return true;
+  }
+
+  // Whether a block that is not held may come in, if it asks to.
+  bool admits(std::size_t part, BlockId block, Count request_blocks);
+  // As far as space goes: another may have to leave for it.
+  bool has_room(std::size_t part) const {
+    return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;
+  }
+  // Brings in a block that was just admitted, or demoted and held nowhere in this tier.
+  // The victims, maybe of other parts, are added to those already there.
+  void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
+    const std::size_t before = victims.size();
+    if (rules_.mode != ResizeMode::kEager) make_room(part, victims);
+    parts_[part].cache->insert(a, victims);
+    held_ += 1 - static_cast<Count>(victims.size() - before);
+    if (filter_) tell_filter(std::span(victims).subspan(before));
+  }
+  // New targets, one a part, that sum to at most the capacity.
+  void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
+
+  void prefetch_slot(std::size_t part, BlockId block) const {
+    parts_[part].cache->prefetch_slot(block);
+  }
+
+  bool has_filter() const { return filter_ != nullptr; }
+  bool needs_next_use() const { return parts_[0].cache->needs_next_use(); }
+  std::size_t bytes() const;
+  absl::Status check() const;
+
+ private:
+  Count size(std::size_t part) const { return parts_[part].cache->size(); }
+  bool has_room_lazily(std::size_t part) const;
+  void make_room(std::size_t part, std::vector<BlockId>& victims);
+  std::size_t donor(std::size_t part) const;
+  void tell_filter(std::span<const BlockId> victims);
+
+  Count capacity_;
+  Count held_ = 0;
+  std::vector<Part> parts_;
+  PartitionRules rules_;
+  std::unique_ptr<AdmissionFilter> filter_;
+};
+
+}  // namespace mcsim

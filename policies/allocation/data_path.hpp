@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/engine/machine.hpp"
+#include "core/engine/partition.hpp"
+#include "core/engine/tiered_host.hpp"
+
+namespace mcsim {
+
+// The parameters that all systems have whose data path is up to the user: derive
+// Params from it and join its fields to one's own.
+struct DataPathParams {
+  std::string policy = "lru";
+  Chain chain = Chain::kExclusive;
+  std::string admission = "none";
+  std::string writes = "through";
+  bool update_around = false;
+  double dirty_limit = 1;
+  Duration flush_every;
+
+  static constexpr auto fields() {
+    using P = DataPathParams;
+    return std::tuple{
+        Field{"policy", &P::policy,
+              "eviction policy, with parameters as in arc:step=integer; one for all tiers, or "
+              "one a tier, fastest first, divided by /"},
+        Field{"chain", &P::chain, "how blocks move between tiers"},
+        Field{"admission", &P::admission,
+              "filter of what may come in, as in nth:n=2; one for all tiers, or one a tier, "
+              "divided by /"},
+        Field{"writes", &P::writes,
+              "what becomes of writes: through, back or around; VMs of their own as in "
+              "'through, web_0=back'"},
+        Field{"update_around", &P::update_around,
+              "written around, a block that is held is updated instead of dropped"},
+        Field{"dirty_limit", &P::dirty_limit,
+              "share of all blocks of the cache that may be dirty; the oldest beyond it are "
+              "written back",
+              0, 1},
+        Field{"flush_every", &P::flush_every,
+              "time after which all dirty blocks are written back (0: never)", 0},
+    };
+  }
+};
+
+// Who shares the space of the tiers with whom, and how much there is for each.
+struct Division {
+  std::vector<std::size_t> part_of;         // by VM
+  std::vector<std::vector<Count>> targets;  // [tier][part]
+  bool changeable = false;
+  PartitionRules rules{.mode = ResizeMode::kEager};
+};
+
+// All VMs share everything.
+Division shared_by_all(const Machine& machine, const Accesses& trace);
+// Each VM has a part of its own, first of these sizes, that may change.
+Division one_part_each(const Allocation& targets, PartitionRules rules);
+
+// Tiers of the machine for the trace that will be replayed.
+absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
+                                                     const Machine& machine, const Accesses& trace,
+                                                     const Division& division, std::uint64_t seed);
+
+}  // namespace mcsim

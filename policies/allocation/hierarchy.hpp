@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <tuple>
+
+#include "core/engine/system.hpp"
+#include "policies/allocation/data_path.hpp"
+
+namespace mcsim {
+
+// The machine's tiers under any policies, shared by all VMs or divided among groups of
+// them once and for all. Nobody decides anything: this is the data path alone.
+class Hierarchy final : public System {
+ public:
+  struct Params : DataPathParams {
+    PerVm groups;
+    PerVm shares;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{Field{"groups", &Params::groups,
+                           "VMs of the same number share a part of each tier; a VM not named "
+                           "counts as 0",
+                           0},
+                     Field{"shares", &Params::shares,
+                           "what each VM adds to its group's part; a VM not named adds 1", 0}},
+          DataPathParams::fields());
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "hierarchy",
+      .summary = "Tiers under any policies, shared by all VMs or by groups of them.",
+      .reference = "no publication: the data path that systems decide about, alone"};
+
+  Hierarchy(Params params, SystemContext context)
+      : params_(std::move(params)), context_(std::move(context)) {}
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
+
+ private:
+  Params params_;
+  SystemContext context_;
+};
+
+}  // namespace mcsim

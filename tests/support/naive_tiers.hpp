@@ -1,0 +1,202 @@
+#pragma once
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <ostream>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "core/engine/tiered_host.hpp"
+
+namespace mcsim::naive {
+
+// Tiers of LRU lists whose copies have versions: a write makes a new one, a read must
+// find the newest. What is dirty is not kept anywhere: it follows from who has which
+// version.
+class Tiers {
+ public:
+  struct Copy {
+    BlockId block;
+    Count version;
+  };
+  using List = std::list<Copy>;  // most recent first
+
+  struct Counts {
+    std::vector<Count> hits;    // the last: misses
+    std::vector<Count> writes;  // to devices
+    Count backend_reads = 0;
+    Count backend_writes = 0;
+    friend bool operator==(const Counts&, const Counts&) = default;
+    friend void PrintTo(const Counts& counts, std::ostream* out) {
+      *out << fmt::format("hits {}, device writes {}, backend {} reads {} writes", counts.hits,
+                          counts.writes, counts.backend_reads, counts.backend_writes);
+    }
+  };
+
+  // Capacities by [tier][part].
+  Tiers(Chain chain, std::vector<std::vector<Count>> capacity)
+      : chain_(chain), capacity_(std::move(capacity)) {
+    for (const auto& parts : capacity_) lists_.emplace_back(parts.size());
+    counts_.hits.resize(lists_.size() + 1);
+    counts_.writes.resize(lists_.size());
+  }
+
+  // False if an old version was read.
+  bool read(std::size_t part, BlockId block) {
+    const std::size_t found = find(part, block);
+    ++counts_.hits[found];
+    const Count version =
+        found == lists_.size() ? on_backend_[block] : copy(found, part, block)->version;
+    if (found == lists_.size()) ++counts_.backend_reads;
+    bring_in(part, block, found, version);
+    return version == newest_[block];
+  }
+
+  void write(std::size_t part, BlockId block, WriteMode mode) {
+    const Count version = ++newest_[block];
+    const std::size_t found = find(part, block);
+    ++counts_.hits[found];
+    if (mode == WriteMode::kAround) {
+      for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
+      return write_backend(block, version);
+    }
+    bring_in(part, block, found, version);
+    if (found == 0) {
+      copy(0, part, block)->version = version;
+      ++counts_.writes[0];
+    }
+    if (mode == WriteMode::kBack) return;
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      Copy* const old = copy(k, part, block);
+      if (old == nullptr || old->version == version) continue;
+      old->version = version;
+      ++counts_.writes[k];
+    }
+    write_backend(block, version);
+  }
+
+  void resize(std::vector<std::vector<Count>> capacity) {
+    capacity_ = std::move(capacity);
+    for (std::size_t k = lists_.size(); k-- > 0;) {
+      for (std::size_t part = 0; part < lists_[k].size(); ++part) trim(k, part);
+    }
+  }
+
+  // Brings the backend up to date with what this part has.
+  void flush(std::size_t part) {
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      for (Copy& of : lists_[k][part]) {
+        if (of.version != newest_[of.block]) {
+          of.version = newest_[of.block];
+          ++counts_.writes[k];
+        }
+        if (on_backend_[of.block] < of.version) write_backend(of.block, of.version);
+      }
+    }
+  }
+
+  // Blocks whose newest version the backend does not have.
+  Count dirty() {
+    return std::ranges::count_if(
+        newest_, [&](const auto& entry) { return on_backend_[entry.first] != entry.second; });
+  }
+  Count size(std::size_t tier, std::size_t part) const {
+    return static_cast<Count>(lists_[tier][part].size());
+  }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  std::size_t find(std::size_t part, BlockId block) {
+    std::size_t k = 0;
+    while (k < lists_.size() && copy(k, part, block) == nullptr) ++k;
+    return k;
+  }
+
+  Copy* copy(std::size_t tier, std::size_t part, BlockId block) {
+    for (Copy& of : lists_[tier][part]) {
+      if (of.block == block) return &of;
+    }
+    return nullptr;
+  }
+
+  void erase(std::size_t tier, std::size_t part, BlockId block) {
+    lists_[tier][part].remove_if([&](const Copy& of) { return of.block == block; });
+  }
+
+  void to_front(std::size_t tier, std::size_t part, BlockId block) {
+    List& list = lists_[tier][part];
+    const auto at = std::ranges::find(list, block, &Copy::block);
+    list.splice(list.begin(), list, at);
+  }
+
+  // `version` is what the copies above `found` get.
+  void bring_in(std::size_t part, BlockId block, std::size_t found, Count version) {
+    if (found == 0) return to_front(0, part, block);
+    if (chain_ == Chain::kExclusive && found < lists_.size()) erase(found, part, block);
+    if (chain_ != Chain::kExclusive && found < lists_.size()) to_front(found, part, block);
+    const bool everywhere = chain_ == Chain::kInclusive || chain_ == Chain::kIndependent;
+    for (std::size_t k = everywhere ? found : 1; k-- > 0;) put(k, part, {block, version});
+  }
+
+  // A copy that the tier does not have.
+  void put(std::size_t tier, std::size_t part, Copy copy) {
+    ++counts_.writes[tier];
+    lists_[tier][part].push_front(copy);
+    trim(tier, part);
+  }
+
+  void trim(std::size_t tier, std::size_t part) {
+    while (size(tier, part) > capacity_[tier][part]) {
+      Copy victim = lists_[tier][part].back();
+      lists_[tier][part].pop_back();
+      bool outdated = false;
+      for (std::size_t k = 0; k < tier; ++k) {
+        const Copy* const above = copy(k, part, victim.block);
+        if (above == nullptr) continue;
+        if (chain_ == Chain::kInclusive) {
+          victim.version = std::max(victim.version, above->version);
+          erase(k, part, victim.block);
+        } else {
+          outdated = outdated || above->version > victim.version;
+        }
+      }
+      go_down(tier, part, victim, outdated);
+    }
+  }
+
+  void go_down(std::size_t tier, std::size_t part, Copy victim, bool outdated) {
+    Count below = on_backend_[victim.block];
+    for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
+      if (const Copy* const of = copy(k, part, victim.block)) below = std::max(below, of->version);
+    }
+    const bool is_new = !outdated && victim.version > below;
+    const bool demotes = chain_ == Chain::kExclusive || chain_ == Chain::kVictim;
+    if (!demotes && !is_new) return;
+    if (tier + 1 == lists_.size()) {
+      if (is_new) write_backend(victim.block, victim.version);
+      return;
+    }
+    Copy* const held = copy(tier + 1, part, victim.block);
+    if (held == nullptr) return put(tier + 1, part, victim);
+    to_front(tier + 1, part, victim.block);
+    if (!is_new) return;
+    copy(tier + 1, part, victim.block)->version = victim.version;
+    ++counts_.writes[tier + 1];
+  }
+
+  void write_backend(BlockId block, Count version) {
+    ++counts_.backend_writes;
+    on_backend_[block] = version;
+  }
+
+  Chain chain_;
+  std::vector<std::vector<Count>> capacity_;
+  std::vector<std::vector<List>> lists_;  // [tier][part]
+  std::map<BlockId, Count> newest_;
+  std::map<BlockId, Count> on_backend_;
+  Counts counts_;
+};
+
+}  // namespace mcsim::naive
