@@ -83,6 +83,7 @@ class Experiment:
         spec = check_spec(source)
         _check_unique(spec, source)
         _check_figures(spec, source)
+        _check_times(spec, source)
         spec = _resolve_devices(spec, source)
         components = _Components(spec, source)
         systems = [components.resolved(index) for index in range(len(spec.systems))]
@@ -115,7 +116,9 @@ class Experiment:
         del spec["name"]
         for key in ("description", "figures"):
             spec.pop(key, None)
-        del spec["workload"]
+        window = spec.pop("workload").get("window")
+        if window:
+            spec["window"] = window
         cause = {
             "version": version,
             "tables": {name: schema.names for name, schema in SCHEMAS.items()},
@@ -151,6 +154,35 @@ def _check_figures(spec: ExperimentSpec, source: Source) -> None:
         if name not in FIGURES:
             message = f"unknown figure {name!r}{did_you_mean(name, FIGURES)}"
             raise source.complain(("figures", index), message)
+
+
+def _check_times(spec: ExperimentSpec, source: Source) -> None:
+    """All lengths in the time of the interval; what begins ends later."""
+
+    def check(given: Interval | None, where: Location) -> None:
+        if given is None or given.by_reference == spec.interval.by_reference:
+            return
+        wanted = "references" if spec.interval.by_reference else "a length of time"
+        raise source.complain(where, f"expected {wanted}, as in `interval`, got '{given}'")
+
+    def check_order(begin: Interval | None, end: Interval | None, where: Location) -> None:
+        if begin is not None and end is not None and end.length <= begin.length:
+            raise source.complain(where, f"expected more than '{begin}', got '{end}'")
+
+    check(spec.warm_up, ("warm_up",))
+    if spec.warm_up is not None and spec.warm_up.length % spec.interval.length:
+        raise source.complain(
+            ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
+        )
+    window = spec.workload.window
+    check(window.begin, ("workload", "window", "begin"))
+    check(window.end, ("workload", "window", "end"))
+    check_order(window.begin, window.end, ("workload", "window", "end"))
+    for index, vm in enumerate(spec.workload.vms):
+        where: Location = ("workload", "vms", index)
+        check(vm.arrives, (*where, "arrives"))
+        check(vm.departs, (*where, "departs"))
+        check_order(vm.arrives, vm.departs, (*where, "departs"))
 
 
 def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:

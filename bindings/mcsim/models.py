@@ -184,7 +184,7 @@ def _loads(results: Results, system: str) -> Iterator[_Load]:
     def of(table: pa.Table) -> pa.Table:
         return table.filter(pc.equal(table["system"], system))
 
-    metrics, vms = of(results.metrics()), of(results.vms())
+    metrics, vms = of(results.measured("metrics")), of(results.measured("vms"))
     reads = by_interval(metrics, ["reads_served", "moved_down"])
     writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
     *tiers, backend = devices_of(results.spec, reads.shape[1])

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
@@ -186,6 +187,11 @@ class Results:
     def table(self, name: str) -> pa.Table:
         """Return a table by name, one of `SCHEMAS`."""
         return pq.read_table(self.path / f"{name}.parquet")
+
+    def measured(self, name: str) -> pa.Table:
+        """Return `metrics` or `vms` without the intervals of the warm-up."""
+        table = self.table(name)
+        return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
 
     def metrics(self) -> pa.Table:
         """Counts by system, interval, VM and tier; occupancy and target in blocks."""

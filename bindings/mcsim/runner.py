@@ -214,7 +214,16 @@ class _Run:
                 f"{self.experiment.source.name}: no request of the workload is left to replay "
                 f"(ops: {view['ops']})"
             )
+        self._check_warm_up(accesses)
         return accesses
+
+    def _check_warm_up(self, accesses: engine.Accesses) -> None:
+        spec = self.experiment.spec
+        intervals = len(engine.aligned_cuts(accesses, spec.interval.length)) - 1
+        if intervals <= spec.warm_up_intervals:
+            raise self.experiment.source.complain(
+                ("warm_up",), f"the workload ends before: it has {intervals} intervals"
+            )
 
     def _characterise(
         self, accesses: engine.Accesses, spec: locality.ProfileSpec

@@ -114,8 +114,8 @@ _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
 
 def totals(results: Results) -> list[Totals]:
-    """Sum the counts of every system over all intervals, in the order of the spec."""
-    metrics, vms = results.metrics(), results.vms()
+    """Sum the counts of every system, the warm-up left out, in the order of the spec."""
+    metrics, vms = results.measured("metrics"), results.measured("vms")
     return [_totals_of(system, metrics, vms) for system in results.spec.systems]
 
 

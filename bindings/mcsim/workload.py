@@ -7,9 +7,12 @@ missing, its synthetic profile stands in for all, so that no mix is half real.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.spec import VmSpec
@@ -26,16 +29,32 @@ __all__ = ["Workload", "WorkloadVm", "open_workload"]
 
 @dataclass(frozen=True)
 class WorkloadVm:
-    """One VM: which requests of which trace, and how far its clock is shifted."""
+    """One VM: which requests of which trace, and how far its clock is shifted.
+
+    `begin` and `end` bound its times after the shift; None does not.
+    """
 
     name: str
     trace: Trace
     only: int | None
     shift: int = 0
+    begin: int | None = None
+    end: int | None = None
 
-    def batches(self) -> Iterator[Any]:
-        """Iterate over the trace's columns, all of its VMs."""
-        yield from self.trace.batches()
+    def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Iterate over times, VMs, operations, offsets and lengths within the bounds.
+
+        Those of other VMs of the trace are among them.
+        """
+        for batch in self.trace.batches():
+            times = batch.time + self.shift if self.shift else batch.time
+            first = 0 if self.begin is None else int(np.searchsorted(times, self.begin))
+            last = len(times) if self.end is None else int(np.searchsorted(times, self.end))
+            columns = (times, batch.vm, batch.op, batch.offset, batch.length)
+            if first == 0 and last == len(times):
+                yield columns
+            elif first < last:
+                yield tuple(np.ascontiguousarray(column[first:last]) for column in columns)
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,7 @@ class Workload:
                 "vm_of_trace": None if vm.only is None else vm.trace.vms[vm.only],
                 "shift": vm.shift,
             }
+            | {key: bound for key in ("begin", "end") if (bound := getattr(vm, key)) is not None}
             for vm in self.vms
         ]
 
@@ -89,17 +109,9 @@ class Workload:
         read = 0
         for vm in self.vms:
             builder.begin_vm(vm.name)
-            for batch in vm.batches():
-                builder.add(
-                    batch.time,
-                    batch.vm,
-                    batch.op,
-                    batch.offset,
-                    batch.length,
-                    only=vm.only,
-                    shift=vm.shift,
-                )
-                read += len(batch.time)
+            for columns in vm.batches():
+                builder.add(*columns, only=vm.only)
+                read += len(columns[0])
                 if progress is not None:
                     progress(read)
         return builder.finish()
@@ -150,7 +162,9 @@ def open_workload(
             f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
         )
     _check_time_base(workload, spec, source)
-    return _align(workload) if spec.workload.align == "start" else workload
+    if spec.workload.align == "start":
+        workload = _align(workload)
+    return _bounded(workload, spec)
 
 
 def _sought(vm: VmSpec) -> str:
@@ -258,9 +272,35 @@ def _align(workload: Workload) -> Workload:
     return Workload(tuple(begun), workload.synthetic, workload.missing)
 
 
+def _bounded(workload: Workload, spec: ExperimentSpec) -> Workload:
+    """Leave out what is outside the window, or before a VM arrives or after it departs."""
+    window = spec.workload.window
+    stays = [(vm.arrives, vm.departs) for vm in spec.workload.vms] or [(None, None)]
+    stays *= len(workload.vms) // len(stays)
+    bounds = [
+        (
+            [at.length for at in (window.begin, arrives) if at is not None],
+            [at.length for at in (window.end, departs) if at is not None],
+        )
+        for arrives, departs in stays
+    ]
+    if not any(begins or ends for begins, ends in bounds):
+        return workload
+    start = min(_first_time(vm) for vm in workload.vms)
+    vms = tuple(
+        replace(
+            vm,
+            begin=start + max(begins) if begins else None,
+            end=start + min(ends) if ends else None,
+        )
+        for vm, (begins, ends) in zip(workload.vms, bounds, strict=True)
+    )
+    return replace(workload, vms=vms)
+
+
 def _first_time(vm: WorkloadVm) -> int:
-    for batch in vm.batches():
-        times = batch.time if vm.only is None else batch.time[batch.vm == vm.only]
+    for times, vms, *_ in vm.batches():
+        times = times if vm.only is None else times[vms == vm.only]
         if len(times):
             return int(times[0])
     raise McsimError(f"{vm.name}: the trace has no requests")

@@ -189,6 +189,43 @@ class Recorder(Reporter):
             yield stage
 
 
+def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Path) -> None:
+    spec = tiny(warm_up=str(results.spec.interval))
+    warm = run(spec, out=tmp_path, jobs=1, figures=False)
+    assert warm.metrics().equals(results.metrics())
+    after_first = results.vms().filter(pc.greater(results.vms()["interval"], 0))
+    assert warm.measured("vms").equals(after_first)
+    for of, all_of in zip(tables.totals(warm), tables.totals(results), strict=True):
+        assert 0 < of.accesses.sum() < all_of.accesses.sum()
+    with pytest.raises(ConfigError, match="warm_up: the workload ends before"):
+        run(tiny(warm_up="1000h"), out=tmp_path, figures=False)
+    with pytest.raises(ConfigError, match="expected a multiple of the interval"):
+        run(tiny(warm_up="1s"), out=tmp_path, figures=False)
+
+
+def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
+    # A request a second each, all to blocks of their own.
+    for vm in range(3):
+        write_msr(tmp_path, f"w_{vm}", 128166372000000000, list(range(60)))
+    vms = ["w_0", {"name": "w_1", "arrives": "20s"}, {"name": "w_2", "departs": "30s"}]
+    spec = tiny(
+        interval="10s",
+        workload={"vms": vms, "window": {"begin": "10s", "end": "50s"}},
+        systems=["lru"],
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    counts = results.to_polars("vms").group_by("vm", maintain_order=True).agg("accesses")
+    assert dict(counts.iter_rows()) == {
+        "w_0": [10, 10, 10, 10],
+        "w_1": [0, 10, 10, 10],
+        "w_2": [10, 10, 0, 0],
+    }
+    with pytest.raises(ConfigError, match="departs: expected more than '20s', got '10s'"):
+        run(tiny(workload={"vms": [{"name": "w_0", "arrives": "20s", "departs": "10s"}]}))
+    with pytest.raises(ConfigError, match="end: expected a length of time, as in `interval`"):
+        run(tiny(workload={"vms": ["w_0"], "window": {"end": "10 references"}}))
+
+
 def test_what_was_finished_is_not_run_again(results: Results) -> None:
     recorder = Recorder()
     again = run(tiny(), out=results.path.parent, figures=False, reporter=recorder)

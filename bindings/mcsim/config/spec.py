@@ -42,6 +42,7 @@ __all__ = [
     "SystemSpec",
     "TierSpec",
     "VmSpec",
+    "WindowSpec",
     "WorkloadSpec",
 ]
 
@@ -223,6 +224,15 @@ class TierSpec(BackendSpec):
     """space for all VMs together"""
 
 
+class WindowSpec(_Map):
+    """A part of the workload, in time since its first request."""
+
+    begin: IntervalLength | None = None
+    """what comes before is left out"""
+    end: IntervalLength | None = None
+    """what comes from then on is left out"""
+
+
 class VmSpec(_Map):
     """One VM and where its requests are."""
 
@@ -240,6 +250,10 @@ class VmSpec(_Map):
     """what to do with a line that contradicts the format"""
     on_unsorted: Literal["error", "sort"] = "sort"
     """what to do with requests that are not in time order"""
+    arrives: IntervalLength | None = None
+    """time since the workload's first request before which its requests are left out"""
+    departs: IntervalLength | None = None
+    """time from which on its requests are left out; its blocks stay until others need the space"""
 
 
 class WorkloadSpec(_Map):
@@ -251,6 +265,8 @@ class WorkloadSpec(_Map):
     """the VMs, in the order of results; all of the profile if empty"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
+    window: WindowSpec = WindowSpec()
+    """the part of the workload that is replayed; all of it if not given"""
 
     @property
     def profiles(self) -> list[str]:
@@ -304,6 +320,8 @@ class ExperimentSpec(_Map):
     """which requests are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
+    warm_up: IntervalLength | None = None
+    """first part of the replay, whole intervals, that fills the caches and is not counted"""
     workload: WorkloadSpec
     """the VMs"""
     devices: dict[str, DeviceSpec] = {}
@@ -316,6 +334,11 @@ class ExperimentSpec(_Map):
     """what is compared"""
     figures: list[StrictStr] | None = None
     """which figures to draw; all that apply if not given"""
+
+    @property
+    def warm_up_intervals(self) -> int:
+        """How many intervals are not counted."""
+        return 0 if self.warm_up is None else self.warm_up.length // self.interval.length
 
     def expanded(self) -> dict[str, Any]:
         """Return the whole spec, defaults included, as plain values that YAML can hold.
