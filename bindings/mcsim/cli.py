@@ -224,6 +224,7 @@ def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
         "systems": engine.describe_systems(),
         "optimizers": optimizers.describe(),
         "eviction policies": policies.describe(),
+        "admission filters": engine.describe_admission(),
         "estimators": locality.describe_estimators(),
         "trace formats": trace_formats(),
         "devices": [
@@ -240,7 +241,8 @@ def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
 
 def _describe_entry(kind: str, entry: Mapping[str, Any]) -> None:
     click.secho(entry["name"], bold=True, nl=False)
-    click.echo(f" ({kind.removesuffix('s')})")
+    singular = f"{kind.removesuffix('ies')}y" if kind.endswith("ies") else kind.removesuffix("s")
+    click.echo(f" ({singular})")
     click.echo(f"  {entry['summary']}")
     click.echo(f"  Reference: {entry['reference']}")
     for param in entry["params"]:

@@ -9,6 +9,7 @@
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 #include "optimizers/registry.hpp"
+#include "policies/admission/registry.hpp"
 #include "policies/allocation/all.hpp"
 
 namespace mcsim::python {
@@ -143,6 +144,7 @@ py::dict to_dict(const ExpandOptions& options) {
 
 void bind_system(py::module_& m) {
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
+  m.def("describe_admission", [] { return describe_registry(admission_registry()); });
   py::class_<SystemHandle>(m, "System")
       .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
                        std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,

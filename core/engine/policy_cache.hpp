@@ -152,8 +152,7 @@ class Cache {
   Directory<Index> directory_;
 };
 
-// A cache of some policy, chosen at run time. Alone it replays whole batches; as part
-// of a host, which decides what comes into it, it is asked block by block.
+// A cache of some policy, chosen at run time: one virtual call a batch.
 class PolicyCache {
  public:
   virtual ~PolicyCache() = default;
@@ -162,18 +161,6 @@ class PolicyCache {
   // policy needs, or its columns differ in length.
   virtual absl::Status replay(const AccessBatch<>& batch) = 0;
   virtual void resize(Count capacity) = 0;
-
-  // For hosts, which do their own counting. Victims are added to those already there.
-  //
-  // An access if the block is held; else false, and nothing has happened.
-  virtual bool touch(const Access<>& a) = 0;
-  // A block that is not held comes in; there is a capacity.
-  virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
-  // A block leaves without being a victim; false if it was not held.
-  virtual bool take(BlockId block) = 0;
-  virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
-  // Towards an access to a block that has a slot.
-  virtual void prefetch_slot(BlockId block) const = 0;
 
   virtual bool contains(BlockId block) const = 0;
   virtual Count size() const = 0;
@@ -189,9 +176,26 @@ class PolicyCache {
   CacheCounts counts_;
 };
 
+// A cache that can also be part of a host, which decides what comes into it, block by
+// block, and does its own counting. Victims are added to those already there.
+class TierCache : public PolicyCache {
+ public:
+  using PolicyCache::resize;
+
+  // An access if the block is held; else false, and nothing has happened.
+  virtual bool touch(const Access<>& a) = 0;
+  // A block that is not held comes in; there is a capacity.
+  virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
+  // A block leaves without being a victim; false if it was not held.
+  virtual bool take(BlockId block) = 0;
+  virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
+  // Towards an access to a block that has a slot.
+  virtual void prefetch_slot(BlockId block) const = 0;
+};
+
 // The list of policies becomes a registry of these.
 template <class P>
-class PolicyCacheOf final : public PolicyCache {
+class PolicyCacheOf final : public TierCache {
   static_assert(EvictionPolicy<P>,
                 "this is not yet an eviction policy: the notes name what it lacks of the "
                 "concept in core/engine/eviction_policy.hpp");

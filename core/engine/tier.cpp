@@ -18,7 +18,7 @@ Tier::Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
 bool Tier::admits(std::size_t part, BlockId block, Count request_blocks) {
   if (!has_room(part)) return false;
   if (!filter_) return true;
-  const PolicyCache& own = *parts_[part].cache;
+  const TierCache& own = *parts_[part].cache;
   const bool full =
       held_ == capacity_ || (rules_.mode != ResizeMode::kLazy && own.size() >= parts_[part].target);
   return filter_->admits({.block = block, .request_blocks = request_blocks, .full = full});
@@ -45,7 +45,7 @@ bool Tier::has_room_lazily(std::size_t part) const {
 // Lets the cache of the part hold one block more, or leaves it as it is, so that a block
 // of its own goes.
 void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
-  PolicyCache& own = *parts_[part].cache;
+  TierCache& own = *parts_[part].cache;
   const bool strict = rules_.mode == ResizeMode::kStrictOwn;
   if (strict && own.capacity() != parts_[part].target) own.resize(parts_[part].target, victims);
   if (strict && own.size() == parts_[part].target) return;

@@ -18,7 +18,7 @@ namespace mcsim {
 class Tier {
  public:
   struct Part {
-    std::unique_ptr<PolicyCache> cache;  // empty; made for as much as it can come to hold
+    std::unique_ptr<TierCache> cache;  // empty; made for as much as it can come to hold
     Count target = 0;
   };
 

@@ -85,6 +85,16 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t tier, std::size_t part) {
   return Random(seed).split(fmt::format("tier {} part {}", tier, part))();
 }
 
+absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(std::string_view policy,
+                                                           const PolicySetup& setup) {
+  MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make_from(policy, setup));
+  if (auto* const tier_cache = dynamic_cast<TierCache*>(cache.get())) {
+    cache.release();
+    return std::unique_ptr<TierCache>(tier_cache);
+  }
+  return invalid_argument("policy: {} replays whole traces and cannot be part of a tier", policy);
+}
+
 absl::StatusOr<Tier> make_tier(std::string_view policy, std::string_view admission, Count capacity,
                                std::size_t tier, const Accesses& trace, const Division& division,
                                const std::shared_ptr<SlotTable>& table, std::uint64_t seed) {
@@ -100,7 +110,7 @@ absl::StatusOr<Tier> make_tier(std::string_view policy, std::string_view admissi
                             .column = tier,
                             .seed = seed_of(seed, tier, part),
                             .trace = trace.ids};
-    MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make_from(policy, setup));
+    MCSIM_ASSIGN_OR_RETURN(auto cache, make_tier_cache(policy, setup));
     parts.push_back({.cache = std::move(cache), .target = target});
   }
   MCSIM_ASSIGN_OR_RETURN(auto filter, admission_registry().make_from(
