@@ -31,7 +31,7 @@ std::uint32_t rank_of(LiveSlots& slots, std::uint32_t code) {
 std::uint32_t take_from(LiveSlots& slots, std::uint32_t code) {
   std::uint32_t count = 0;
   live_slots_portable::with_levels(slots, [&]<int kLevels>() {
-    count = live_slots_portable::take<kLevels>(slots.view(), code);
+    live_slots_portable::take_slots<kLevels>(slots.view(), &code, 1, &count, [](std::size_t) {});
   });
   return count;
 }
@@ -88,29 +88,6 @@ TEST(LiveSlots, EndsWhereCodesEnd) {
   EXPECT_EQ(LiveSlots(449).end_code(), 1024U);
   EXPECT_EQ(LiveSlots::code_of(447), 447U);
   EXPECT_EQ(LiveSlots::code_of(448), 512U);
-}
-
-TEST(LiveSlots, RecountingGoesByTheBits) {
-  for (const Isa isa : isas_here()) {
-    Random random(3);
-    for (const std::size_t size : {1U, 448U, 14'337U, 300'000U}) {
-      SCOPED_TRACE(testing::Message() << name_of(isa) << ", " << size << " slots");
-      LiveSlots slots(size);
-      std::vector<bool> array(slots.size(), true);
-      for (std::size_t i = 0; i < size / 2; ++i) {
-        const auto slot = static_cast<std::uint32_t>(random.below(array.size()));
-        const std::uint32_t code = LiveSlots::code_of(slot);
-        slots.view().lines[code / 64] &= ~(std::uint64_t{1} << (code % 64));
-        array[slot] = false;
-      }
-      with_this_isa(isa, [&]<Isa kIsa>() { recount_slots<kIsa>(slots); });
-      std::uint32_t count = 0;
-      for (std::uint32_t slot = 0; slot < array.size(); ++slot) {
-        count += array[slot] ? 1 : 0;
-        ASSERT_EQ(rank_of(slots, LiveSlots::code_of(slot)), count) << slot;
-      }
-    }
-  }
 }
 
 }  // namespace
