@@ -57,11 +57,11 @@ void LiveSlots::fill() {
   }
 }
 
-LiveSlots::View LiveSlots::view() const {
+LiveSlots::View LiveSlots::view_with(std::uint32_t* group_counts) const {
   View view{lines_.data(), line_counts_.data(), {}};
   for (int level = 0; level < level_count_; ++level) {
     const auto index = static_cast<std::size_t>(level);
-    view.levels[index] = group_counts_.data() + level_begin_[index];
+    view.levels[index] = group_counts + level_begin_[index];
   }
   return view;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/pages.hpp"
 
@@ -25,6 +26,9 @@ class LiveSlots {
  public:
   static constexpr std::uint32_t kLineSlots = 448;
   static constexpr std::uint32_t kLineCodes = 512;
+  // Slots of 32 lines. Threads may let slots of different groups die at once, if each has
+  // counts of groups of its own.
+  static constexpr std::uint32_t kGroupCodes = 32 * kLineCodes;
   static constexpr std::size_t kMaxSlots = (std::size_t{1} << 32) / kLineCodes * kLineSlots;
   static constexpr int kMaxLevels = 5;  // above the counts of lines
 
@@ -52,7 +56,12 @@ class LiveSlots {
     std::uint16_t* line_counts;                     // in groups of 32
     std::array<std::uint32_t*, kMaxLevels> levels;  // in groups of 16
   };
-  View view() const;
+  View view() const { return view_with(group_counts_.data()); }
+  View view_with(std::uint32_t* group_counts) const;
+  // The counts of all levels above those of lines.
+  std::span<std::uint32_t> group_counts() const {
+    return {group_counts_.data(), group_counts_.size()};
+  }
   // How many of View::levels there are.
   int level_count() const { return level_count_; }
 

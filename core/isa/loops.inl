@@ -76,11 +76,6 @@ void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceStat
 }
 
 template <>
-void recount_slots<kThisIsa>(LiveSlots& slots) {
-  MCSIM_ISA::recount(slots);
-}
-
-template <>
 void divide_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t parts,
                            std::span<std::uint8_t> part_of) {
   MCSIM_ISA::divide(keys, parts, part_of);
@@ -134,9 +129,16 @@ void move_block_values<kThisIsa>(std::span<std::uint32_t> last, const TimeAxis& 
 }
 
 template <>
-void count_listed_distances<kThisIsa>(DistanceState& state, std::span<const std::uint8_t> list_of,
-                                      std::span<const std::uint32_t*> lists) {
-  MCSIM_ISA::count_listed(state, list_of, lists);
+void gather_codes<kThisIsa>(std::span<const std::uint8_t> list_of,
+                            std::span<const std::uint32_t*> lists, std::span<std::uint32_t> codes) {
+  MCSIM_ISA::gather(list_of, lists, codes);
+}
+
+template <>
+void count_stretch<kThisIsa>(const LiveSlots& slots, std::uint32_t* group_counts,
+                             DistanceBins& bins, std::span<const std::uint32_t> codes,
+                             std::uint32_t first, std::uint32_t last, std::uint32_t live) {
+  MCSIM_ISA::StretchLoop(slots, group_counts, bins, first, last).run(codes, live);
 }
 
 template <>

@@ -45,12 +45,6 @@ template <Isa kIsa>
 void find_keys(const BlockTable& table, std::span<const std::uint64_t> keys,
                std::span<std::uint32_t> values);
 
-// --- core/containers/live_slots.inl ----------------------------------------------
-
-class LiveSlots;
-template <Isa kIsa>
-void recount_slots(LiveSlots& slots);
-
 // --- core/locality/distance_loops.inl -------------------------------------------
 
 struct DistanceState;
@@ -67,6 +61,8 @@ void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
 // --- core/locality/parallel_loops.inl --------------------------------------------
 
 struct TimeAxis;
+class DistanceBins;
+class LiveSlots;
 // Accesses take the slots from `slot` on, each a code, and belong to one of at most 256
 // parts, by the hash of the key or the number of the block.
 //
@@ -87,8 +83,8 @@ template <Isa kIsa>
 void scatter_blocks(std::span<const std::uint32_t> blocks, std::span<const std::uint8_t> part_of,
                     std::uint32_t slot, std::span<std::uint32_t*> to_blocks,
                     std::span<std::uint32_t*> to_codes);
-// Copies the keys of part `mine` and their codes; returns how many they are. There must
-// be room for all and kPartSlack more. `part_of`, unless null, gets the part of each.
+// Copies the keys of part `mine` of 2^k parts and their codes; returns how many they are. There
+// must be room for all and kPartSlack more. `part_of`, unless null, gets the part of each.
 inline constexpr std::size_t kPartSlack = 16;
 template <Isa kIsa>
 std::size_t select_keys(std::span<const std::uint64_t> keys, std::uint32_t parts,
@@ -104,12 +100,18 @@ template <Isa kIsa>
 void move_key_values(BlockTable& table, const TimeAxis& axis);
 template <Isa kIsa>
 void move_block_values(std::span<std::uint32_t> last, const TimeAxis& axis);
-// Counts the distances of accesses whose last ones are known: that of access i is the
-// next in lists[list_of[i]], 0 for none; kPartSlack beyond a list's end can be read.
-// The axis must have room.
+// codes[i] = the next of lists[list_of[i]]; kPartSlack beyond a list's end can be read.
 template <Isa kIsa>
-void count_listed_distances(DistanceState& state, std::span<const std::uint8_t> list_of,
-                            std::span<const std::uint32_t*> lists);
+void gather_codes(std::span<const std::uint8_t> list_of, std::span<const std::uint32_t*> lists,
+                  std::span<std::uint32_t> codes);
+// Counts the distances of accesses whose last ones are known, by their codes, 0 for none: of
+// those with codes from `first` > 0 to `last`. `live` slots were so before the first access.
+// These slots die, by group_counts instead of the slots' own; what is in other groups of
+// LiveSlots::kGroupCodes is not looked at.
+template <Isa kIsa>
+void count_stretch(const LiveSlots& slots, std::uint32_t* group_counts, DistanceBins& bins,
+                   std::span<const std::uint32_t> codes, std::uint32_t first, std::uint32_t last,
+                   std::uint32_t live);
 
 // --- core/locality/sample_filter.inl --------------------------------------------
 

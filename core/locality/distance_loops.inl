@@ -95,6 +95,21 @@ template <class Source>
   axis.begin_again(source.entries());
 }
 
+// Turns the ranks of reuses into distances. Of position[i] accesses before one, those that
+// were no reuses have made slots live, of which there were `live`.
+inline void find_distances_by_rank(std::uint32_t live, const std::uint32_t* position,
+                                   std::uint32_t reuses, std::uint32_t* ranks) {
+  for (std::uint32_t i = 0; i < reuses; ++i) ranks[i] = live + position[i] - i - ranks[i];
+}
+
+// Turns distances into their bins.
+inline void put_in_bins(std::uint32_t count, int bits, std::uint32_t* distances) {
+  if (bits == 0) return;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    distances[i] = static_cast<std::uint32_t>(DistanceBins::bin_of(distances[i], bits));
+  }
+}
+
 template <class Source>
 class DistanceLoop {
  public:
@@ -198,19 +213,18 @@ class DistanceLoop {
   [[gnu::noinline]] void find_distances(std::span<const Handle> ahead) {
     const auto entries = source_.entries_now();
     const LiveSlots::View slots = axis_.slots.view();
-    const int bits = state_.bins.bits();
+    const std::size_t reuses = reuses_;
     with_levels(axis_.slots, [&]<int kLevels>() {
-      const std::size_t reuses = reuses_;
-      for (std::uint32_t i = 0; i < reuses; ++i) {
+      take_slots<kLevels>(slots, last_, reuses, pending_bins_, [&](std::size_t i) {
         if (i < ahead.size()) entries.prefetch(ahead[i]);
-        // Accesses of this piece that are no reuses are live by now.
-        const std::uint32_t live = live_ + position_[i] - i;
-        const std::uint32_t distance = live - take<kLevels>(slots, last_[i]);
-        if (distances_ != nullptr) distances_[position_[i]] = distance;
-        pending_bins_[i] = static_cast<std::uint32_t>(DistanceBins::bin_of(distance, bits));
-      }
-      for (std::size_t i = reuses; i < ahead.size(); ++i) entries.prefetch(ahead[i]);
+      });
     });
+    for (std::size_t i = reuses; i < ahead.size(); ++i) entries.prefetch(ahead[i]);
+    find_distances_by_rank(live_, position_, reuses_, pending_bins_);
+    if (distances_ != nullptr) {
+      for (std::size_t i = 0; i < reuses; ++i) distances_[position_[i]] = pending_bins_[i];
+    }
+    put_in_bins(reuses_, state_.bins.bits(), pending_bins_);
     pending_ = reuses_;
   }
 

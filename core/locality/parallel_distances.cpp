@@ -4,7 +4,9 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <ctime>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -18,39 +20,39 @@ namespace parallel_internal {
 namespace {
 
 constexpr int kMostThreads = 256;  // a part is numbered by a byte
-constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
+constexpr std::size_t kSegmentPerThread = std::size_t{1} << 19;
 constexpr std::size_t kMostSegment = std::size_t{1} << 24;
-// Up to so many threads each look through all accesses for those to their part, which
-// is a vector compare; more of them divide the accesses first.
+// Up to so many threads, if they are 2^k, each look through all accesses for those to their
+// part, which is a vector compare; others divide the accesses first.
 constexpr std::size_t kMostLooking = 4;
 // How many they look through before they exchange what they found.
 constexpr std::size_t kLookThrough = std::size_t{1} << 16;
 // Accesses that a thread divides at a time: they and what they are sorted into fit
 // the second-level cache.
 constexpr std::size_t kCellSize = std::size_t{1} << 17;
-// Slots of the time axis for each block: fewer than one thread has, for each thread
-// has its own.
-constexpr std::size_t kSlotsPerBlock = 4;
+// Slots that the time axis has at least, so that little is moved early: 3 MB.
+constexpr std::size_t kFewestSlots = std::size_t{5} << 22;
 
 std::uint32_t slot_of(std::uint64_t code) {
   return static_cast<std::uint32_t>(code / LiveSlots::kLineCodes * LiveSlots::kLineSlots +
                                     code % LiveSlots::kLineCodes);
 }
 
+// Unlike LiveSlots::code_of, of one past the last slot, too.
+std::uint64_t code_of(std::uint64_t slot) {
+  return slot / LiveSlots::kLineSlots * LiveSlots::kLineCodes + slot % LiveSlots::kLineSlots;
+}
+
+constexpr std::uint64_t kEndOfCodes = std::uint64_t{1} << 32;
+
+std::uint64_t end_of_group(std::uint64_t code) {
+  return (code / LiveSlots::kGroupCodes + 1) * LiveSlots::kGroupCodes;
+}
+
 double thread_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// Marks slots as dead, without the counts; code 0 is none.
-void clear_bits(std::uint64_t* lines, std::span<const std::uint32_t> codes) {
-  constexpr std::size_t kAhead = 24;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (i + kAhead < codes.size()) __builtin_prefetch(lines + codes[i + kAhead] / 64, 1);
-    // A code counts words and bits as the lines do.
-    lines[codes[i] / 64] &= ~(std::uint64_t{codes[i] != 0} << (codes[i] % 64));
-  }
 }
 
 // Two counters a part in turns, for incrementing one takes longer than the rest.
@@ -170,7 +172,9 @@ class Engine {
 
   Engine(ParallelOptions options, Blocks blocks)
       : options_(options), blocks_(std::move(blocks)), arena_(options.threads) {
-    for (std::size_t i = 0; i < threads(); ++i) states_.emplace_back(options.distances.bin_bits);
+    for (std::size_t i = 0; i < threads(); ++i) {
+      counters_.push_back({DistanceBins(options.distances.bin_bits), 1.0 / options.threads, {}});
+    }
   }
 
   static ParallelOptions checked(ParallelOptions options) {
@@ -205,16 +209,20 @@ class Engine {
 
   DistanceHistogram histogram() const {
     DistanceHistogram sum;
-    for (const DistanceState& state : states_) sum.merge(state.histogram());
+    for (const Counter& counter : counters_) sum.merge(counter.bins.histogram(0));
+    sum.cold += cold_;
     return sum;
   }
 
-  Count distinct() const { return static_cast<Count>(states_.front().axis.distinct()); }
+  Count distinct() const { return static_cast<Count>(axis_.distinct()); }
 
   std::size_t bytes() const {
     std::size_t sum = sizeof *this + blocks_.bytes() + waiting_.capacity() * sizeof(Key) +
-                      keys_.bytes() + codes_.bytes() + part_of_.bytes() + spare_lines_.bytes();
-    for (const DistanceState& state : states_) sum += sizeof state + state.bytes();
+                      keys_.bytes() + found_.bytes() + part_of_.bytes() + codes_.bytes() +
+                      axis_.slots.bytes();
+    for (const Counter& counter : counters_) {
+      sum += sizeof counter + counter.bins.bytes() + counter.group_counts.bytes();
+    }
     return sum;
   }
 
@@ -233,20 +241,26 @@ class Engine {
 
     std::size_t size() const { return end - begin; }
   };
-  // Cells in the order of time, of which a thread counts the distances.
+  // Cells in the order of time.
   using Chunk = std::span<Cell>;
+  // What a thread counts with.
+  struct Counter {
+    DistanceBins bins;
+    double share;                       // of the accesses
+    Pages<std::uint32_t> group_counts;  // instead of those of the axis
+  };
 
   std::size_t threads() const { return static_cast<std::size_t>(options_.threads); }
-  TimeAxis& axis() { return states_.front().axis; }
 
   std::size_t segment_size() const {
     if (options_.segment > 0) return options_.segment;
-    return std::clamp(static_cast<std::size_t>(distinct()), kLeastSegment, kMostSegment);
+    return std::min(threads() * kSegmentPerThread, kMostSegment);
   }
 
-  // Calls work(0), …, work(tasks - 1), each on a thread of its own, and takes the time.
+  // Calls work(0), …, work(tasks - 1), each on a thread of its own, and takes the time;
+  // returns the seconds of each.
   template <class Work>
-  void for_each(ParallelPhase phase, std::size_t tasks, Work&& work) {
+  std::vector<double> for_each(ParallelPhase phase, std::size_t tasks, Work&& work) {
     std::vector<double> seconds(tasks);
     arena_.execute([&] {
       tbb::parallel_for(
@@ -263,6 +277,7 @@ class Engine {
     PhaseTime& time = times_[static_cast<std::size_t>(phase)];
     time.critical += *std::max_element(seconds.begin(), seconds.end());
     for (const double task : seconds) time.total += task;
+    return seconds;
   }
 
   absl::Status run(std::span<const Key> keys) {
@@ -275,43 +290,39 @@ class Engine {
       cells[i].room = cells[i].begin + i * threads() * kPartSlack;
     }
     make_room(keys.size(), cells.size());
-    const std::uint32_t first_slot = slot_of(axis().now);
+    const std::uint32_t first_slot = slot_of(axis_.now);
     if (looks()) {
       for_each(ParallelPhase::kExchange, threads(),
                [&](std::size_t part) { select_and_exchange(part, keys, first_slot, cells); });
     } else {
       divide_and_exchange(keys, first_slot, cells);
     }
-    std::vector<Chunk> by_time;
-    for (std::size_t c = 0; c < chunks; ++c)
-      by_time.push_back(Chunk(cells).subspan(c * rows, rows));
-    if (chunks > 1) find_live_slots(by_time);
-    begin_chunks(by_time, first_slot);
-    for_each(ParallelPhase::kCount, chunks, [&](std::size_t c) { count(c, by_time[c]); });
-    // What the last chunk leaves is what the next segment meets.
-    if (chunks > 1) std::swap(axis(), states_[chunks - 1].axis);
+    for_each(ParallelPhase::kGather, chunks, [&](std::size_t c) {
+      for (const Cell& cell : Chunk(cells).subspan(c * rows, rows)) gather(cell);
+    });
+    count({codes_.data(), keys.size()}, cells);
     if (distinct() <= options_.distances.max_blocks) return absl::OkStatus();
     return too_many_blocks(options_.distances.max_blocks);
   }
 
-  bool looks() const { return threads() <= kMostLooking; }
+  bool looks() const { return std::has_single_bit(threads()) && threads() <= kMostLooking; }
 
   void make_room(std::size_t accesses, std::size_t cells) {
     const std::size_t slack = threads() * kPartSlack;
     if (looks()) {
       keys_.extend(threads() * (kLookThrough + kPartSlack));
-      codes_.extend(threads() * (accesses + kPartSlack));  // most of which is never touched
+      found_.extend(threads() * (accesses + kPartSlack));  // most of which is never touched
     } else {
       keys_.extend(threads() * (kCellSize + 1 + slack));
-      codes_.extend(accesses + cells * slack);
+      found_.extend(accesses + cells * slack);
     }
     part_of_.extend(accesses);
-    if (slot_of(axis().now) + accesses <= axis().slots.size()) return;
-    for_each(ParallelPhase::kMove, threads(),
-             [&](std::size_t part) { blocks_.move(part, axis()); });
+    codes_.extend(accesses);
+    if (slot_of(axis_.now) + accesses <= axis_.slots.size()) return;
+    for_each(ParallelPhase::kMove, threads(), [&](std::size_t part) { blocks_.move(part, axis_); });
     for_each(ParallelPhase::kMove, 1, [&](std::size_t) {
-      const std::size_t blocks = std::max(static_cast<std::size_t>(distinct()), accesses);
-      axis().begin_again_with(kSlotsPerBlock * blocks + accesses);
+      const std::size_t wanted = TimeAxis::kSlotsPerBlock * static_cast<std::size_t>(distinct());
+      axis_.begin_again_with(std::max(wanted, kFewestSlots) + accesses);
     });
   }
 
@@ -327,9 +338,9 @@ class Engine {
         const auto some = keys.subspan(i, std::min(kLookThrough, cell.end - i));
         const std::size_t count = Blocks::select(
             some, static_cast<std::uint32_t>(threads()), static_cast<std::uint32_t>(part),
-            static_cast<std::uint32_t>(first_slot + i), found, codes_.data() + at,
+            static_cast<std::uint32_t>(first_slot + i), found, found_.data() + at,
             c == part ? part_of_.data() + i : nullptr);
-        cell.fresh[part] += blocks_.exchange(part, {found, count}, {codes_.data() + at, count});
+        cell.fresh[part] += blocks_.exchange(part, {found, count}, {found_.data() + at, count});
         at += count;
       }
       cell.part_end[part] = at;
@@ -350,7 +361,7 @@ class Engine {
   }
 
   // Sorts a cell's accesses by part; each gets its code on the time axis. The keys go
-  // to keys_ as the codes to codes_, of which it has one row from `row_room` on.
+  // to keys_ as the codes to found_, of which it has one row from `row_room` on.
   void divide(std::span<const Key> keys, std::uint32_t first_slot, std::size_t row_room,
               Cell& cell) {
     const std::span<const Key> mine = keys.subspan(cell.begin, cell.size());
@@ -363,7 +374,7 @@ class Engine {
     std::size_t at = cell.room;
     for (std::size_t part = 0; part < threads(); ++part) {
       to_keys[part] = keys_.data() + (at - row_room);
-      to_codes[part] = codes_.data() + at;
+      to_codes[part] = found_.data() + at;
       cell.part_begin[part] = at;
       cell.part_end[part] = at + counts[part];
       at = cell.part_end[part] + kPartSlack;
@@ -374,7 +385,7 @@ class Engine {
 
   std::span<std::uint32_t> codes_of(const Cell& cell, std::size_t part) const {
     const std::size_t begin = cell.part_begin[part];
-    return {codes_.data() + begin, cell.part_end[part] - begin};
+    return {found_.data() + begin, cell.part_end[part] - begin};
   }
 
   void exchange(std::size_t part, std::size_t row_room, Cell& cell) {
@@ -384,105 +395,108 @@ class Engine {
     cell.fresh[part] = blocks_.exchange(part, keys, codes);
   }
 
-  // Gives every chunk but the first, which goes on with what there is, the slots
-  // that live when it begins. The counts are left to count().
-  void find_live_slots(const std::vector<Chunk>& chunks) {
-    const std::size_t size = axis().slots.size();
-    for (std::size_t c = 1; c < chunks.size(); ++c) {
-      LiveSlots& slots = states_[c].axis.slots;
-      if (slots.size() != size) slots = LiveSlots(size);
-    }
-    const std::size_t words = size / LiveSlots::kLineSlots * 8;
-    if (threads() == 2) {
-      find_live_slots_of_second(chunks.front(), words);
-      return;
-    }
-    for_each(ParallelPhase::kClear, chunks.size() - 1, [&](std::size_t c) {
-      clear(chunks[c], 0, threads(), c == 0 ? lines_of(0) : nullptr, lines_of(c + 1), words);
-    });
-    // So far each knows what dies in the chunk before; dead is what died in any.
-    for_each(ParallelPhase::kCombine, threads(), [&](std::size_t stretch) {
-      for (std::size_t c = 2; c < chunks.size(); ++c) {
-        keep_common(lines_of(c), lines_of(c - 1), stretch, words);
-      }
-    });
-  }
-
-  // With two threads there is one chunk to clear for, which they share by part.
-  void find_live_slots_of_second(Chunk first, std::size_t words) {
-    if (spare_lines_.size() < words) spare_lines_ = Pages<std::uint64_t>(words);
-    for_each(ParallelPhase::kClear, 2, [&](std::size_t part) {
-      std::uint64_t* const lines = part == 0 ? lines_of(1) : spare_lines_.data();
-      clear(first, part, part + 1, part == 0 ? lines_of(0) : nullptr, lines, words);
-    });
-    for_each(ParallelPhase::kCombine, 2, [&](std::size_t stretch) {
-      keep_common(lines_of(1), spare_lines_.data(), stretch, words);
-    });
-  }
-
-  std::uint64_t* lines_of(std::size_t c) { return states_[c].axis.slots.view().lines; }
-
-  // Makes `lines` those of `before`, or all live, without what a chunk's accesses to
-  // some parts end.
-  void clear(Chunk chunk, std::size_t part_begin, std::size_t part_end, const std::uint64_t* before,
-             std::uint64_t* lines, std::size_t words) const {
-    if (before != nullptr) {
-      std::copy_n(before, words, lines);
-    } else {
-      std::fill_n(lines, words, ~std::uint64_t{0});
-    }
-    for (const Cell& cell : chunk) {
-      for (std::size_t part = part_begin; part < part_end; ++part) {
-        clear_bits(lines, codes_of(cell, part));
-      }
-    }
-  }
-
-  // One of threads() stretches of lines &= other.
-  void keep_common(std::uint64_t* lines, const std::uint64_t* other, std::size_t stretch,
-                   std::size_t words) const {
-    const std::size_t end = (stretch + 1) * words / threads();
-    for (std::size_t word = stretch * words / threads(); word < end; ++word) {
-      lines[word] &= other[word];
-    }
-  }
-
-  void begin_chunks(const std::vector<Chunk>& chunks, std::uint32_t first_slot) {
-    std::uint64_t live = axis().live;
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-      TimeAxis& axis = states_[c].axis;
-      axis.now =
-          LiveSlots::code_of(static_cast<std::uint32_t>(first_slot + chunks[c].front().begin));
-      axis.live = live;
-      for (const Cell& cell : chunks[c]) {
-        for (const Count fresh : cell.fresh) live += static_cast<std::uint64_t>(fresh);
-      }
-    }
-  }
-
-  void count(std::size_t c, Chunk chunk) {
-    DistanceState& state = states_[c];
-    if (c > 0) with_isa([&]<Isa kIsa>() { recount_slots<kIsa>(state.axis.slots); });
+  // Puts the codes found of a cell in the order of time.
+  void gather(const Cell& cell) {
     std::vector<const std::uint32_t*> lists(threads());
-    for (const Cell& cell : chunk) {
-      for (std::size_t part = 0; part < threads(); ++part) {
-        lists[part] = codes_of(cell, part).data();
+    for (std::size_t part = 0; part < threads(); ++part) lists[part] = codes_of(cell, part).data();
+    with_isa([&]<Isa kIsa>() {
+      gather_codes<kIsa>({part_of_.data() + cell.begin, cell.size()}, lists,
+                         {codes_.data() + cell.begin, cell.size()});
+    });
+  }
+
+  // Each thread counts the accesses whose last ones lie in a stretch of the time axis. What
+  // dies before its stretch it knows from how many accesses there were to that.
+  void count(std::span<const std::uint32_t> codes, Chunk cells) {
+    const auto live = static_cast<std::uint32_t>(axis_.live);
+    for (const Cell& cell : cells) {
+      for (const Count fresh : cell.fresh) {
+        axis_.live += static_cast<std::uint64_t>(fresh);
+        cold_ += fresh;
       }
-      const std::span<const std::uint8_t> part_of(part_of_.data() + cell.begin, cell.size());
-      with_isa([&]<Isa kIsa>() { count_listed_distances<kIsa>(state, part_of, lists); });
     }
+    axis_.now = code_of(slot_of(axis_.now) + codes.size());
+    std::vector<std::uint64_t> bounds;
+    for_each(ParallelPhase::kCount, 1, [&](std::size_t) { bounds = divide_axis(codes); });
+    balance(for_each(ParallelPhase::kCount, threads(), [&](std::size_t i) {
+      count_between(bounds[i], bounds[i + 1], codes, live, counters_[i]);
+    }));
+    for_each(ParallelPhase::kCount, 1, [&](std::size_t) { add_up_groups(); });
+  }
+
+  void count_between(std::uint64_t begin, std::uint64_t end, std::span<const std::uint32_t> codes,
+                     std::uint32_t live, Counter& counter) {
+    const std::span<const std::uint32_t> groups = axis_.slots.group_counts();
+    if (counter.group_counts.size() != groups.size()) {
+      counter.group_counts = Pages<std::uint32_t>(groups.size());
+    }
+    std::ranges::copy(groups, counter.group_counts.begin());
+    counter.bins.make_room(axis_.distinct(), codes.size());
+    if (begin == end) return;
+    with_isa([&]<Isa kIsa>() {
+      count_stretch<kIsa>(axis_.slots, counter.group_counts.data(), counter.bins, codes,
+                          static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - 1),
+                          live);
+    });
+  }
+
+  // All threads began with the same counts of groups, and each subtracted its own.
+  void add_up_groups() {
+    const std::span<std::uint32_t> groups = axis_.slots.group_counts();
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      const std::uint32_t before = groups[group];
+      for (const Counter& counter : counters_) {
+        groups[group] += counter.group_counts[group] - before;
+      }
+    }
+  }
+
+  // Codes between which the stretches lie, so that each thread has its share of the accesses
+  // to count, by a sample of them.
+  std::vector<std::uint64_t> divide_axis(std::span<const std::uint32_t> codes) const {
+    constexpr std::size_t kSampled = 4096;
+    std::vector<std::uint64_t> sample;
+    for (std::size_t i = 0; i < codes.size(); i += codes.size() / kSampled + 1) {
+      if (codes[i] != 0) sample.push_back(codes[i]);
+    }
+    std::ranges::sort(sample);
+    std::vector<std::uint64_t> bounds{1};
+    double share = 0;
+    for (std::size_t i = 0; i + 1 < threads(); ++i) {
+      share += counters_[i].share;
+      const auto before = static_cast<std::size_t>(share * static_cast<double>(sample.size()));
+      bounds.push_back(before < sample.size() ? end_of_group(sample[before]) : kEndOfCodes);
+    }
+    bounds.push_back(kEndOfCodes);
+    return bounds;
+  }
+
+  // Accesses to what lies long ago cost more, and first ones nearly nothing: whoever took
+  // longer gets less of the next segment. What is counted does not depend on it.
+  void balance(const std::vector<double>& seconds) {
+    const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / options_.threads;
+    double sum = 0;
+    for (std::size_t i = 0; i < threads(); ++i) {
+      double& share = counters_[i].share;
+      share *= (1 + std::clamp(mean / seconds[i], 0.5, 2.0)) / 2;
+      share = std::max(share, 0.1 / options_.threads);
+      sum += share;
+    }
+    for (Counter& counter : counters_) counter.share /= sum;
   }
 
   ParallelOptions options_;
   Blocks blocks_;
   tbb::task_arena arena_;
-  std::vector<DistanceState> states_;  // by chunk; the first one's axis is the stream's
+  TimeAxis axis_;
+  Count cold_ = 0;
+  std::vector<Counter> counters_;  // by thread
   PhaseTimes times_{};
   std::vector<Key> waiting_;
   Pages<Key> keys_;             // found in one go by each thread, or of a row of cells, by part
-  Pages<std::uint32_t> codes_;  // of the segment, where the cells say
+  Pages<std::uint32_t> found_;  // codes of the segment's accesses, where the cells say
   Pages<std::uint8_t> part_of_;
-  Pages<std::uint64_t> spare_lines_;
+  Pages<std::uint32_t> codes_;  // the same codes in the order of time
 };
 
 }  // namespace parallel_internal

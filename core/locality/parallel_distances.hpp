@@ -15,32 +15,31 @@
 // ExactDistances and DenseDistances on several threads: the same histogram, bit by
 // bit, for any number of them.
 //
-// The stream is taken in segments, and a segment goes through phases with all
-// threads in each. P threads cut a segment into P chunks of time, and the blocks
-// into P parts by their hash, each with a table of its own.
+// The stream is taken in segments, and a segment goes through phases with all threads
+// in each. Blocks are cut into a part for each thread by their hash, with a table each,
+// and the time axis into a stretch for each.
 //
-//   divide    by chunk: which part every access belongs to; accesses sorted by part.
+//   divide    by time: which part every access belongs to; accesses sorted by part.
 //             Few threads skip this: each looks through all accesses for its own
 //   exchange  by part: look up and renew the last access to every block, in time order
-//   clear     by chunk: mark as dead the slots that the chunk's accesses end
-//   combine   by stretch of the time axis: the slots that live when each chunk begins
-//   count     by chunk: distances, as in one thread, on the chunk's own time axis
+//   gather    by time: what was looked up, in the order of time again
+//   count     by stretch: the distances of accesses whose last ones lie in it
 //   move      by part, when the time axis is used up: live slots go to its front
 //
-// What is known of an access after the exchange is where its block was accessed
-// last, so unlike in PARDA no chunk waits for another and nothing is looked up
-// twice. Memory: as one thread, and a segment at 13 bytes an access; a time axis
-// and a histogram a thread.
+// How many blocks were accessed since a slot depends on what happens to it and to those
+// after it alone, and how many slots live on how many accesses were first ones. So no
+// stretch waits for another, all work on the same slots, and nothing is looked up twice as
+// in PARDA. Memory: as one thread, a segment at 9 bytes an access, and a histogram a thread.
 namespace mcsim {
 
-enum class ParallelPhase : std::uint8_t { kDivide, kExchange, kClear, kCombine, kCount, kMove };
+enum class ParallelPhase : std::uint8_t { kDivide, kExchange, kGather, kCount, kMove };
 
 template <>
 struct Choices<ParallelPhase> {
   static constexpr std::array names{
       std::pair{"divide", ParallelPhase::kDivide}, std::pair{"exchange", ParallelPhase::kExchange},
-      std::pair{"clear", ParallelPhase::kClear},   std::pair{"combine", ParallelPhase::kCombine},
-      std::pair{"count", ParallelPhase::kCount},   std::pair{"move", ParallelPhase::kMove}};
+      std::pair{"gather", ParallelPhase::kGather}, std::pair{"count", ParallelPhase::kCount},
+      std::pair{"move", ParallelPhase::kMove}};
 };
 
 // Seconds of processor time, of all segments so far.
@@ -52,7 +51,7 @@ using PhaseTimes = std::array<PhaseTime, Choices<ParallelPhase>::names.size()>;
 
 struct ParallelOptions {
   int threads = 1;
-  // Accesses in a segment; 0 takes as many as there are blocks, within 2^22 to 2^24.
+  // Accesses in a segment; 0 takes 2^19 for each thread, at most 2^24.
   std::size_t segment = 0;
   DistanceOptions distances = {};
 };

@@ -50,13 +50,15 @@ DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uin
   std::ranges::transform(places, codes.begin(),
                          [](std::uint32_t place) { return LiveSlots::code_of(place); });
   // The stack as if its blocks had been accessed once each, from the bottom up.
-  DistanceState state(0);
-  state.axis.live += depth;
-  state.axis.begin_again_with(depth + places.size() + 1);
-  const std::vector<std::uint8_t> one_list(codes.size());
-  const std::uint32_t* list = codes.data();
-  with_isa([&]<Isa kIsa>() { count_listed_distances<kIsa>(state, one_list, {&list, 1}); });
-  return state.histogram();
+  LiveSlots slots(depth + 1);
+  DistanceBins bins(0);
+  bins.make_room(depth + places.size(), places.size());
+  with_isa([&]<Isa kIsa>() {
+    count_stretch<kIsa>(slots, slots.group_counts().data(), bins, codes, 1,
+                        std::numeric_limits<std::uint32_t>::max(),
+                        static_cast<std::uint32_t>(depth + 1));
+  });
+  return bins.histogram(std::ranges::count(places, 0U));
 }
 
 // What the stack `left` becomes by the accesses of a piece that ends with the stack

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include "core/base/random.hpp"
 #include "core/isa/loops.hpp"
-#include "tests/support/isas.hpp"
 
 // The operations are compiled into the hot loops; here they are once more, alone.
 #define MCSIM_ISA portable
@@ -31,7 +33,7 @@ std::uint32_t rank_of(LiveSlots& slots, std::uint32_t code) {
 std::uint32_t take_from(LiveSlots& slots, std::uint32_t code) {
   std::uint32_t count = 0;
   live_slots_portable::with_levels(slots, [&]<int kLevels>() {
-    count = live_slots_portable::take<kLevels>(slots.view(), code);
+    live_slots_portable::take_slots<kLevels>(slots.view(), &code, 1, &count, [](std::size_t) {});
   });
   return count;
 }
@@ -90,25 +92,38 @@ TEST(LiveSlots, EndsWhereCodesEnd) {
   EXPECT_EQ(LiveSlots::code_of(448), 512U);
 }
 
-TEST(LiveSlots, RecountingGoesByTheBits) {
-  for (const Isa isa : isas_here()) {
-    Random random(3);
-    for (const std::size_t size : {1U, 448U, 14'337U, 300'000U}) {
-      SCOPED_TRACE(testing::Message() << name_of(isa) << ", " << size << " slots");
-      LiveSlots slots(size);
-      std::vector<bool> array(slots.size(), true);
-      for (std::size_t i = 0; i < size / 2; ++i) {
-        const auto slot = static_cast<std::uint32_t>(random.below(array.size()));
-        const std::uint32_t code = LiveSlots::code_of(slot);
-        slots.view().lines[code / 64] &= ~(std::uint64_t{1} << (code % 64));
-        array[slot] = false;
-      }
-      with_this_isa(isa, [&]<Isa kIsa>() { recount_slots<kIsa>(slots); });
-      std::uint32_t count = 0;
-      for (std::uint32_t slot = 0; slot < array.size(); ++slot) {
-        count += array[slot] ? 1 : 0;
-        ASSERT_EQ(rank_of(slots, LiveSlots::code_of(slot)), count) << slot;
-      }
+// As threads take slots: each of groups of its own, with its own counts above them, whose
+// differences add up.
+TEST(LiveSlots, GroupsAreTakenApart) {
+  for (const std::size_t size : {14'337U, 300'000U, 4'000'000U}) {
+    SCOPED_TRACE(size);
+    LiveSlots together(size);
+    LiveSlots apart(size);
+    const std::span<std::uint32_t> counts = apart.group_counts();
+    const std::vector<std::uint32_t> before(counts.begin(), counts.end());
+    std::vector<std::uint32_t> own[2] = {before, before};
+    const std::size_t bound = (size / 3 / 14'336 + 1) * LiveSlots::kGroupCodes;
+    Random random(7);
+    std::uint32_t taken_below = 0;
+    std::vector<bool> taken(size);
+    for (int i = 0; i < 2000; ++i) {
+      const auto slot = static_cast<std::uint32_t>(random.below(size));
+      if (taken[slot]) continue;
+      taken[slot] = true;
+      const std::uint32_t code = LiveSlots::code_of(slot);
+      const std::size_t side = code < bound ? 0 : 1;
+      std::uint32_t rank = 0;
+      live_slots_portable::with_levels(apart, [&]<int kLevels>() {
+        live_slots_portable::take_slots<kLevels>(apart.view_with(own[side].data()), &code, 1, &rank,
+                                                 [](std::size_t) {});
+      });
+      ASSERT_EQ(take_from(together, code), side == 0 ? rank : rank - taken_below);
+      taken_below += side == 0 ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = own[0][i] + own[1][i] - before[i];
+    for (std::uint32_t slot = 0; slot < size; slot += 997) {
+      const std::uint32_t code = LiveSlots::code_of(slot);
+      ASSERT_EQ(rank_of(apart, code), rank_of(together, code)) << slot;
     }
   }
 }
