@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         hit_ratio_curve,
         reuse_distances,
     )
+    from mcsim.miniatures import miniature
     from mcsim.optimizers import optimize
-    from mcsim.policies import policy_names, simulate
+    from mcsim.policies import memory_needed, policy_names, simulate
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
@@ -47,6 +48,8 @@ _HOME = {
     "estimate": "locality",
     "estimator_names": "locality",
     "hit_ratio_curve": "locality",
+    "memory_needed": "policies",
+    "miniature": "miniatures",
     "optimize": "optimizers",
     "policy_names": "policies",
     "reuse_distances": "locality",
@@ -66,6 +69,8 @@ __all__ = [
     "estimate",
     "estimator_names",
     "hit_ratio_curve",
+    "memory_needed",
+    "miniature",
     "optimize",
     "policy_names",
     "reuse_distances",

@@ -7,6 +7,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/block_table.hpp"
+#include "policies/eviction/miniature.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/simulate.hpp"
 
@@ -32,11 +33,19 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
   return {to_array(std::move(numbers)), unique};
 }
 
-template <class Get>
-auto column_of(const std::vector<SimulatedCache>& caches, Get&& get) {
+std::vector<CacheConfig> configs_of(const std::vector<Config>& given, std::uint64_t seed) {
+  std::vector<CacheConfig> configs;
+  for (const auto& [policy, params, capacity] : given) {
+    configs.push_back({policy, params, capacity, seed});
+  }
+  return configs;
+}
+
+template <class Cache, class Get>
+auto column_of(const std::vector<Cache>& caches, Get&& get) {
   std::vector<decltype(get(caches[0]))> column;
   column.reserve(caches.size());
-  for (const SimulatedCache& cache : caches) column.push_back(get(cache));
+  for (const Cache& cache : caches) column.push_back(get(cache));
   return to_array(std::move(column));
 }
 
@@ -59,11 +68,8 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
 py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
-                         int threads, py::object progress) {
-  std::vector<CacheConfig> wanted;
-  for (const auto& [policy, params, capacity] : configs) {
-    wanted.push_back({policy, params, capacity, seed});
-  }
+                         int threads, std::size_t memory, bool one_pass, py::object progress) {
+  const std::vector<CacheConfig> wanted = configs_of(configs, seed);
   const std::span<const BlockId> all = span_of(blocks);
   std::span<const std::uint8_t> operations;
   if (ops) operations = span_of(*ops);
@@ -71,13 +77,59 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
     raise_if_error(
         invalid_argument("ops: {} of them for {} accesses", operations.size(), all.size()));
   }
-  const SimulateOptions options{.threads = threads, .tick = make_tick(std::move(progress))};
+  const SimulateOptions options{.threads = threads,
+                                .tick = make_tick(std::move(progress)),
+                                .memory = memory,
+                                .one_pass = one_pass};
   std::vector<SimulatedCache> caches;
   {
     py::gil_scoped_release release;
     caches = value_or_raise(simulate(all, operations, unique, wanted, options));
   }
   return columns_of(caches);
+}
+
+py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t unique,
+                                const std::vector<Config>& configs, std::size_t memory,
+                                bool one_pass) {
+  const std::vector<CacheConfig> wanted = configs_of(configs, 1);
+  const SimulateOptions options{.memory = memory, .one_pass = one_pass};
+  const std::span<const BlockId> all = span_of(blocks);
+  std::vector<std::size_t> bytes;
+  {
+    py::gil_scoped_release release;
+    bytes = value_or_raise(memory_needed(all, unique, wanted, options));
+  }
+  return column_of(bytes, [](std::size_t of_one) { return static_cast<Count>(of_one); });
+}
+
+// A row for every seed, and in it one for every cache.
+py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
+                             const std::vector<Config>& configs, double rate, Count min_blocks,
+                             const std::vector<std::uint64_t>& sample_seeds, std::uint64_t seed,
+                             int threads, std::size_t memory, py::object progress) {
+  const std::vector<CacheConfig> wanted = configs_of(configs, seed);
+  const std::span<const BlockId> all = span_of(blocks);
+  const MiniatureOptions options{
+      .rate = rate,
+      .min_blocks = min_blocks,
+      .seeds = sample_seeds,
+      .simulate = {.threads = threads, .tick = make_tick(std::move(progress)), .memory = memory}};
+  std::vector<Miniature> found;
+  {
+    py::gil_scoped_release release;
+    found = value_or_raise(miniatures(all, unique, wanted, options));
+  }
+  py::dict columns;
+  columns["rate"] = column_of(found, [](const Miniature& m) { return m.rate; });
+  columns["capacity"] = column_of(found, [](const Miniature& m) { return m.capacity; });
+  columns["accesses"] =
+      column_of(found, [](const Miniature& m) { return m.cache.counts.accesses; });
+  columns["hits"] = column_of(found, [](const Miniature& m) { return m.cache.counts.hits; });
+  columns["bytes"] =
+      column_of(found, [](const Miniature& m) { return static_cast<Count>(m.cache.bytes); });
+  columns["seconds"] = column_of(found, [](const Miniature& m) { return m.cache.seconds; });
+  return columns;
 }
 
 }  // namespace
@@ -88,7 +140,23 @@ void bind_policies(py::module_& parent) {
   m.def("number", &number, py::arg("keys").noconvert());
   m.def("simulate", &simulate_caches, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
-        py::arg("threads") = SimulateOptions{}.threads, py::arg("progress") = py::none());
+        py::arg("threads") = SimulateOptions{}.threads,
+        py::arg("memory") = SimulateOptions{}.memory,
+        py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none());
+  m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
+        py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
+        py::arg("one_pass") = SimulateOptions{}.one_pass);
+  m.def(
+      "miniature_rate",
+      [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {
+        const std::vector<std::uint64_t> any(seeds);
+        return miniature_rate(capacity, {.rate = rate, .min_blocks = min_blocks, .seeds = any});
+      },
+      py::arg("capacity"), py::arg("rate"), py::arg("min_blocks"), py::arg("seeds"));
+  m.def("miniatures", &simulate_miniatures, py::arg("blocks").noconvert(), py::arg("unique"),
+        py::arg("configs"), py::arg("rate"), py::arg("min_blocks"), py::arg("sample_seeds"),
+        py::arg("seed") = CacheConfig{}.seed, py::arg("threads") = SimulateOptions{}.threads,
+        py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none());
 }
 
 }  // namespace mcsim::python

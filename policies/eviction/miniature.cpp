@@ -148,12 +148,11 @@ class Miniatures {
 }  // namespace
 
 double miniature_rate(Count capacity, const MiniatureOptions& options) {
+  const auto blocks = static_cast<double>(capacity);
+  const auto fewest = static_cast<double>(options.min_blocks);
   double rate = options.rate;
-  while (rate < 1 &&
-         rate * static_cast<double>(capacity) < static_cast<double>(options.min_blocks)) {
-    rate *= 2;
-  }
-  return std::min(rate, 1.0);
+  while (rate < 1 && rate * blocks < fewest) rate *= 2;
+  return rate * static_cast<double>(std::max<std::size_t>(options.seeds.size(), 1)) < 1 ? rate : 1;
 }
 
 absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> blocks,

@@ -17,7 +17,7 @@ namespace mcsim {
 struct MiniatureOptions {
   double rate = 0.01;  // share of the blocks that is sampled, in (0, 1]
   // Smaller miniatures are too coarse: below, the rate of a cache is doubled until it
-  // has so many or is given everything.
+  // has so many.
   Count min_blocks = 100;
   // Of the hashes: each picks other blocks, and all caches are simulated with each.
   std::span<const std::uint64_t> seeds = {};
@@ -25,7 +25,8 @@ struct MiniatureOptions {
 };
 
 // The rate at which a cache is simulated: doubling from one rate to the next lets the
-// caches share samples.
+// caches share samples. It is 1 where the samples of all seeds together would be as long
+// as the trace.
 double miniature_rate(Count capacity, const MiniatureOptions& options);
 
 struct Miniature {

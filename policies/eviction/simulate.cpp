@@ -46,11 +46,11 @@ struct Task {
 };
 
 // Caches of one policy and trace that one pass can count are a task, if they are many
-// enough; every other cache is one.
+// enough and it fits in memory; every other cache is one.
 std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
-                           std::span<const CacheConfig> configs, bool one_pass) {
+                           std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
-  for (std::size_t i = 0; i < configs.size() && one_pass; ++i) {
+  for (std::size_t i = 0; i < configs.size() && options.one_pass; ++i) {
     const bool by_default = configs[i].params.empty();
     if (by_default && one_pass_pays_from(configs[i].policy)) {
       passes[{traces[i], configs[i].policy}].push_back(i);
@@ -60,6 +60,7 @@ std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
   std::vector<bool> taken(configs.size());
   for (auto& [of, together] : passes) {
     if (together.size() < *one_pass_pays_from(of.second)) continue;
+    if (bytes_of_all_sizes(of.second, of.first->unique) > options.memory) continue;
     for (const std::size_t i : together) taken[i] = true;
     tasks.push_back({.trace = of.first, .configs = std::move(together), .one_pass = true});
   }
@@ -213,11 +214,6 @@ absl::Status check_fits(const Task& task, std::span<const CacheConfig> configs,
                         std::size_t memory) {
   if (task.bytes <= memory) return absl::OkStatus();
   const CacheConfig& config = configs[task.configs[0]];
-  if (task.one_pass) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{}: counting {} sizes in one pass needs {} bytes of the {} that there may be",
-                    config.policy, task.configs.size(), task.bytes, memory));
-  }
   const Count fits = largest_that_fits(config, *task.trace, memory);
   const std::string remedy =
       fits > 0 ? fmt::format("{} blocks would fit", fits) : "not even one block would fit";
@@ -228,8 +224,8 @@ absl::Status check_fits(const Task& task, std::span<const CacheConfig> configs,
 
 absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* const> traces,
                                                  std::span<const CacheConfig> configs,
-                                                 bool one_pass) {
-  std::vector<Task> tasks = tasks_of(traces, configs, one_pass);
+                                                 const SimulateOptions& options) {
+  std::vector<Task> tasks = tasks_of(traces, configs, options);
   for (Task& task : tasks) MCSIM_RETURN_IF_ERROR(measure(task, configs));
   return tasks;
 }
@@ -259,11 +255,11 @@ absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
 absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,
                                                        std::size_t unique,
                                                        std::span<const CacheConfig> configs,
-                                                       bool one_pass) {
+                                                       const SimulateOptions& options) {
   MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
   const SharedTrace trace{.accesses = {.blocks = blocks}, .unique = unique};
   const std::vector<const SharedTrace*> traces(configs.size(), &trace);
-  MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, one_pass));
+  MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
   std::vector<std::size_t> bytes(configs.size());
   for (const Task& task : tasks) {
     for (const std::size_t i : task.configs) bytes[i] = task.bytes;
@@ -274,7 +270,7 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
 absl::StatusOr<std::vector<SimulatedCache>> simulate_each(
     std::span<const SharedTrace* const> traces, std::span<const CacheConfig> configs,
     const SimulateOptions& options) {
-  MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options.one_pass));
+  MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options));
   for (const Task& task : tasks) {
     MCSIM_RETURN_IF_ERROR(check_fits(task, configs, options.memory));
   }

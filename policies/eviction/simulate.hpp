@@ -34,7 +34,7 @@ struct SimulateOptions {
   // That the caches at work may hold together, in bytes; the trace is not counted.
   std::size_t memory = JobQueue::kNoLimit;
   // Several sizes of one stack algorithm from one pass over the trace (all_sizes.hpp),
-  // not by a replay each.
+  // not by a replay each, where that is faster and fits in memory.
   bool one_pass = true;
 };
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
 absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,
                                                        std::size_t unique,
                                                        std::span<const CacheConfig> configs,
-                                                       bool one_pass = true);
+                                                       const SimulateOptions& options = {});
 
 // Whether any of the caches needs the next use of every access. Fails if a policy,
 // parameter or capacity is wrong.

@@ -53,6 +53,11 @@ TEST(AllSizes, APassIsOneTaskOnOneMemory) {
     EXPECT_LE(joined[i].bytes, needed[i]);
     EXPECT_GE(2 * joined[i].bytes, needed[i]);
   }
+  // Where it does not fit, there are replays.
+  const auto tight =
+      simulate(trace.blocks, {}, trace.unique, configs, {.memory = needed[0] - 1}).value();
+  EXPECT_LT(tight[0].bytes, tight[2].bytes);
+  for (std::size_t i = 0; i < configs.size(); ++i) EXPECT_EQ(tight[i].counts, joined[i].counts);
 }
 
 TEST(AllSizes, StackAlgorithmsAreNamed) {

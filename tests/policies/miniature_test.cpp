@@ -78,13 +78,16 @@ TEST(Miniature, OfEverythingIsTheCacheItself) {
 }
 
 TEST(Miniature, TheRateIsDoubledForSmallCaches) {
-  const MiniatureOptions options{.rate = 0.01};
+  const std::vector<std::uint64_t> seeds{1, 2};
+  const MiniatureOptions options{.rate = 0.01, .seeds = seeds};
   EXPECT_EQ(miniature_rate(1'000'000, options), 0.01);
   EXPECT_EQ(miniature_rate(10'000, options), 0.01);
   EXPECT_EQ(miniature_rate(9'999, options), 0.02);
   EXPECT_EQ(miniature_rate(2'000, options), 0.08);
-  EXPECT_EQ(miniature_rate(150, options), 1);
+  EXPECT_EQ(miniature_rate(400, options), 0.32);
+  EXPECT_EQ(miniature_rate(300, options), 1);  // two samples at 0.64 are more than everything
   EXPECT_EQ(miniature_rate(1, options), 1);
+  EXPECT_EQ(miniature_rate(1'000'000, {.rate = 0.5, .seeds = seeds}), 1);
 }
 
 TEST(Miniature, TellsHowFarItIs) {
@@ -121,12 +124,10 @@ TEST(Miniature, AMistakeIsTold) {
             CacheCounts{});
 }
 
-// The miss ratio of the sample, or that ratio adjusted to the length of the stream.
-enum class Estimate : std::uint8_t { kPlain, kAdjusted };
-
-// The mean absolute error, over sizes, of the mean estimate of five seeds.
+// The mean absolute error, over sizes, of the mean estimate of five seeds, adjusted to
+// the length of the stream.
 double error_of(const PolicyTrace& trace, const std::string& policy, double rate,
-                const std::vector<Count>& sizes, Estimate estimate) {
+                const std::vector<Count>& sizes) {
   std::vector<CacheConfig> configs;
   for (const Count size : sizes) configs.push_back({policy, {}, size});
   const std::vector<std::uint64_t> seeds{1, 2, 3, 4, 5};
@@ -136,10 +137,8 @@ double error_of(const PolicyTrace& trace, const std::string& policy, double rate
   const auto all = static_cast<double>(trace.blocks.size());
   std::vector<double> mean(sizes.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto& counts = found[i].cache.counts;
-    const double of =
-        estimate == Estimate::kPlain ? static_cast<double>(counts.accesses) : all * found[i].rate;
-    mean[i % sizes.size()] += static_cast<double>(counts.misses()) / of / 5;
+    const auto misses = static_cast<double>(found[i].cache.counts.misses());
+    mean[i % sizes.size()] += misses / (all * found[i].rate) / 5;
   }
   double error = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -156,42 +155,21 @@ struct Tolerance {
   double most;
 };
 
-void expect_within(const char* file, const std::vector<Count>& sizes, Estimate estimate,
-                   const std::vector<Tolerance>& tolerances) {
-  const RealTrace raw = real_trace(file);
-  if (!raw.missing.empty()) GTEST_SKIP() << raw.missing;
-  const PolicyTrace trace = policy_trace(file, lis_keys(raw.text));
-  for (const auto& [policy, rate, most] : tolerances) {
-    EXPECT_LE(error_of(trace, policy, rate, sizes, estimate), most)
-        << policy << " at rate " << rate;
-  }
-}
-
 // A few of its blocks have much of its references: the sample's own ratio is off by up
 // to 0.06, as it has those or not.
 TEST(Miniature, IsNearTheTruthOnOltp) {
-  expect_within("arc/OLTP.lis.zst", {1000, 1500, 2000, 3000, 4000, 5000, 7500, 10'000, 15'000},
-                Estimate::kAdjusted,
-                {{"lru", 0.1, .0090},
-                 {"arc", 0.1, .0040},
-                 {"2q", 0.1, .0066},
-                 {"opt", 0.1, .0058},
-                 {"sieve", 0.1, .034},
-                 {"arc", 0.03, .010}});
-}
-
-TEST(Miniature, IsNearTheTruthOnP3) {
-  expect_within("arc/P3.lis.zst", {16'384, 32'768, 65'536, 131'072, 262'144}, Estimate::kPlain,
-                {{"lru", 0.1, .004},
-                 {"arc", 0.1, .004},
-                 {"2q", 0.1, .004},
-                 {"opt", 0.1, .004},
-                 {"sieve", 0.1, .004},
-                 {"lru", 0.01, .0106},
-                 {"arc", 0.01, .0050},
-                 {"2q", 0.01, .0108},
-                 {"opt", 0.01, .0052},
-                 {"sieve", 0.01, .0076}});
+  const RealTrace raw = real_trace("arc/OLTP.lis.zst");
+  if (!raw.missing.empty()) GTEST_SKIP() << raw.missing;
+  const PolicyTrace trace = policy_trace("OLTP", lis_keys(raw.text));
+  const std::vector<Count> sizes{1000, 1500, 2000, 3000, 4000, 5000, 7500, 10'000, 15'000};
+  for (const auto& [policy, rate, most] : std::vector<Tolerance>{{"lru", 0.1, .0090},
+                                                                 {"arc", 0.1, .0040},
+                                                                 {"2q", 0.1, .0066},
+                                                                 {"opt", 0.1, .0058},
+                                                                 {"sieve", 0.1, .034},
+                                                                 {"arc", 0.03, .010}}) {
+    EXPECT_LE(error_of(trace, policy, rate, sizes), most) << policy << " at rate " << rate;
+  }
 }
 
 }  // namespace

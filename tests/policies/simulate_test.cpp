@@ -62,8 +62,9 @@ TEST(Simulate, SaysBeforehandWhatEveryCacheWillHold) {
       configs.push_back({entry.info.name, {}, capacity});
     }
   }
-  const auto needed = memory_needed(trace.blocks, trace.unique, configs, false).value();
-  const auto held = simulate(trace.blocks, {}, trace.unique, configs, {.one_pass = false}).value();
+  const SimulateOptions replays{.one_pass = false};
+  const auto needed = memory_needed(trace.blocks, trace.unique, configs, replays).value();
+  const auto held = simulate(trace.blocks, {}, trace.unique, configs, replays).value();
   for (std::size_t i = 0; i < configs.size(); ++i) {
     EXPECT_EQ(needed[i], held[i].bytes) << configs[i].policy << ", " << configs[i].capacity;
   }

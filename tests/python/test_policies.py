@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mcsim as mc
 from mcsim.cli import cli
-from mcsim.errors import ConfigError
+from mcsim.errors import ConfigError, OutOfMemoryError
 from mcsim.policies import parse_policies
 
 
@@ -93,6 +95,48 @@ def test_specs() -> None:
 def test_sizes() -> None:
     rows = mc.simulate(range(1000), "lru", [5, "7", "1%", "0.001%"])
     assert rows.capacity.tolist() == [5, 7, 10, 1]
+
+
+def test_a_grid_of_sizes() -> None:
+    rows = mc.simulate(range(1000), "lru", ["1%:100%:3", 7])
+    assert rows.capacity.tolist() == [10, 100, 1000, 7]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=300),
+    st.lists(st.integers(1, 40), min_size=1, max_size=12),
+    st.sampled_from(["lru", "mru"]),
+)
+def test_one_pass_is_many_replays(
+    accesses: list[tuple[int, bool]], sizes: list[int], policy: str
+) -> None:
+    keys, ops = [key for key, _ in accesses], [op for _, op in accesses]
+    counted = ["hits", "misses", "writes", "write_hits", "evictions"]
+    one = mc.simulate(keys, policy, sizes, ops=ops)
+    each = mc.simulate(keys, policy, sizes, ops=ops, one_pass=False)
+    assert one[counted].tolist() == each[counted].tolist()
+
+
+def test_sizes_of_one_pass_share_its_memory_and_time() -> None:
+    rows = mc.simulate(skewed(20_000), ["lru", "fifo"], [10, 100, 1000])
+    assert len(set(rows.bytes[:3].tolist())) == 1
+    assert len(set(rows.seconds[:3].tolist())) == 1
+    assert len(set(rows.bytes[3:].tolist())) == 3
+
+
+def test_memory_is_told_beforehand_and_bounded() -> None:
+    keys = skewed(20_000)
+    needed = mc.memory_needed(keys, ["fifo", "lirs"], [10, 1000])
+    rows = mc.simulate(keys, ["fifo", "lirs"], [10, 1000])
+    assert needed.bytes.tolist() == rows.bytes.tolist()
+    most = int(needed.bytes.max())
+    bounded = mc.simulate(keys, ["fifo", "lirs"], [10, 1000], memory=most)
+    assert bounded.hits.tolist() == rows.hits.tolist()
+    with pytest.raises(OutOfMemoryError, match=r"lirs: a cache of 1000 blocks needs \d+ bytes"):
+        mc.simulate(keys, ["fifo", "lirs"], [10, 1000], memory=most - 1)
+    with pytest.raises(MemoryError, match="not even one block would fit"):
+        mc.simulate(keys, "fifo", [10], memory="1KiB")
 
 
 @pytest.mark.parametrize(

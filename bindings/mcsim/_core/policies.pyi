@@ -16,5 +16,27 @@ def simulate(
     ops: NDArray[np.uint8] | None = None,
     seed: int = 1,
     threads: int = 1,
+    memory: int = ...,
+    one_pass: bool = True,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, NDArray[Any]]: ...
+def memory_needed(
+    blocks: NDArray[np.uint32],
+    unique: int,
+    configs: Sequence[_Config],
+    memory: int = ...,
+    one_pass: bool = True,
+) -> NDArray[np.int64]: ...
+def miniature_rate(capacity: int, rate: float, min_blocks: int, seeds: int) -> float: ...
+def miniatures(
+    blocks: NDArray[np.uint32],
+    unique: int,
+    configs: Sequence[_Config],
+    rate: float,
+    min_blocks: int,
+    sample_seeds: Sequence[int],
+    seed: int = 1,
+    threads: int = 1,
+    memory: int = ...,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
