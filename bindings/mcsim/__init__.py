@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from mcsim.miniatures import miniature
     from mcsim.optimizers import optimize
-    from mcsim.policies import memory_needed, policy_names, simulate
+    from mcsim.policies import memory_needed, policy_names, simulate, wrapper_names
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
@@ -55,6 +55,7 @@ _HOME = {
     "reuse_distances": "locality",
     "run": "runner",
     "simulate": "policies",
+    "wrapper_names": "policies",
 }
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "reuse_distances",
     "run",
     "simulate",
+    "wrapper_names",
 ]
 
 

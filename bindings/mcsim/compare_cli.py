@@ -70,6 +70,7 @@ def compare(
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
     mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
+    mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
     source = Source(files, block_size, ops, seed, jobs or cores(), reading)
     with interruptible():

@@ -25,6 +25,7 @@ __all__ = [
     "parse_policies",
     "policy_names",
     "simulate",
+    "wrapper_names",
 ]
 
 
@@ -36,7 +37,23 @@ def policy_names() -> list[str]:
     >>> policy_names()[:4]
     ['lru', 'fifo', 'clock', 'sieve']
     """
-    return [entry["name"] for entry in _policies.describe()]
+    wrappers = wrapper_names()
+    return [entry["name"] for entry in _policies.describe() if entry["name"] not in wrappers]
+
+
+def wrapper_names() -> list[str]:
+    """List the policies made of others, which their parameters name.
+
+    Written as ``'talus:policy=lru'``, ``'slide:policy=arc(step=integer)'`` and
+    ``'switching:candidates=lru+2q(kin=0.1,kout=0.3)'``: parameters of what is wrapped are in
+    parentheses, policies to choose from have a `+` between them.
+
+    Examples
+    --------
+    >>> wrapper_names()
+    ['talus', 'slide', 'switching']
+    """
+    return _policies.wrappers()
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,9 @@ class PolicySpec:
 
 
 def parse_policies(text: str) -> list[PolicySpec]:
-    """Read policies divided by commas, as the parameters of each are; `all` is every one.
+    """Read policies divided by commas, as the parameters of each are.
+
+    `all` is every one of `policy_names`.
 
     Raises
     ------
@@ -69,10 +88,8 @@ def parse_policies(text: str) -> list[PolicySpec]:
     """
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
-    return [
-        PolicySpec(*parse_spec(spec, "eviction policy", policy_names()))
-        for spec in split_specs(text)
-    ]
+    names = [*policy_names(), *wrapper_names()]
+    return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
 
 
 @dataclass(frozen=True)
@@ -224,7 +241,8 @@ def simulate(
     trace : array_like of int, shape (n,), or engine.Accesses
         The block of each access, in the order of the accesses.
     policies : str or sequence of str
-        Of `policy_names`, with parameters as on the command line: ``'arc:step=integer'``.
+        Of `policy_names` and `wrapper_names`, with parameters as on the command line:
+        ``'arc:step=integer'``.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; with `engine.Accesses` also
         ``'1GiB'``. ``'100:10000:5'`` is five, in equal ratios from 100 to 10000.

@@ -10,11 +10,17 @@
 #include "policies/eviction/miniature.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/simulate.hpp"
+#include "policies/eviction/wrappers.hpp"
 
 namespace mcsim::python {
 namespace {
 
 using Config = std::tuple<std::string, ParamMap, Count>;  // policy, parameters, capacity
+
+template <class... Ts>
+std::vector<std::string> names_of(TypeList<Ts...>) {
+  return {Ts::kInfo.name...};
+}
 
 // The keys, numbered as they first appear, and how many there are.
 std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
@@ -137,6 +143,7 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
 void bind_policies(py::module_& parent) {
   py::module_ m = parent.def_submodule("policies", "Caches under eviction policies.");
   m.def("describe", [] { return describe_registry(eviction_registry()); });
+  m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def("number", &number, py::arg("keys").noconvert());
   m.def("simulate", &simulate_caches, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,

@@ -17,7 +17,8 @@
 //   static constexpr ComponentInfo kInfo{.name, .summary, .reference};
 //   T(Params, Context);
 //
-// and derives from the list's interface.
+// or, where that can fail, `static absl::StatusOr<std::unique_ptr<Interface>> make` of the
+// same, and derives from the list's interface.
 namespace mcsim {
 
 template <class... Ts>
@@ -68,7 +69,11 @@ class Registry {
         T::kInfo, describe<typename T::Params>(),
         [](const ParamMap& given, Context context) -> absl::StatusOr<std::unique_ptr<Interface>> {
           MCSIM_ASSIGN_OR_RETURN(auto params, parse_params<typename T::Params>(given));
-          return std::make_unique<T>(std::move(params), std::move(context));
+          if constexpr (requires { T::make(std::move(params), std::move(context)); }) {
+            return T::make(std::move(params), std::move(context));
+          } else {
+            return std::make_unique<T>(std::move(params), std::move(context));
+          }
         }};
   }
 

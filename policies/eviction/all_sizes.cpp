@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/base/pages.hpp"
-#include "core/containers/live_slots.hpp"
 #include "core/locality/exact_distances.hpp"
 #include "core/locality/reuse_distance.hpp"
 #include "policies/eviction/cpu_clock.hpp"
@@ -34,12 +33,7 @@ class LruDistances final : public StackDistances {
   Count distinct() const override { return distances_.distinct(); }
   std::size_t bytes() const override { return distances_.bytes(); }
 
-  static std::size_t most_bytes(std::size_t unique) {
-    const std::size_t axis =
-        std::max(TimeAxis::kSlotsPerBlock * (unique + 1), TimeAxis::kFewestSlots);
-    // A last access and a count of each distance; the axis, and the one that it outgrew.
-    return 2 * unique * sizeof(std::uint32_t) + 2 * LiveSlots(axis).bytes();
-  }
+  static std::size_t most_bytes(std::size_t unique) { return DenseDistances::most_bytes(unique); }
 
  private:
   DenseDistances distances_;

@@ -204,3 +204,30 @@ def test_compare_tabulates_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyP
     table = (tmp_path / "out" / "blocks-policies.csv").read_text().splitlines()
     assert len(table) == 1 + 3 * 2
     assert table[0].startswith('"policy","capacity","accesses","hits"')
+
+
+def test_wrapped_policies_are_written_in_parentheses() -> None:
+    specs = parse_policies(
+        "lru,talus:policy=2q(kin=0.1,kout=0.3),epoch=500,switching:candidates=lru+arc(step=real)"
+    )
+    assert [str(spec) for spec in specs] == [
+        "lru",
+        "talus:policy=2q(kin=0.1,kout=0.3),epoch=500",
+        "switching:candidates=lru+arc(step=real)",
+    ]
+    assert specs[1].declared() == {"policy": "2q(kin=0.1,kout=0.3)", "epoch": 500}
+    assert not set(mc.wrapper_names()) & set(mc.policy_names())
+    with pytest.raises(ConfigError, match="slide: opt must know the future: it cannot be wrapped"):
+        mc.simulate([1, 2, 3], "slide:policy=opt", [1])
+
+
+def test_wrappers_on_a_loop() -> None:
+    keys = np.tile(np.arange(2000), 60)
+    policies = ["lru", "talus:epoch=4000", "slide:policy=lru,epoch=4000"]
+    rows = mc.simulate([*keys], [*policies, "switching:candidates=lru+mru,epoch=4000"], [1000])
+    assert rows.hits[0] == 0
+    # After an epoch to see the loop and one to fill the shard, less the margin.
+    assert (rows.hit_ratio[1:3] > 0.475 * 56 / 60).all()
+    assert (rows.hit_ratio[1:3] < 0.5).all()
+    # What MRU hits of a loop: all but one of the blocks that fit.
+    assert rows.hit_ratio[3] > 0.45
