@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "policies/eviction/pace.hpp"
 #include "policies/eviction/registry.hpp"
 #include "tests/support/policy_traces.hpp"
 
@@ -90,6 +91,16 @@ TEST(Simulate, MemoryIsBounded) {
                         "1999 blocks would fit",
                         most, most - 1));
   EXPECT_THAT(message_of(run(1000).status()), ::testing::HasSubstr("not even one block would fit"));
+}
+
+TEST(Pace, EveryPolicyHasOne) {
+  Pace pace;
+  for (const auto& entry : eviction_registry().entries()) {
+    const double seconds = pace.of(entry.info.name, {});
+    EXPECT_GT(seconds, 0) << entry.info.name;
+    EXPECT_EQ(pace.of(entry.info.name, {}), seconds);  // measured once
+  }
+  EXPECT_EQ(pace.of("nothing", {}), 0);
 }
 
 TEST(Simulate, AMistakeIsToldBeforeTheReplay) {
