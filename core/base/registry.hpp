@@ -43,6 +43,22 @@ class Registry {
 
   const std::vector<EntryType>& entries() const { return entries_; }
 
+  // These and more; fails if a name is taken, or is none that can be asked for.
+  absl::StatusOr<Registry> with(const std::vector<EntryType>& more) const {
+    Registry all = *this;
+    for (const EntryType& entry : more) {
+      const std::string_view name = entry.info.name;
+      constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+      if (name.empty() || name.find_first_not_of(kLetters) != std::string_view::npos) {
+        return invalid_argument("'{}' is no name of an {}: expected {}", name, kind_,
+                                "small letters, digits and '-'");
+      }
+      if (all.find(name).ok()) return invalid_argument("there is an {} '{}' already", kind_, name);
+      all.entries_.push_back(entry);
+    }
+    return all;
+  }
+
   absl::StatusOr<const EntryType*> find(std::string_view name) const {
     std::vector<std::string_view> names;
     for (const EntryType& entry : entries_) {
