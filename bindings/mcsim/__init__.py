@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     )
     from mcsim.miniatures import miniature
     from mcsim.optimizers import optimize
-    from mcsim.policies import memory_needed, policy_names, simulate, wrapper_names
+    from mcsim.package import get_cmake_dir, get_include
+    from mcsim.policies import load_policies, memory_needed, policy_names, simulate, wrapper_names
+    from mcsim.python_policies import Policy, PriorityPolicy
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
@@ -41,13 +43,18 @@ _HOME = {
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
     "McsimError": "errors",
+    "Policy": "python_policies",
+    "PriorityPolicy": "python_policies",
     "Results": "results",
     "Trace": "traces",
     "TraceError": "errors",
     "__version__": "_core",
     "estimate": "locality",
     "estimator_names": "locality",
+    "get_cmake_dir": "package",
+    "get_include": "package",
     "hit_ratio_curve": "locality",
+    "load_policies": "policies",
     "memory_needed": "policies",
     "miniature": "miniatures",
     "optimize": "optimizers",
@@ -63,13 +70,18 @@ __all__ = [
     "ExperimentSpec",
     "HitRatioCurve",
     "McsimError",
+    "Policy",
+    "PriorityPolicy",
     "Results",
     "Trace",
     "TraceError",
     "__version__",
     "estimate",
     "estimator_names",
+    "get_cmake_dir",
+    "get_include",
     "hit_ratio_curve",
+    "load_policies",
     "memory_needed",
     "miniature",
     "optimize",

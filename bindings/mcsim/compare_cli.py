@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mcsim.plugin_cli import plugin_option
 from mcsim.policy_report import BOUND, PolicyReport, memory_option, simulated
 from mcsim.stream_cli import (
     Source,
@@ -39,6 +40,7 @@ __all__ = ["compare"]
     "in equal ratios.",
 )
 @memory_option
+@plugin_option
 @stream_options(
     seed="Of policies that draw.", jobs="Caches replayed at a time; all cores if not given."
 )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.errors import ConfigError
-from mcsim.policies import Caches, memory_given, threads_given
+from mcsim.policies import Caches, PolicyChoice, memory_given, threads_given
 
 __all__ = ["Correction", "miniature", "rates_of"]
 
@@ -23,7 +23,7 @@ _T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 def miniature(
     trace: ArrayLike | engine.Accesses,
-    policies: str | Sequence[str] = "all",
+    policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
     rate: float = 0.01,

@@ -14,6 +14,7 @@ from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.columns import keys_of, operations_of
 from mcsim.errors import ConfigError
+from mcsim.python_policies import PolicyFactory, PythonSpec
 from mcsim.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
 from mcsim.units import parse_bytes, parse_capacities
 
@@ -21,12 +22,17 @@ __all__ = [
     "Caches",
     "PolicySpec",
     "default_memory",
+    "load_policies",
     "memory_needed",
     "parse_policies",
     "policy_names",
     "simulate",
     "wrapper_names",
 ]
+
+
+PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
+"""What `simulate` takes."""
 
 
 def policy_names() -> list[str]:
@@ -56,6 +62,31 @@ def wrapper_names() -> list[str]:
     return _policies.wrappers()
 
 
+def load_policies(library: str | os.PathLike[str]) -> list[str]:
+    """Load eviction policies from a shared library; from now on they are like all others.
+
+    Such a library is compiled against the headers of this mcsim, see `get_include`, and stays
+    loaded. To load it again changes nothing; after it was built anew, it takes a new process.
+
+    Parameters
+    ----------
+    library : path
+        The file.
+
+    Returns
+    -------
+    list of str
+        The names of its policies.
+
+    Raises
+    ------
+    ConfigError
+        If it is no such library, was built for another mcsim, or has a policy whose name is
+        taken; then none is added.
+    """
+    return _policies.load(os.fspath(library))
+
+
 @dataclass(frozen=True)
 class PolicySpec:
     """A policy as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
@@ -65,6 +96,11 @@ class PolicySpec:
 
     def __str__(self) -> str:
         return title(self.name, self.params)
+
+    @property
+    def policy(self) -> str:
+        """What the core knows it by."""
+        return self.name
 
     def declared(self) -> dict[str, ParamValue]:
         """Return the parameters as the kinds that the policy declares."""
@@ -92,6 +128,13 @@ def parse_policies(text: str) -> list[PolicySpec]:
     return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
 
 
+def _specs(policies: PolicyChoice) -> list[PolicySpec | PythonSpec]:
+    specs: list[PolicySpec | PythonSpec] = []
+    for given in policies if isinstance(policies, Sequence) else [policies]:
+        specs += parse_policies(given) if isinstance(given, str) else [PythonSpec.of(given)]
+    return specs
+
+
 @dataclass(frozen=True)
 class Caches:
     """Caches to simulate, as the core takes them.
@@ -107,19 +150,19 @@ class Caches:
     blocks: NDArray[np.uint32]
     unique: int
     operations: NDArray[np.uint8] | None
-    specs: list[PolicySpec]
+    specs: list[PolicySpec | PythonSpec]
     capacities: list[int]
 
     @classmethod
     def asked(
         cls,
         trace: ArrayLike | engine.Accesses,
-        policies: str | Sequence[str],
+        policies: PolicyChoice,
         sizes: Sequence[int | str],
         ops: ArrayLike | None = None,
     ) -> Caches:
         """Read what `simulate` is given."""
-        specs = parse_policies(policies if isinstance(policies, str) else ",".join(policies))
+        specs = _specs([policies] if isinstance(policies, str) else policies)
         block_bytes = None
         if isinstance(trace, engine.Accesses):
             if ops is not None:
@@ -142,10 +185,10 @@ class Caches:
         return cls(blocks, unique, operations, specs, capacities)
 
     @property
-    def configs(self) -> list[tuple[str, dict[str, ParamValue], int]]:
+    def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
         """Policy, parameters and capacity of each: all sizes of the first policy, then others."""
         return [
-            (spec.name, spec.declared(), size) for spec in self.specs for size in self.capacities
+            (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
         ]
 
     def table(self, columns: dict[str, NDArray[Any]]) -> np.recarray[Any, Any]:
@@ -188,7 +231,7 @@ def memory_given(memory: int | str | None) -> int:
 
 def memory_needed(
     trace: ArrayLike | engine.Accesses,
-    policies: str | Sequence[str] = "all",
+    policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
     memory: int | str | None = None,
@@ -221,7 +264,7 @@ def memory_needed(
 
 def simulate(
     trace: ArrayLike | engine.Accesses,
-    policies: str | Sequence[str] = "all",
+    policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
     ops: ArrayLike | None = None,
@@ -240,9 +283,10 @@ def simulate(
     ----------
     trace : array_like of int, shape (n,), or engine.Accesses
         The block of each access, in the order of the accesses.
-    policies : str or sequence of str
+    policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Of `policy_names` and `wrapper_names`, with parameters as on the command line:
-        ``'arc:step=integer'``.
+        ``'arc:step=integer'``. Or written in Python: a class that derives from `Policy` or
+        `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; with `engine.Accesses` also
         ``'1GiB'``. ``'100:10000:5'`` is five, in equal ratios from 100 to 10000.

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,8 @@ struct CacheConfig {
   ParamMap params;
   Count capacity = 1;  // blocks, at least 1
   std::uint64_t seed = 1;
+  // In place of the registry, for policies that it does not have.
+  std::function<absl::StatusOr<std::unique_ptr<PolicyCache>>(const PolicySetup&)> make = nullptr;
 };
 
 struct SimulatedCache {

@@ -5,10 +5,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ParamValue = bool | int | float | str | Mapping[str, float]
-_Config = tuple[str, Mapping[str, _ParamValue], int]
+_Config = tuple[str | PythonPolicy, Mapping[str, _ParamValue], int]
+
+class PythonPolicy:
+    def __init__(
+        self, name: str, is_function: bool, factory: Callable[[int, int], object]
+    ) -> None: ...
 
 def describe() -> list[dict[str, Any]]: ...
 def wrappers() -> list[str]: ...
+def load(path: str) -> list[str]: ...
 def number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], int]: ...
 def simulate(
     blocks: NDArray[np.uint32],
