@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.plugin_cli import plugin_option
 from mcsim.policy_report import Mini, PolicyReport, memory_option, simulated
 from mcsim.stream_cli import (
     Report,
@@ -90,6 +91,7 @@ _stream_options = stream_options(
     "FROM:TO:COUNT, in equal ratios.",
 )
 @memory_option
+@plugin_option
 @picture_options
 def mrc(
     files: tuple[str, ...],

@@ -257,6 +257,24 @@ def test_what_is_no_policy(given: Any) -> None:
         mc.simulate(trace(), [given], [10])
 
 
+def test_miniatures_and_memory() -> None:
+    keys = trace(30_000)
+    python, built_in = (
+        mc.miniature(keys, policy, [500], rate=0.5, seeds=2) for policy in (Lfu, "lfu")
+    )
+    assert python.hit_ratio.tolist() == built_in.hit_ratio.tolist()
+    (needed,) = mc.memory_needed(keys, Lfu, [500]).bytes
+    assert needed > 500 * 32
+
+
+def test_a_class_may_have_a_built_in_policy_s_name() -> None:
+    misnamed = type("lru", (Fifo,), {})
+    rows = mc.simulate(trace(3000), misnamed, list(range(10, 200, 10)))
+    assert (
+        rows.hits.tolist() == mc.simulate(trace(3000), "fifo", rows.capacity.tolist()).hits.tolist()
+    )
+
+
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     EXAMPLE.main()
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
