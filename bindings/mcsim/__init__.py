@@ -24,8 +24,11 @@ if TYPE_CHECKING:
         hit_ratio_curve,
         reuse_distances,
     )
+    from mcsim.miniatures import miniature
     from mcsim.optimizers import optimize
-    from mcsim.policies import policy_names, simulate
+    from mcsim.package import get_cmake_dir, get_include
+    from mcsim.policies import load_policies, memory_needed, policy_names, simulate, wrapper_names
+    from mcsim.python_policies import Policy, PriorityPolicy
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
@@ -40,18 +43,26 @@ _HOME = {
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
     "McsimError": "errors",
+    "Policy": "python_policies",
+    "PriorityPolicy": "python_policies",
     "Results": "results",
     "Trace": "traces",
     "TraceError": "errors",
     "__version__": "_core",
     "estimate": "locality",
     "estimator_names": "locality",
+    "get_cmake_dir": "package",
+    "get_include": "package",
     "hit_ratio_curve": "locality",
+    "load_policies": "policies",
+    "memory_needed": "policies",
+    "miniature": "miniatures",
     "optimize": "optimizers",
     "policy_names": "policies",
     "reuse_distances": "locality",
     "run": "runner",
     "simulate": "policies",
+    "wrapper_names": "policies",
 }
 
 __all__ = [
@@ -59,18 +70,26 @@ __all__ = [
     "ExperimentSpec",
     "HitRatioCurve",
     "McsimError",
+    "Policy",
+    "PriorityPolicy",
     "Results",
     "Trace",
     "TraceError",
     "__version__",
     "estimate",
     "estimator_names",
+    "get_cmake_dir",
+    "get_include",
     "hit_ratio_curve",
+    "load_policies",
+    "memory_needed",
+    "miniature",
     "optimize",
     "policy_names",
     "reuse_distances",
     "run",
     "simulate",
+    "wrapper_names",
 ]
 
 

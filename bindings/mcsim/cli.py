@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from mcsim import CORE_IS_MISSING
+from mcsim.plugin_cli import plugin_option
 
 if TYPE_CHECKING:
     from mcsim.errors import McsimError
@@ -175,6 +176,7 @@ def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -
 
 
 @cli.command("list")
+@plugin_option
 def list_names() -> None:
     """List systems, optimisers, policies, estimators, trace formats and devices."""
     for kind, entries in _catalogue().items():
@@ -186,6 +188,7 @@ def list_names() -> None:
 
 @cli.command()
 @click.argument("name")
+@plugin_option
 def describe(name: str) -> None:
     """Show the parameters of a system, optimiser, policy, estimator, trace format or device."""
     from mcsim.errors import ConfigError
@@ -202,6 +205,19 @@ def describe(name: str) -> None:
         raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
     for kind, entry in found:
         _describe_entry(kind, entry)
+
+
+@cli.command()
+@click.option("--include", "what", flag_value="include", help="The folder of the C++ headers.")
+@click.option("--cmake-dir", "what", flag_value="cmake", help="The folder for CMake's mcsim_DIR.")
+def config(what: str | None) -> None:
+    """Print where the things are that eviction policies in C++ are compiled with."""
+    from mcsim.package import get_cmake_dir, get_include
+
+    if what in (None, "include"):
+        click.echo(get_include())
+    if what in (None, "cmake"):
+        click.echo(get_cmake_dir())
 
 
 @cli.command()

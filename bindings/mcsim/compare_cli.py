@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from mcsim.plugin_cli import plugin_option
+from mcsim.policy_report import BOUND, PolicyReport, memory_option, simulated
 from mcsim.stream_cli import (
-    Report,
     Source,
     cores,
     interruptible,
     picture_options,
     print_plainly,
-    sizes_given,
     stream_options,
     table_of,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.figure import Figure
-
 __all__ = ["compare"]
-
-BOUND = "opt"
-"""A bound and no policy to choose: it knows the future."""
 
 
 @click.command()
@@ -44,8 +36,11 @@ BOUND = "opt"
     metavar="SIZE,...",
     default="0.1%,1%,10%",
     show_default=True,
-    help="Of the caches: 1GiB, 250000 (blocks) or 10% (of the distinct blocks).",
+    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, "
+    "in equal ratios.",
 )
+@memory_option
+@plugin_option
 @stream_options(
     seed="Of policies that draw.", jobs="Caches replayed at a time; all cores if not given."
 )
@@ -54,6 +49,7 @@ def compare(
     files: tuple[str, ...],
     policies: str,
     sizes: str,
+    memory: str | None,
     block_size: str,
     ops: Any,
     seed: int,
@@ -69,62 +65,27 @@ def compare(
     printed, the best of each size in bold, but for opt, which knows the future and which none
     can beat; DIR gets a picture (.png, .svg) and all that was counted (.csv).
 
+    What every cache will hold is said before the replay. Several sizes of lru or mru come from
+    one pass over the trace.
+
     \b
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
     mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
+    mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
-    from rich.console import Console
-
-    from mcsim.policies import parse_policies, simulate
-    from mcsim.progress import Reporter
-
     source = Source(files, block_size, ops, seed, jobs or cores(), reading)
-    # Mistakes are told before the work begins.
-    specs = parse_policies(policies)
-    sizes_given(sizes, 1, source.block_bytes)
-    reporter = Reporter(Console(stderr=True))
     with interruptible():
-        with reporter.live():
-            accesses = source.read(reporter)
-            capacities = sizes_given(sizes, accesses.id_count, accesses.block_bytes)
-            caches = len(specs) * len(capacities)
-            with reporter.stage(
-                "replay",
-                total=accesses.access_count * caches,
-                unit="accesses",
-                about=f"{caches} caches",
-            ) as stage:
-                rows = simulate(
-                    accesses,
-                    [str(spec) for spec in specs],
-                    capacities,
-                    seed=seed,
-                    threads=source.jobs,
-                    progress=stage.update,
-                )
-        report = _Comparison(source, accesses, "", rows, capacities)
+        done = simulated(source, policies, sizes, memory)
+        report = _Comparison(source, done.accesses, "", done.capacities, done.rows)
         report.show()
         report.write(out, log=not linear, figures=not no_figures)
 
 
-@dataclass
-class _Comparison(Report):
-    """What is printed, drawn and written; `rows` are those of `mcsim.simulate`."""
+class _Comparison(PolicyReport):
+    """A row a policy."""
 
-    rows: np.recarray[Any, Any]
-    capacities: list[int]
-
-    subject = "Hit ratio of eviction policies over cache size"
-
-    @property
-    def policies(self) -> list[str]:
-        return list(dict.fromkeys(self.rows.policy.tolist()))
-
-    def of(self, policy: str) -> np.recarray[Any, Any]:
-        """Return the rows of a policy, by size."""
-        chosen: np.recarray[Any, Any] = self.rows[self.rows.policy == policy]
-        return chosen
+    suffix = "-policies"
 
     def show(self) -> None:
         """Print the table."""
@@ -156,25 +117,6 @@ class _Comparison(Report):
                 for row in rows
             ]
             table.add_row(policy, *ratios, f"{rate:.1f}", format_size(int(rows.bytes.max())))
-        table.caption = "hit ratio; state: memory that the largest of the caches takes here"
+        table.caption = "hit ratio; state: memory of the largest of the caches, or of the one pass"
         table.caption_justify = "left"
         return table
-
-    def figure(self, *, log: bool) -> Figure:
-        from mcsim.figures.policies import hit_ratios
-
-        ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
-        sheet = hit_ratios(self.capacities, self.accesses.block_bytes, ratios, log=log, bound=BOUND)
-        return sheet.frame(self.title, self.footer())
-
-    def write(self, out: Path, *, log: bool, figures: bool) -> None:
-        """Write picture and table, and print their names."""
-        import pyarrow as pa
-        from pyarrow import csv
-
-        columns = {name: pa.array(self.rows[name]) for name in self.rows.dtype.names or ()}
-        self.write_files(
-            out / f"{self.source.file_name}-policies",
-            (lambda: self.figure(log=log)) if figures else None,
-            {".csv": lambda sink: csv.write_csv(pa.table(columns), sink)},
-        )

@@ -84,6 +84,7 @@ class Experiment:
         _check_unique(spec, source)
         _check_figures(spec, source)
         _check_times(spec, source)
+        _load_plugins(spec, source)
         spec = _resolve_devices(spec, source)
         components = _Components(spec, source)
         systems = [components.resolved(index) for index in range(len(spec.systems))]
@@ -94,10 +95,15 @@ class Experiment:
         return _Components(self.spec, self.source).build(index)
 
     def code_digests(self) -> dict[str, str]:
-        """Return the digest of the source of every class given as `module:Class`."""
+        """Return the digests of all classes given as `module:Class`, and of plugins."""
         names = {system.name for system in self.spec.systems}
         names |= {system.optimizer.name for system in self.spec.systems if system.optimizer}
-        return {name: _digest_of_code(name, self.source) for name in sorted(names) if ":" in name}
+        classes = sorted(name for name in names if ":" in name)
+        digests = {name: _digest_of_code(name, self.source) for name in classes}
+        for plugin in self.spec.plugins:
+            content = (self.source.folder / plugin).read_bytes()
+            digests[plugin] = hashlib.sha256(content).hexdigest()
+        return digests
 
     def run_id(self, version: str, traces: Sequence[Mapping[str, Any]]) -> str:
         """Name the run after all that can change its results.
@@ -114,7 +120,7 @@ class Experiment:
 
         spec = self.spec.expanded()
         del spec["name"]
-        for key in ("description", "figures"):
+        for key in ("description", "figures", "plugins"):
             spec.pop(key, None)
         window = spec.pop("workload").get("window")
         if window:
@@ -183,6 +189,16 @@ def _check_times(spec: ExperimentSpec, source: Source) -> None:
         check(vm.arrives, (*where, "arrives"))
         check(vm.departs, (*where, "departs"))
         check_order(vm.arrives, vm.departs, (*where, "departs"))
+
+
+def _load_plugins(spec: ExperimentSpec, source: Source) -> None:
+    from mcsim.policies import load_policies
+
+    for index, plugin in enumerate(spec.plugins):
+        try:
+            load_policies(source.folder / plugin)
+        except ConfigError as error:
+            raise source.complain(("plugins", index), str(error)) from None
 
 
 def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.plugin_cli import plugin_option
+from mcsim.policy_report import Mini, PolicyReport, memory_option, simulated
 from mcsim.stream_cli import (
     Report,
     Source,
@@ -65,10 +67,31 @@ _stream_options = stream_options(
     help="Measure these estimators, written as for --estimator, by the exact curve.",
 )
 @click.option(
+    "--policy",
+    metavar="NAME[:PARAM=VALUE,...],...",
+    help="Curves of these eviction policies, by a replay for each size or in miniature.",
+)
+@click.option(
+    "--mini",
+    metavar="RATE",
+    help="With --policy: caches in miniature, given such a share of the blocks (0.01 or 1%).",
+)
+@click.option(
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="With --mini: samples of which the mean is taken, and the error band.",
+)
+@click.option(
     "--sizes",
     metavar="SIZE,...",
-    help="Rows of the table: 1GiB, 250000 (blocks) or 10% (of the distinct blocks).",
+    help="Rows of the table: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
+    "FROM:TO:COUNT, in equal ratios.",
 )
+@memory_option
+@plugin_option
 @picture_options
 def mrc(
     files: tuple[str, ...],
@@ -80,7 +103,11 @@ def mrc(
     per_vm: bool,
     interval: str | None,
     compare: str | None,
+    policy: str | None,
+    mini: str | None,
+    seeds: int,
     sizes: str | None,
+    memory: str | None,
     linear: bool,
     out: Path,
     no_figures: bool,
@@ -93,21 +120,39 @@ def mrc(
 
     A number after ~ is of fewer blocks than the estimator resolves.
 
+    Of other policies than LRU there are --sizes alone, 13 of them if not given. In miniature
+    each is a cache of RATE times the size, given the references to so many of the blocks;
+    smaller caches get a higher rate, so that no miniature has fewer than 100 blocks.
+
     \b
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc web_0.csv.gz --interval 1h
     mcsim mrc web_0.csv.gz --compare shards,shards-rate:rate=0.01,aet
+    mcsim mrc web_0.csv.gz --policy arc,lirs,s3-fifo --sizes 1%:100%:20 --mini 0.01
     """  # noqa: D301
     from mcsim.errors import ConfigError
 
-    modes = {"--per-vm": per_vm, "--interval": interval, "--compare": compare}
+    modes = {
+        "--per-vm": per_vm,
+        "--interval": interval,
+        "--compare": compare,
+        "--estimator": policy and estimator != "exact",
+        "--policy": policy,
+    }
     if len(given := [name for name, value in modes.items() if value]) > 1:
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
+    if mini is not None and not policy:
+        raise ConfigError("--mini: of which policies? --policy says")
     source = Source(files, block_size, ops, seed, jobs or cores(), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     with interruptible():
+        if policy:
+            by_policy = _by_policy(source, policy, sizes, memory, mini, seeds)
+            by_policy.show()
+            by_policy.write(out, log=not linear, figures=not no_figures)
+            return
         if compare:
             report = _compare(source, compare)
         elif interval:
@@ -204,6 +249,72 @@ def _compare(source: Source, compare: str) -> _Curves:
     specs = list({str(spec): spec for spec in [exact, *asked]}.values())
     accesses, measured = _measure(source, specs, lambda of: [whole(of, source.name)])
     return _Compared(source, accesses, "", measured)
+
+
+def _by_policy(
+    source: Source,
+    policies: str,
+    sizes: str | None,
+    memory: str | None,
+    mini: str | None,
+    seeds: int,
+) -> _ByPolicy:
+    from mcsim.errors import ConfigError
+
+    rate = None if mini is None else _share("--mini", mini)
+    if rate == 0:
+        raise ConfigError("--mini: expected more than nothing")
+    done = simulated(
+        source,
+        policies,
+        sizes or _ByPolicy.default_sizes,
+        memory,
+        None if rate is None else Mini(rate, seeds),
+    )
+    return _ByPolicy(source, done.accesses, "", done.capacities, done.rows)
+
+
+class _ByPolicy(PolicyReport):
+    """A row a size, a column a policy."""
+
+    suffix = "-mrc-policies"
+    default_sizes = "0.1%:100%:13"
+
+    def show(self) -> None:
+        """Print the table and how its numbers came about."""
+        print_plainly(self.heading(), self.table())
+        if self.has_band:
+            print_plainly(self._about_miniatures())
+
+    def table(self) -> Any:
+        from mcsim.units import format_size
+
+        table = table_of(["size", "blocks", *(["rate"] if self.has_band else []), *self.policies])
+        for i, blocks in enumerate(self.capacities):
+            rows = [self.of(policy)[i] for policy in self.policies]
+            rate = [f"{rows[0].rate:.3g}"] if self.has_band else []
+            size = format_size(blocks * self.accesses.block_bytes)
+            table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
+        return table
+
+    def _cell(self, row: Any) -> str:
+        ratio = f"{row.hit_ratio:.4f}"
+        if not self.has_band or row.correction == "exact":
+            return ratio
+        margin = (row.high - row.low) / 2
+        return ratio if margin != margin else f"{ratio} ±{margin:.4f}"
+
+    def _about_miniatures(self) -> str:
+        how = {
+            "none": "ratios of the samples",
+            "adj": "adjusted to the length of the trace",
+        }
+        used = [how[name] for name in how if name in self.rows.correction]
+        exact = "those at rate 1 exact" if "exact" in self.rows.correction else ""
+        has_margin = self.rows.low.tolist() == self.rows.low.tolist()  # nan is not itself
+        band = "± half the 95 % band of the mean over the seeds" if has_margin else ""
+        parts = [part for part in (*used, exact, band) if part]
+        return "miniatures: " + "; ".join(parts)
 
 
 @dataclass

@@ -40,7 +40,7 @@ def parse_spec(text: str, kind: str, names: Sequence[str]) -> tuple[str, dict[st
         known = ", ".join(names)
         raise ConfigError(f"unknown {kind} {name!r}{did_you_mean(name, names)}; one of {known}")
     params = {}
-    for item in filter(None, rest.split(",")):
+    for item in filter(None, _split_outside(rest)):
         key, equals, value = item.partition("=")
         if not equals:
             raise ConfigError(f"{name}: expected PARAM=VALUE, got {item!r}")
@@ -55,9 +55,11 @@ def split_specs(text: str) -> list[str]:
     --------
     >>> split_specs("exact,shards:rate=0.1,seed=2,aet")
     ['exact', 'shards:rate=0.1,seed=2', 'aet']
+    >>> split_specs("talus:policy=2q(kin=0.1,kout=0.3),epoch=10000,lru")
+    ['talus:policy=2q(kin=0.1,kout=0.3),epoch=10000', 'lru']
     """
     specs: list[str] = []
-    for item in text.split(","):
+    for item in _split_outside(text):
         name, colon, _ = item.partition(":")
         continues = "=" in (name if colon else item)
         if continues and specs:
@@ -65,6 +67,19 @@ def split_specs(text: str) -> list[str]:
         elif item.strip():
             specs.append(item)
     return specs
+
+
+def _split_outside(text: str) -> list[str]:
+    """Split at the commas that are in no parentheses."""
+    parts = [""]
+    depth = 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def declared_by(entries: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:

@@ -202,10 +202,16 @@ class Report:
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
     """Read `--sizes`: capacities in blocks, in their order and each once."""
     from mcsim.errors import ConfigError
-    from mcsim.units import parse_capacity
+    from mcsim.units import parse_capacities
 
     try:
-        return sorted({parse_capacity(size, unique, block_bytes) for size in text.split(",")})
+        return sorted(
+            {
+                capacity
+                for size in text.split(",")
+                for capacity in parse_capacities(size, unique, block_bytes)
+            }
+        )
     except ValueError as error:
         raise ConfigError(f"--sizes: {error}") from None
 

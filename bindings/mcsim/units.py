@@ -20,6 +20,7 @@ __all__ = [
     "format_size",
     "parse_blocks",
     "parse_bytes",
+    "parse_capacities",
     "parse_capacity",
     "parse_count",
     "parse_duration",
@@ -195,6 +196,34 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     if blocks < 1:
         raise ValueError(f"at least 1 block, got {value!r}")
     return blocks
+
+
+def parse_capacities(value: int | str, unique: int, block_bytes: int | None) -> list[int]:
+    """Read a capacity, or `FROM:TO:COUNT`: so many, in equal ratios from one to the other.
+
+    Those that come to the same number of blocks are one.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> parse_capacities("1%:100%:3", 1000, None)
+    [10, 100, 1000]
+    """
+    if not isinstance(value, str) or ":" not in value:
+        return [parse_capacity(value, unique, block_bytes)]
+    parts = value.split(":")
+    if len(parts) != 3:
+        raise ValueError(f"expected FROM:TO:COUNT, got {value!r}")
+    begin, end = (parse_capacity(part, unique, block_bytes) for part in parts[:2])
+    count = parse_count(parts[2])
+    if count < 2:
+        raise ValueError(f"expected a count of at least 2, got {value!r}")
+    ratio = end / begin
+    return list(dict.fromkeys(round(begin * ratio ** (i / (count - 1))) for i in range(count)))
 
 
 def _exact(value: int, units: dict[str, int]) -> str:

@@ -2,18 +2,46 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "bindings/src/python_policy.hpp"
 #include "core/containers/block_table.hpp"
+#include "policies/eviction/miniature.hpp"
+#include "policies/eviction/plugin.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/simulate.hpp"
+#include "policies/eviction/wrappers.hpp"
 
 namespace mcsim::python {
 namespace {
 
-using Config = std::tuple<std::string, ParamMap, Count>;  // policy, parameters, capacity
+using Policy = std::variant<std::string, std::shared_ptr<PythonPolicy>>;
+using Config = std::tuple<Policy, ParamMap, Count>;  // policy, parameters, capacity
+
+CacheConfig config_of(const Config& given, std::uint64_t seed,
+                      const std::shared_ptr<PythonFailure>& failure) {
+  const auto& [policy, params, capacity] = given;
+  if (const auto* name = std::get_if<std::string>(&policy)) return {*name, params, capacity, seed};
+  const auto& python = std::get<std::shared_ptr<PythonPolicy>>(policy);
+  return {python->name, params, capacity, seed, [python, failure](const PolicySetup& setup) {
+            return make_python_cache(python, setup, failure);
+          }};
+}
+
+std::vector<CacheConfig> configs_of(const std::vector<Config>& given, std::uint64_t seed,
+                                    const std::shared_ptr<PythonFailure>& failure) {
+  std::vector<CacheConfig> configs;
+  for (const Config& config : given) configs.push_back(config_of(config, seed, failure));
+  return configs;
+}
+
+template <class... Ts>
+std::vector<std::string> names_of(TypeList<Ts...>) {
+  return {Ts::kInfo.name...};
+}
 
 // The keys, numbered as they first appear, and how many there are.
 std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
@@ -32,11 +60,11 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
   return {to_array(std::move(numbers)), unique};
 }
 
-template <class Get>
-auto column_of(const std::vector<SimulatedCache>& caches, Get&& get) {
+template <class Cache, class Get>
+auto column_of(const std::vector<Cache>& caches, Get&& get) {
   std::vector<decltype(get(caches[0]))> column;
   column.reserve(caches.size());
-  for (const SimulatedCache& cache : caches) column.push_back(get(cache));
+  for (const Cache& cache : caches) column.push_back(get(cache));
   return to_array(std::move(column));
 }
 
@@ -59,11 +87,9 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
 py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
-                         int threads, py::object progress) {
-  std::vector<CacheConfig> wanted;
-  for (const auto& [policy, params, capacity] : configs) {
-    wanted.push_back({policy, params, capacity, seed});
-  }
+                         int threads, std::size_t memory, bool one_pass, py::object progress) {
+  const auto failure = std::make_shared<PythonFailure>();
+  const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
   std::span<const std::uint8_t> operations;
   if (ops) operations = span_of(*ops);
@@ -71,24 +97,101 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
     raise_if_error(
         invalid_argument("ops: {} of them for {} accesses", operations.size(), all.size()));
   }
-  const SimulateOptions options{.threads = threads, .tick = make_tick(std::move(progress))};
-  std::vector<SimulatedCache> caches;
+  const SimulateOptions options{.threads = threads,
+                                .tick = make_tick(std::move(progress), failure),
+                                .memory = memory,
+                                .one_pass = one_pass};
+  absl::StatusOr<std::vector<SimulatedCache>> caches;
   {
     py::gil_scoped_release release;
-    caches = value_or_raise(simulate(all, operations, unique, wanted, options));
+    caches = simulate(all, operations, unique, wanted, options);
   }
-  return columns_of(caches);
+  failure->rethrow_if_any();
+  return columns_of(value_or_raise(std::move(caches)));
+}
+
+py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t unique,
+                                const std::vector<Config>& configs, std::size_t memory,
+                                bool one_pass) {
+  const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
+  const SimulateOptions options{.memory = memory, .one_pass = one_pass};
+  const std::span<const BlockId> all = span_of(blocks);
+  std::vector<std::size_t> bytes;
+  {
+    py::gil_scoped_release release;
+    bytes = value_or_raise(memory_needed(all, unique, wanted, options));
+  }
+  return column_of(bytes, [](std::size_t of_one) { return static_cast<Count>(of_one); });
+}
+
+// A row for every seed, and in it one for every cache.
+py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
+                             const std::vector<Config>& configs, double rate, Count min_blocks,
+                             const std::vector<std::uint64_t>& sample_seeds, std::uint64_t seed,
+                             int threads, std::size_t memory, py::object progress) {
+  const auto failure = std::make_shared<PythonFailure>();
+  const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
+  const std::span<const BlockId> all = span_of(blocks);
+  const MiniatureOptions options{
+      .rate = rate,
+      .min_blocks = min_blocks,
+      .seeds = sample_seeds,
+      .simulate = {
+          .threads = threads, .tick = make_tick(std::move(progress), failure), .memory = memory}};
+  absl::StatusOr<std::vector<Miniature>> simulated;
+  {
+    py::gil_scoped_release release;
+    simulated = miniatures(all, unique, wanted, options);
+  }
+  failure->rethrow_if_any();
+  const std::vector<Miniature> found = value_or_raise(std::move(simulated));
+  py::dict columns;
+  columns["rate"] = column_of(found, [](const Miniature& m) { return m.rate; });
+  columns["capacity"] = column_of(found, [](const Miniature& m) { return m.capacity; });
+  columns["accesses"] =
+      column_of(found, [](const Miniature& m) { return m.cache.counts.accesses; });
+  columns["hits"] = column_of(found, [](const Miniature& m) { return m.cache.counts.hits; });
+  columns["bytes"] =
+      column_of(found, [](const Miniature& m) { return static_cast<Count>(m.cache.bytes); });
+  columns["seconds"] = column_of(found, [](const Miniature& m) { return m.cache.seconds; });
+  return columns;
 }
 
 }  // namespace
 
 void bind_policies(py::module_& parent) {
   py::module_ m = parent.def_submodule("policies", "Caches under eviction policies.");
+  py::class_<PythonPolicy, std::shared_ptr<PythonPolicy>>(m, "PythonPolicy",
+                                                          "A policy written in Python.")
+      .def(py::init([](std::string name, bool is_function, py::object factory) {
+             return PythonPolicy{std::move(name), is_function, std::move(factory)};
+           }),
+           py::arg("name"), py::arg("is_function"), py::arg("factory"));
   m.def("describe", [] { return describe_registry(eviction_registry()); });
+  m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
+  m.def(
+      "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },
+      py::arg("path"));
   m.def("number", &number, py::arg("keys").noconvert());
   m.def("simulate", &simulate_caches, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
-        py::arg("threads") = SimulateOptions{}.threads, py::arg("progress") = py::none());
+        py::arg("threads") = SimulateOptions{}.threads,
+        py::arg("memory") = SimulateOptions{}.memory,
+        py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none());
+  m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
+        py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
+        py::arg("one_pass") = SimulateOptions{}.one_pass);
+  m.def(
+      "miniature_rate",
+      [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {
+        const std::vector<std::uint64_t> any(seeds);
+        return miniature_rate(capacity, {.rate = rate, .min_blocks = min_blocks, .seeds = any});
+      },
+      py::arg("capacity"), py::arg("rate"), py::arg("min_blocks"), py::arg("seeds"));
+  m.def("miniatures", &simulate_miniatures, py::arg("blocks").noconvert(), py::arg("unique"),
+        py::arg("configs"), py::arg("rate"), py::arg("min_blocks"), py::arg("sample_seeds"),
+        py::arg("seed") = CacheConfig{}.seed, py::arg("threads") = SimulateOptions{}.threads,
+        py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none());
 }
 
 }  // namespace mcsim::python

@@ -18,7 +18,8 @@
 //   static constexpr ComponentInfo kInfo{.name, .summary, .reference};
 //   T(Params, Context);
 //
-// and derives from the list's interface.
+// or, where that can fail, `static absl::StatusOr<std::unique_ptr<Interface>> make` of the
+// same, and derives from the list's interface.
 namespace mcsim {
 
 template <class... Ts>
@@ -42,6 +43,22 @@ class Registry {
   Registry(const char* kind, TypeList<Ts...>) : kind_(kind), entries_{entry_of<Ts>()...} {}
 
   const std::vector<EntryType>& entries() const { return entries_; }
+
+  // These and more; fails if a name is taken, or is none that can be asked for.
+  absl::StatusOr<Registry> with(const std::vector<EntryType>& more) const {
+    Registry all = *this;
+    for (const EntryType& entry : more) {
+      const std::string_view name = entry.info.name;
+      constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+      if (name.empty() || name.find_first_not_of(kLetters) != std::string_view::npos) {
+        return invalid_argument("'{}' is no name of an {}: expected {}", name, kind_,
+                                "small letters, digits and '-'");
+      }
+      if (all.find(name).ok()) return invalid_argument("there is an {} '{}' already", kind_, name);
+      all.entries_.push_back(entry);
+    }
+    return all;
+  }
 
   absl::StatusOr<const EntryType*> find(std::string_view name) const {
     std::vector<std::string_view> names;
@@ -81,7 +98,11 @@ class Registry {
         T::kInfo, describe<typename T::Params>(),
         [](const ParamMap& given, Context context) -> absl::StatusOr<std::unique_ptr<Interface>> {
           MCSIM_ASSIGN_OR_RETURN(auto params, parse_params<typename T::Params>(given));
-          return std::make_unique<T>(std::move(params), std::move(context));
+          if constexpr (requires { T::make(std::move(params), std::move(context)); }) {
+            return T::make(std::move(params), std::move(context));
+          } else {
+            return std::make_unique<T>(std::move(params), std::move(context));
+          }
         }};
   }
 

@@ -43,6 +43,12 @@ class SlotHeap {
     }
   }
 
+  // Gives every slot another key, in O(n).
+  void rekey(auto&& key_of) {
+    for (std::size_t i = 0; i < size_; ++i) entries_[i].key = key_of(entries_[i].slot);
+    for (std::size_t i = size_; i-- > 0;) sink(i, Entry(entries_[i]));
+  }
+
   void erase(Slot slot) {
     const std::size_t hole = position_of_[slot];
     const Entry last = entries_[--size_];

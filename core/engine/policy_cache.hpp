@@ -20,6 +20,15 @@ struct AccessBatch {
   std::span<const Block> blocks;
   std::span<const std::uint8_t> ops = {};
   std::span<const NextUse> next_uses = {};
+
+  // At most `count` accesses from `begin` on.
+  AccessBatch part(std::size_t begin, std::size_t count) const {
+    const std::size_t length = std::min(count, blocks.size() - begin);
+    const auto cut = [&](auto column) {
+      return column.empty() ? column : column.subspan(begin, length);
+    };
+    return {cut(blocks), cut(ops), cut(next_uses)};
+  }
 };
 
 struct CacheCounts {

@@ -1,5 +1,7 @@
 #include "core/locality/exact_distances.hpp"
 
+#include <algorithm>
+
 #include "core/isa/with_isa.hpp"
 
 namespace mcsim {
@@ -50,6 +52,13 @@ void DenseDistances::process(std::span<const std::uint32_t> blocks, std::span<Co
   with_isa([&]<Isa kIsa>() {
     count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, distances.data());
   });
+}
+
+std::size_t DenseDistances::most_bytes(std::size_t blocks) {
+  const std::size_t slots =
+      std::max(TimeAxis::kSlotsPerBlock * (blocks + 1), TimeAxis::kFewestSlots);
+  // A last access and a count of each distance; the axis, and the one that it outgrew.
+  return 2 * blocks * sizeof(std::uint32_t) + 2 * LiveSlots(slots).bytes();
 }
 
 void DenseDistances::clear_counts() {

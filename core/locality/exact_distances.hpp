@@ -78,6 +78,8 @@ class DenseDistances {
   Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }
+  // What distances among so many blocks may come to hold, each counted by itself.
+  static std::size_t most_bytes(std::size_t blocks);
 
  private:
   Pages<std::uint32_t> last_;

@@ -1,21 +1,51 @@
 #include "policies/eviction/registry.hpp"
 
+#include <atomic>
+#include <mutex>
+
 #include "policies/eviction/all.hpp"
+#include "policies/eviction/wrappers.hpp"
 
 namespace mcsim {
 namespace {
 
-template <class... Ps>
-constexpr TypeList<PolicyCacheOf<Ps>...> caches_of(TypeList<Ps...>) {
+template <class... Ps, class... Wrappers>
+constexpr TypeList<PolicyCacheOf<Ps>..., Wrappers...> caches_of(TypeList<Ps...>,
+                                                                TypeList<Wrappers...>) {
   return {};
+}
+
+// Threads read the newest registry while others add to it, so each is left as it is
+// and those that were replaced are kept: they are few and small.
+struct Registries {
+  std::mutex adding;
+  std::vector<std::unique_ptr<const EvictionRegistry>> all;
+  std::atomic<const EvictionRegistry*> newest;
+
+  Registries() {
+    publish(
+        EvictionRegistry("eviction policy", caches_of(AllEvictionPolicies{}, AllPolicyWrappers{})));
+  }
+  void publish(EvictionRegistry registry) {
+    all.push_back(std::make_unique<const EvictionRegistry>(std::move(registry)));
+    newest = all.back().get();
+  }
+};
+
+Registries& registries() {
+  static Registries made;
+  return made;
 }
 
 }  // namespace
 
-const Registry<PolicyCache, PolicySetup>& eviction_registry() {
-  static const Registry<PolicyCache, PolicySetup> registry("eviction policy",
-                                                           caches_of(AllEvictionPolicies{}));
-  return registry;
+const EvictionRegistry& eviction_registry() { return *registries().newest; }
+
+absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType>& policies) {
+  const std::lock_guard lock(registries().adding);
+  MCSIM_ASSIGN_OR_RETURN(EvictionRegistry more, eviction_registry().with(policies));
+  registries().publish(std::move(more));
+  return absl::OkStatus();
 }
 
 }  // namespace mcsim

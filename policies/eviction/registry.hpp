@@ -5,7 +5,14 @@
 
 namespace mcsim {
 
-// Makes a cache under the policy of a name.
-const Registry<PolicyCache, PolicySetup>& eviction_registry();
+using EvictionRegistry = Registry<PolicyCache, PolicySetup>;
+
+// Makes a cache under the policy of a name: those of `all.hpp`, and after them those
+// that were added. What it returns stays as it is, and valid, when more are added.
+const EvictionRegistry& eviction_registry();
+
+// Adds policies that are compiled elsewhere, all or none of them; fails if a name is
+// taken or is none. What the entries point to must stay for ever.
+absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType>& policies);
 
 }  // namespace mcsim

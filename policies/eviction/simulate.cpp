@@ -2,16 +2,21 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
-#include <condition_variable>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/engine/next_use.hpp"
+#include "policies/eviction/all_sizes.hpp"
+#include "policies/eviction/cpu_clock.hpp"
+#include "policies/eviction/pace.hpp"
 #include "policies/eviction/registry.hpp"
 
 namespace mcsim {
@@ -20,27 +25,83 @@ namespace {
 // Between two pieces the tick is told.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
+// CPU seconds an access, of policies that the registry does not have: Python's are slow.
+constexpr double kPaceElsewhere = 1e-6;
+
 // More than ids can tell apart, and few enough that multiples do not overflow.
 constexpr Count kMostBlocks = Count{1} << 40;
 
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& config,
+                                                        const PolicySetup& setup) {
+  if (config.make) return config.make(setup);
+  return eviction_registry().make(config.policy, config.params, setup);
+}
+
+absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& config,
+                                                        const SharedTrace& trace) {
+  return make_cache(config, PolicySetup{.capacity = config.capacity,
+                                        .blocks = trace.unique,
+                                        .seed = config.seed,
+                                        .trace = trace.accesses.blocks});
+}
+
+// What one thread does at a time: a cache, or several that one pass counts.
+struct Task {
+  const SharedTrace* trace = nullptr;
+  std::vector<std::size_t> configs = {};
+  bool one_pass = false;
+  std::size_t bytes = 0;
+};
+
+// Caches of one policy and trace that one pass can count are a task, if they are many
+// enough and it fits in memory; every other cache is one.
+std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
+                           std::span<const CacheConfig> configs, const SimulateOptions& options) {
+  std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
+  for (std::size_t i = 0; i < configs.size() && options.one_pass; ++i) {
+    const bool by_default = configs[i].params.empty() && !configs[i].make;
+    if (by_default && one_pass_pays_from(configs[i].policy)) {
+      passes[{traces[i], configs[i].policy}].push_back(i);
+    }
+  }
+  std::vector<Task> tasks;
+  std::vector<bool> taken(configs.size());
+  for (auto& [of, together] : passes) {
+    if (together.size() < *one_pass_pays_from(of.second)) continue;
+    if (bytes_of_all_sizes(of.second, of.first->unique) > options.memory) continue;
+    for (const std::size_t i : together) taken[i] = true;
+    tasks.push_back({.trace = of.first, .configs = std::move(together), .one_pass = true});
+  }
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (!taken[i]) tasks.push_back({.trace = traces[i], .configs = {i}});
+  }
+  return tasks;
+}
+
+// Pages that are never touched cost nothing, so that a cache can be made to be asked.
+absl::Status measure(Task& task, std::span<const CacheConfig> configs) {
+  const CacheConfig& config = configs[task.configs[0]];
+  if (task.one_pass) {
+    task.bytes = bytes_of_all_sizes(config.policy, task.trace->unique);
+    return absl::OkStatus();
+  }
+  MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, *task.trace));
+  task.bytes = cache->bytes();
+  return absl::OkStatus();
 }
 
 class Simulation {
  public:
-  Simulation(const AccessBatch<>& trace, std::size_t unique, std::span<const CacheConfig> configs,
+  Simulation(std::vector<Task> tasks, std::span<const CacheConfig> configs,
              const SimulateOptions& options)
-      : trace_(trace),
-        unique_(unique),
+      : tasks_(std::move(tasks)),
         configs_(configs),
         options_(options),
+        queue_(jobs(), options.memory),
         results_(configs.size()) {}
 
   absl::StatusOr<std::vector<SimulatedCache>> run() {
-    const int threads = std::min(options_.threads, static_cast<int>(configs_.size()));
+    const int threads = std::min(options_.threads, static_cast<int>(tasks_.size()));
     tbb::task_arena arena(std::max(threads, 1));
     arena.execute([&] {
       tbb::parallel_for(0, threads, [&](int) { take_turns(); }, tbb::simple_partitioner());
@@ -50,50 +111,54 @@ class Simulation {
   }
 
  private:
-  // Takes the next cache as long as there is one.
-  void take_turns() {
-    for (std::size_t i = next_++; i < configs_.size() && !stopped_; i = next_++) {
-      ++at_work_;
-      if (const absl::Status status = replay(i); !status.ok()) fail(status);
-      --at_work_;
-      finished_.notify_all();
+  std::vector<Job> jobs() const {
+    const bool order_matters = options_.threads > 1 && tasks_.size() > 1;
+    Pace pace;
+    std::vector<Job> jobs;
+    for (const Task& task : tasks_) {
+      const CacheConfig& first = configs_[task.configs[0]];
+      const double seconds = !order_matters ? 0
+                             : first.make   ? kPaceElsewhere
+                                            : pace.of(first.policy, first.params);
+      const auto length = static_cast<double>(task.trace->accesses.blocks.size());
+      // A pass takes longer than a replay, but has one policy's pace all the same.
+      const double passes = task.one_pass ? 3 : 1;
+      jobs.push_back({.bytes = task.bytes, .work = seconds * passes * length});
     }
-    if (is_caller()) await_others();
+    return jobs;
   }
 
-  // The thread that asked has nothing left to do but to tell what the others have done.
-  void await_others() {
+  // Takes the next task as long as there is one. The thread that asked stays to the end
+  // and tells what the others have done.
+  void take_turns() {
     constexpr auto kBetweenTicks = std::chrono::milliseconds(100);
-    while (at_work_ > 0) {
-      std::unique_lock lock(mutex_);
-      finished_.wait_for(lock, kBetweenTicks, [&] { return at_work_ == 0; });
-      lock.unlock();
-      if (const absl::Status status = tell(0); !status.ok()) fail(status);
+    while (!queue_.over()) {
+      if (const auto next = queue_.take(kBetweenTicks)) {
+        if (const absl::Status status = run(tasks_[*next]); !status.ok()) fail(status);
+        queue_.finish(*next);
+      } else if (const absl::Status status = tell(0); !status.ok()) {
+        fail(status);
+      }
     }
   }
 
   bool is_caller() const { return std::this_thread::get_id() == caller_; }
 
-  absl::Status replay(std::size_t i) {
+  absl::Status run(const Task& task) {
+    return task.one_pass ? count_together(task) : replay(task.configs[0], *task.trace);
+  }
+
+  absl::Status replay(std::size_t i, const SharedTrace& trace) {
     const CacheConfig& config = configs_[i];
-    const PolicySetup setup{.capacity = config.capacity,
-                            .blocks = unique_,
-                            .seed = config.seed,
-                            .trace = trace_.blocks};
-    MCSIM_ASSIGN_OR_RETURN(const auto cache,
-                           eviction_registry().make(config.policy, config.params, setup));
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, trace));
     double seconds = 0;
-    for (std::size_t begin = 0; begin < trace_.blocks.size() && !stopped_; begin += kPiece) {
-      const std::size_t count = std::min(kPiece, trace_.blocks.size() - begin);
-      const auto part = [&](auto column) {
-        return column.empty() ? column : column.subspan(begin, count);
-      };
+    for (std::size_t begin = 0; begin < trace.accesses.blocks.size() && !stopped_;
+         begin += kPiece) {
+      const auto piece = trace.accesses.part(begin, kPiece);
       const double start = cpu_seconds();
-      MCSIM_RETURN_IF_ERROR(cache->replay({.blocks = part(trace_.blocks),
-                                           .ops = part(trace_.ops),
-                                           .next_uses = part(trace_.next_uses)}));
+      MCSIM_RETURN_IF_ERROR(cache->replay(piece));
       seconds += cpu_seconds() - start;
-      MCSIM_RETURN_IF_ERROR(tell(count));
+      MCSIM_RETURN_IF_ERROR(tell(piece.blocks.size()));
     }
     results_[i] = {.counts = cache->counts(), .bytes = cache->bytes(), .seconds = seconds};
     const absl::Status checked = cache->check();
@@ -101,9 +166,26 @@ class Simulation {
     return internal_error("{}: {}", config.policy, message_of(checked));
   }
 
+  absl::Status count_together(const Task& task) {
+    std::vector<Count> capacities;
+    for (const std::size_t i : task.configs) capacities.push_back(configs_[i].capacity);
+    const auto tick = [&](std::size_t count) {
+      if (stopped_) return absl::CancelledError("another task failed");
+      return tell(count * capacities.size());
+    };
+    MCSIM_ASSIGN_OR_RETURN(const SizesPass pass,
+                           count_all_sizes(configs_[task.configs[0]].policy, task.trace->accesses,
+                                           task.trace->unique, capacities, tick));
+    const double seconds = pass.seconds / static_cast<double>(capacities.size());
+    for (std::size_t k = 0; k < capacities.size(); ++k) {
+      results_[task.configs[k]] = {pass.counts[k], pass.bytes, seconds};
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status tell(std::size_t count) {
     done_ += static_cast<Count>(count);
-    if (!options_.tick || !is_caller()) return absl::OkStatus();
+    if (!options_.tick || !is_caller() || stopped_) return absl::OkStatus();
     return options_.tick(done_);
   }
 
@@ -111,24 +193,55 @@ class Simulation {
     const std::lock_guard lock(mutex_);
     failure_.Update(status);
     stopped_ = true;
+    queue_.stop();
   }
 
-  const AccessBatch<>& trace_;
-  std::size_t unique_;
+  std::vector<Task> tasks_;
   std::span<const CacheConfig> configs_;
   const SimulateOptions& options_;
+  JobQueue queue_;
   std::vector<SimulatedCache> results_;
-  std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::atomic<Count> done_ = 0;
-  std::atomic<int> at_work_ = 0;
-  std::condition_variable finished_;
   std::thread::id caller_ = std::this_thread::get_id();
   absl::Status failure_;
 };
 
-// Whether any of the caches needs the next use.
+// The largest cache of that policy which fits, 0 if none does.
+Count largest_that_fits(CacheConfig config, const SharedTrace& trace, std::size_t memory) {
+  Count fits = 0;
+  for (Count step = std::bit_floor(static_cast<std::uint64_t>(config.capacity)); step > 0;
+       step /= 2) {
+    config.capacity = fits + step;
+    const auto cache = make_cache(config, trace);
+    if (cache.ok() && (*cache)->bytes() <= memory) fits += step;
+  }
+  return fits;
+}
+
+absl::Status check_fits(const Task& task, std::span<const CacheConfig> configs,
+                        std::size_t memory) {
+  if (task.bytes <= memory) return absl::OkStatus();
+  const CacheConfig& config = configs[task.configs[0]];
+  const Count fits = largest_that_fits(config, *task.trace, memory);
+  const std::string remedy =
+      fits > 0 ? fmt::format("{} blocks would fit", fits) : "not even one block would fit";
+  return absl::ResourceExhaustedError(
+      fmt::format("{}: a cache of {} blocks needs {} bytes of the {} that there may be; {}",
+                  config.policy, config.capacity, task.bytes, memory, remedy));
+}
+
+absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* const> traces,
+                                                 std::span<const CacheConfig> configs,
+                                                 const SimulateOptions& options) {
+  std::vector<Task> tasks = tasks_of(traces, configs, options);
+  for (Task& task : tasks) MCSIM_RETURN_IF_ERROR(measure(task, configs));
+  return tasks;
+}
+
+}  // namespace
+
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
   bool needs_next_use = false;
   for (const CacheConfig& config : configs) {
@@ -137,14 +250,41 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
                               config.capacity, kMostBlocks);
     }
     const PolicySetup smallest{.capacity = 1, .blocks = 1};
-    MCSIM_ASSIGN_OR_RETURN(const auto cache,
-                           eviction_registry().make(config.policy, config.params, smallest));
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, smallest));
     needs_next_use |= cache->needs_next_use();
   }
   return needs_next_use;
 }
 
-}  // namespace
+absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
+  if (blocks.empty() || std::ranges::max(blocks) < unique) return absl::OkStatus();
+  return invalid_argument("block {} of a trace of {}", std::ranges::max(blocks), unique);
+}
+
+absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,
+                                                       std::size_t unique,
+                                                       std::span<const CacheConfig> configs,
+                                                       const SimulateOptions& options) {
+  MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
+  const SharedTrace trace{.accesses = {.blocks = blocks}, .unique = unique};
+  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+  MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
+  std::vector<std::size_t> bytes(configs.size());
+  for (const Task& task : tasks) {
+    for (const std::size_t i : task.configs) bytes[i] = task.bytes;
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::vector<SimulatedCache>> simulate_each(
+    std::span<const SharedTrace* const> traces, std::span<const CacheConfig> configs,
+    const SimulateOptions& options) {
+  MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options));
+  for (const Task& task : tasks) {
+    MCSIM_RETURN_IF_ERROR(check_fits(task, configs, options.memory));
+  }
+  return Simulation(std::move(tasks), configs, options).run();
+}
 
 absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> blocks,
                                                      std::span<const std::uint8_t> ops,
@@ -152,15 +292,16 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
                                                      std::span<const CacheConfig> configs,
                                                      const SimulateOptions& options) {
   MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
-  if (!blocks.empty() && std::ranges::max(blocks) >= unique) {
-    return invalid_argument("block {} of a trace of {}", std::ranges::max(blocks), unique);
-  }
+  MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
   Pages<NextUse> uses;
   if (needs_next_use) {
     MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique));
   }
-  const AccessBatch<> trace{.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}};
-  return Simulation(trace, unique, configs, options).run();
+  const SharedTrace trace{
+      .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
+      .unique = unique};
+  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+  return simulate_each(traces, configs, options);
 }
 
 }  // namespace mcsim

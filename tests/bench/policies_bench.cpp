@@ -159,14 +159,16 @@ void replay_keys(benchmark::State& state) {
   state.counters["state"] = bytes / static_cast<double>(kCapacity);
 }
 
-// Eight sizes of one policy; items are accesses to any of the caches, on a clock.
-void eight_sizes(benchmark::State& state) {
+// Eight sizes of one policy, by a replay each or in one pass; items are accesses to any
+// of the caches, on a clock.
+void eight_sizes(benchmark::State& state, bool one_pass) {
   const Trace& trace = zipf20m_np();
   std::vector<CacheConfig> configs;
   for (int size = 0; size < 8; ++size) configs.push_back({"lru", {}, kCapacity / 16 << size});
   for (auto _ : state) {
-    const auto results = simulate(trace.block_span(), {}, trace.unique, configs,
-                                  {.threads = static_cast<int>(state.range(0))});
+    const auto results =
+        simulate(trace.block_span(), {}, trace.unique, configs,
+                 {.threads = static_cast<int>(state.range(0)), .one_pass = one_pass});
     if (!results.ok()) state.SkipWithError("failed");
   }
   state.SetItemsProcessed(state.iterations() * 8 * static_cast<std::int64_t>(trace.blocks.size()));
@@ -186,9 +188,15 @@ const bool registered = [] {
       ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("policies/keys/arc", replay_keys<Arc>)
       ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("policies/eight_sizes_of_lru", eight_sizes)
+  benchmark::RegisterBenchmark("policies/eight_sizes_of_lru",
+                               [](benchmark::State& state) { eight_sizes(state, false); })
       ->Arg(1)
       ->Arg(2)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("policies/eight_sizes_of_lru/one_pass",
+                               [](benchmark::State& state) { eight_sizes(state, true); })
+      ->Arg(1)
       ->Unit(benchmark::kMillisecond)
       ->UseRealTime();
   return true;

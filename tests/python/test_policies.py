@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mcsim as mc
 from mcsim.cli import cli
-from mcsim.errors import ConfigError
+from mcsim.errors import ConfigError, OutOfMemoryError
 from mcsim.policies import parse_policies
 
 
@@ -95,6 +97,48 @@ def test_sizes() -> None:
     assert rows.capacity.tolist() == [5, 7, 10, 1]
 
 
+def test_a_grid_of_sizes() -> None:
+    rows = mc.simulate(range(1000), "lru", ["1%:100%:3", 7])
+    assert rows.capacity.tolist() == [10, 100, 1000, 7]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=300),
+    st.lists(st.integers(1, 40), min_size=1, max_size=12),
+    st.sampled_from(["lru", "mru"]),
+)
+def test_one_pass_is_many_replays(
+    accesses: list[tuple[int, bool]], sizes: list[int], policy: str
+) -> None:
+    keys, ops = [key for key, _ in accesses], [op for _, op in accesses]
+    counted = ["hits", "misses", "writes", "write_hits", "evictions"]
+    one = mc.simulate(keys, policy, sizes, ops=ops)
+    each = mc.simulate(keys, policy, sizes, ops=ops, one_pass=False)
+    assert one[counted].tolist() == each[counted].tolist()
+
+
+def test_sizes_of_one_pass_share_its_memory_and_time() -> None:
+    rows = mc.simulate(skewed(20_000), ["lru", "fifo"], [10, 100, 1000])
+    assert len(set(rows.bytes[:3].tolist())) == 1
+    assert len(set(rows.seconds[:3].tolist())) == 1
+    assert len(set(rows.bytes[3:].tolist())) == 3
+
+
+def test_memory_is_told_beforehand_and_bounded() -> None:
+    keys = skewed(20_000)
+    needed = mc.memory_needed(keys, ["fifo", "lirs"], [10, 1000])
+    rows = mc.simulate(keys, ["fifo", "lirs"], [10, 1000])
+    assert needed.bytes.tolist() == rows.bytes.tolist()
+    most = int(needed.bytes.max())
+    bounded = mc.simulate(keys, ["fifo", "lirs"], [10, 1000], memory=most)
+    assert bounded.hits.tolist() == rows.hits.tolist()
+    with pytest.raises(OutOfMemoryError, match=r"lirs: a cache of 1000 blocks needs \d+ bytes"):
+        mc.simulate(keys, ["fifo", "lirs"], [10, 1000], memory=most - 1)
+    with pytest.raises(MemoryError, match="not even one block would fit"):
+        mc.simulate(keys, "fifo", [10], memory="1KiB")
+
+
 @pytest.mark.parametrize(
     ("policies", "sizes", "message"),
     [
@@ -160,3 +204,30 @@ def test_compare_tabulates_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyP
     table = (tmp_path / "out" / "blocks-policies.csv").read_text().splitlines()
     assert len(table) == 1 + 3 * 2
     assert table[0].startswith('"policy","capacity","accesses","hits"')
+
+
+def test_wrapped_policies_are_written_in_parentheses() -> None:
+    specs = parse_policies(
+        "lru,talus:policy=2q(kin=0.1,kout=0.3),epoch=500,switching:candidates=lru+arc(step=real)"
+    )
+    assert [str(spec) for spec in specs] == [
+        "lru",
+        "talus:policy=2q(kin=0.1,kout=0.3),epoch=500",
+        "switching:candidates=lru+arc(step=real)",
+    ]
+    assert specs[1].declared() == {"policy": "2q(kin=0.1,kout=0.3)", "epoch": 500}
+    assert not set(mc.wrapper_names()) & set(mc.policy_names())
+    with pytest.raises(ConfigError, match="slide: opt must know the future: it cannot be wrapped"):
+        mc.simulate([1, 2, 3], "slide:policy=opt", [1])
+
+
+def test_wrappers_on_a_loop() -> None:
+    keys = np.tile(np.arange(2000), 60)
+    policies = ["lru", "talus:epoch=4000", "slide:policy=lru,epoch=4000"]
+    rows = mc.simulate([*keys], [*policies, "switching:candidates=lru+mru,epoch=4000"], [1000])
+    assert rows.hits[0] == 0
+    # After an epoch to see the loop and one to fill the shard, less the margin.
+    assert (rows.hit_ratio[1:3] > 0.475 * 56 / 60).all()
+    assert (rows.hit_ratio[1:3] < 0.5).all()
+    # What MRU hits of a loop: all but one of the blocks that fit.
+    assert rows.hit_ratio[3] > 0.45

@@ -5,9 +5,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ParamValue = bool | int | float | str | Mapping[str, float]
-_Config = tuple[str, Mapping[str, _ParamValue], int]
+_Config = tuple[str | PythonPolicy, Mapping[str, _ParamValue], int]
+
+class PythonPolicy:
+    def __init__(
+        self, name: str, is_function: bool, factory: Callable[[int, int], object]
+    ) -> None: ...
 
 def describe() -> list[dict[str, Any]]: ...
+def wrappers() -> list[str]: ...
+def load(path: str) -> list[str]: ...
 def number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], int]: ...
 def simulate(
     blocks: NDArray[np.uint32],
@@ -16,5 +23,27 @@ def simulate(
     ops: NDArray[np.uint8] | None = None,
     seed: int = 1,
     threads: int = 1,
+    memory: int = ...,
+    one_pass: bool = True,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, NDArray[Any]]: ...
+def memory_needed(
+    blocks: NDArray[np.uint32],
+    unique: int,
+    configs: Sequence[_Config],
+    memory: int = ...,
+    one_pass: bool = True,
+) -> NDArray[np.int64]: ...
+def miniature_rate(capacity: int, rate: float, min_blocks: int, seeds: int) -> float: ...
+def miniatures(
+    blocks: NDArray[np.uint32],
+    unique: int,
+    configs: Sequence[_Config],
+    rate: float,
+    min_blocks: int,
+    sample_seeds: Sequence[int],
+    seed: int = 1,
+    threads: int = 1,
+    memory: int = ...,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, NDArray[Any]]: ...

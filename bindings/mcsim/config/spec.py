@@ -330,6 +330,8 @@ class ExperimentSpec(_Map):
     """the cache, fastest tier first"""
     backend: Annotated[BackendSpec, _Shorthand("backend")] = BackendSpec(device="hdd")
     """where everything is"""
+    plugins: list[StrictStr] = []
+    """libraries of eviction policies to load, relative to the file"""
     systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
     """what is compared"""
     figures: list[StrictStr] | None = None

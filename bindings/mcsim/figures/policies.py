@@ -10,6 +10,9 @@ from mcsim.units import format_size
 
 __all__ = ["hit_ratios"]
 
+MOST_NAMED = 7
+"""Capacities of which the axis has room for the names."""
+
 DISTINCT_LOOKS = 8
 """After so many, looks come again; then lines are thin and markers hollow."""
 
@@ -21,6 +24,7 @@ def hit_ratios(
     *,
     log: bool,
     bound: str,
+    bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Sheet:
     """Plot the hit ratio of every policy, a marker for each cache that was replayed.
 
@@ -34,6 +38,8 @@ def hit_ratios(
         Whether the axis of capacities is logarithmic.
     bound : str
         The policy that none can beat, drawn in black.
+    bands : mapping, optional
+        By policy, the lower and upper ends of what each ratio may be; shaded.
     """
     sheet = new_sheet(PAGE, 3.6)
     (axes,) = sheet.axes
@@ -47,13 +53,25 @@ def hit_ratios(
                 line |= {"markerfacecolor": "white", "linewidth": 0.7}
         drawn = axes.plot(capacities, [100 * value for value in values], **line)
         sheet.legend.append(drawn[0])
+        if bands and policy in bands:
+            low, high = ([100 * value for value in side] for side in bands[policy])
+            axes.fill_between(
+                capacities, low, high, color=drawn[0].get_color(), alpha=0.15, linewidth=0
+            )
+    if bands:
+        sheet.notes.append("Estimates; shaded: 95 % confidence.")
     if log:
         axes.set_xscale("log")
-    axes.set_xticks(
-        list(capacities), [f"{format_size(c * block_bytes)}\n{c:,}" for c in capacities]
-    )
+    named = _spread(capacities)
+    axes.set_xticks(named, [f"{format_size(c * block_bytes)}\n{c:,}" for c in named])
     axes.minorticks_off()
     axes.set_xlabel("Capacity, and in blocks")
     axes.set_ylabel("Hit ratio (%)")
     axes.set_ylim(bottom=0)
     return sheet
+
+
+def _spread(capacities: Sequence[int]) -> list[int]:
+    """Those of the capacities that there is room to name, the largest among them."""
+    step = -(-len(capacities) // MOST_NAMED)
+    return list(capacities[::-1][::step][::-1])

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/registry.hpp"
+#include "policies/eviction/curve_bending.hpp"
+#include "policies/eviction/curve_monitor.hpp"
+#include "policies/eviction/policy_spec.hpp"
+
+// Caches without cliffs, over any policy: where its miss curve has one, the cache is
+// divided in two and the keys are divided among them by their hash, so that it follows
+// the convex hull of the curve.
+namespace mcsim {
+
+struct BendingOptions {
+  Count epoch = 0;    // references from one plan to the next
+  double margin = 0;  // of the keys of the second shard, kept from it
+  // Space moves when the shard that is to grow needs it, not at once.
+  bool gradual = false;
+};
+
+// Two shards, each a cache under the policy, and a monitor of the miss curve. After
+// every epoch there is a new plan, and a split is made where the curve says that it
+// saves more than the margin. A block stays in the shard it came to, and is found there,
+// until it is evicted; what misses goes where its hash says.
+class BentCache final : public PolicyCache {
+ public:
+  BentCache(std::array<std::unique_ptr<PolicyCache>, 2> shards,
+            std::unique_ptr<CurveMonitor> monitor, Count capacity, std::uint64_t seed,
+            const BendingOptions& options);
+
+  absl::Status replay(const AccessBatch<>& batch) override;
+  void resize(Count capacity) override;
+  bool contains(BlockId block) const override {
+    return shards_[0]->contains(block) || shards_[1]->contains(block);
+  }
+  Count size() const override { return shards_[0]->size() + shards_[1]->size(); }
+  Count capacity() const override { return capacity_; }
+  std::size_t bytes() const override {
+    return shards_[0]->bytes() + shards_[1]->bytes() + monitor_->bytes();
+  }
+  bool needs_next_use() const override { return false; }
+  absl::Status check() const override;
+
+  // The split in force, as it was planned; none if there is but one cache.
+  const std::optional<Split>& split() const { return split_; }
+
+ private:
+  absl::Status replay_piece(const AccessBatch<>& piece);
+  absl::Status access(const AccessBatch<>& one);
+  std::size_t shard_of(BlockId block) const;
+  void plan();
+  // Blocks of the first shard, the other having the rest.
+  void set_target(Count first);
+  void make_room(std::size_t shard);
+  void count();
+
+  BendingOptions options_;
+  Count capacity_;
+  std::uint64_t salt_;
+  std::array<std::unique_ptr<PolicyCache>, 2> shards_;
+  std::unique_ptr<CurveMonitor> monitor_;
+  std::array<Count, 2> target_;  // blocks
+  std::optional<Split> split_;
+  std::uint64_t first_hashes_ = 0;  // hashes below are of the first shard
+  Count until_plan_;
+};
+
+// Talus: the shards have fixed parts of the space, moved at once when the plan changes.
+// LRU's curve comes from reuse distances, any other policy's from miniatures.
+class Talus {
+ public:
+  struct Params {
+    std::string policy = "lru";
+    Count epoch = 1'000'000;
+    double margin = 0.05;
+    Count sample = 4096;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"policy", &Params::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
+          Field{"epoch", &Params::epoch, "references from one plan to the next", 1},
+          Field{"margin", &Params::margin, "share of the second shard's keys kept from it", 0, 0.5},
+          Field{"sample", &Params::sample, "blocks of the sample that stand for the capacity", 64}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "talus",
+      .summary = "Removes the cliffs of a policy by dividing cache and keys in two.",
+      .reference =
+          "Beckmann, Sanchez: Talus: a simple way to remove cliffs in cache performance, "
+          "HPCA 2015"};
+
+  static absl::StatusOr<std::unique_ptr<PolicyCache>> make(const Params& params,
+                                                           const PolicySetup& setup);
+};
+
+// SLIDE: one cache with two shards between which space moves as it is needed, and the
+// curve, of any policy, from miniatures.
+class Slide {
+ public:
+  struct Params {
+    std::string policy = "arc";
+    Count epoch = 1'000'000;
+    double margin = 0.05;
+    Count sample = 2048;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"policy", &Params::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
+          Field{"epoch", &Params::epoch, "references from one plan to the next", 1},
+          Field{"margin", &Params::margin, "share of the second shard's keys kept from it", 0, 0.5},
+          Field{"sample", &Params::sample, "blocks of the sample that stand for the capacity", 64}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "slide",
+      .summary = "Removes the cliffs of any policy, as miniature caches show them.",
+      .reference =
+          "Waldspurger, Saemundsson, Ahmad, Park: Cache modeling and optimization using "
+          "miniature simulations, USENIX ATC 2017"};
+
+  static absl::StatusOr<std::unique_ptr<PolicyCache>> make(const Params& params,
+                                                           const PolicySetup& setup);
+};
+
+// The rate at which a sample of so many blocks stands for the capacity.
+double sample_rate(Count sample, Count capacity);
+
+}  // namespace mcsim

@@ -1,0 +1,95 @@
+#include "policies/eviction/policy_spec.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+#include "policies/eviction/registry.hpp"
+
+namespace mcsim {
+namespace {
+
+// The parts between separators that are in no parentheses.
+absl::StatusOr<std::vector<std::string_view>> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size() && depth >= 0; ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (text[i] == separator && depth == 0) {
+      parts.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  if (depth != 0) return invalid_argument("'{}': the parentheses do not match", text);
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+template <class Number>
+bool read(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+ParamValue value_of(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  std::int64_t whole = 0;
+  if (read(text, whole)) return whole;
+  double real = 0;
+  if (read(text, real)) return real;
+  return std::string(text);
+}
+
+absl::StatusOr<ParamMap> parse_values(std::string_view policy, std::string_view text) {
+  ParamMap params;
+  if (text.empty()) return params;
+  MCSIM_ASSIGN_OR_RETURN(const auto items, split(text, ','));
+  for (const std::string_view item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) {
+      return invalid_argument("{}: expected PARAM=VALUE, got '{}'", policy, item);
+    }
+    params[std::string(item.substr(0, equals))] = value_of(item.substr(equals + 1));
+  }
+  return params;
+}
+
+}  // namespace
+
+absl::StatusOr<PolicySpec> parse_policy_spec(std::string_view text) {
+  const std::size_t open = text.find('(');
+  PolicySpec spec{.name = std::string(text.substr(0, open)), .params = {}};
+  if (spec.name.empty()) return invalid_argument("expected the name of a policy, got '{}'", text);
+  if (open == std::string_view::npos) return spec;
+  if (text.back() != ')') {
+    return invalid_argument("expected NAME(PARAM=VALUE,…), got '{}'", text);
+  }
+  MCSIM_ASSIGN_OR_RETURN(spec.params,
+                         parse_values(spec.name, text.substr(open + 1, text.size() - open - 2)));
+  return spec;
+}
+
+absl::StatusOr<std::vector<PolicySpec>> parse_policy_specs(std::string_view text) {
+  std::vector<PolicySpec> specs;
+  MCSIM_ASSIGN_OR_RETURN(const auto parts, split(text, '+'));
+  for (const std::string_view part : parts) {
+    MCSIM_ASSIGN_OR_RETURN(PolicySpec spec, parse_policy_spec(part));
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+absl::StatusOr<std::unique_ptr<PolicyCache>> make_wrapped(const PolicySpec& spec,
+                                                          const PolicySetup& setup) {
+  PolicySetup without_trace = setup;
+  without_trace.trace = {};
+  MCSIM_ASSIGN_OR_RETURN(auto cache,
+                         eviction_registry().make(spec.name, spec.params, without_trace));
+  if (cache->needs_next_use()) {
+    return invalid_argument("{} must know the future: it cannot be wrapped", spec.name);
+  }
+  return cache;
+}
+
+}  // namespace mcsim

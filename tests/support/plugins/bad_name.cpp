@@ -1,0 +1,17 @@
+// A policy that could not be asked for.
+#include "core/engine/export_policies.hpp"
+#include "policies/eviction/lru.hpp"
+
+namespace mcsim {
+namespace {
+
+struct Misnamed : Lru {
+  static constexpr ComponentInfo kInfo{
+      .name = "My LRU", .summary = "LRU from a library.", .reference = "see lru"};
+  using Lru::Lru;
+};
+
+}  // namespace
+}  // namespace mcsim
+
+MCSIM_EXPORT_POLICIES(mcsim::Misnamed);

@@ -1,0 +1,7 @@
+// Of a time when all was different: its policies must not be looked at.
+#include <cstdlib>
+
+extern "C" [[gnu::visibility("default")]] const char* mcsim_policy_interface() {
+  return "mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++";
+}
+extern "C" [[gnu::visibility("default")]] const void* mcsim_exported_policies() { std::abort(); }
