@@ -232,9 +232,4 @@ absl::StatusOr<Params> parse_params(const ParamMap& given) {
   return params;
 }
 
-// "key=value,key=value", as people write parameters in one line, as values of the kinds
-// that are declared.
-absl::StatusOr<ParamMap> params_from_text(std::string_view text,
-                                          const std::vector<ParamInfo>& known);
-
 }  // namespace mcsim

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -67,18 +66,6 @@ class Registry {
       names.push_back(entry.info.name);
     }
     return not_found("unknown {} '{}'{}", kind_, name, did_you_mean(name, names));
-  }
-
-  // As make(), from "name" or "name:param=value,…".
-  absl::StatusOr<std::unique_ptr<Interface>> make_from(std::string_view text,
-                                                       Context context) const {
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    const std::string_view name = text.substr(0, colon);
-    MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
-    auto params = params_from_text(text.substr(std::min(colon + 1, text.size())), entry->params);
-    if (params.ok()) return make(name, *params, std::move(context));
-    return absl::Status(params.status().code(),
-                        fmt::format("{}: {}", name, message_of(params.status())));
   }
 
   // Finds, checks the parameters and builds; an error names the member.

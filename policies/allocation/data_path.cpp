@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/component_spec.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
 #include "core/engine/exclusive_lru.hpp"
@@ -31,12 +32,13 @@ std::vector<std::string_view> split(std::string_view text, char divider) {
 }
 
 // What was written of each tier: once for all, or one by one.
-absl::StatusOr<std::vector<std::string_view>> by_tier(const char* parameter, std::string_view text,
-                                                      std::size_t tiers) {
-  std::vector<std::string_view> given = split(text, '/');
-  if (given.size() == 1) given.resize(tiers, given[0]);
-  if (given.size() == tiers) return given;
-  return invalid_argument("{}: {} of them for {} tiers", parameter, given.size(), tiers);
+absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::string_view text,
+                                                   std::size_t tiers) {
+  auto given = parse_components(text, '/');
+  if (!given.ok()) return invalid_argument("{}: {}", parameter, message_of(given.status()));
+  if (given->size() == 1) given->resize(tiers, given->front());
+  if (given->size() == tiers) return given;
+  return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
 }
 
 absl::StatusOr<std::vector<WriteMode>> write_modes(std::string_view text, const Accesses& trace) {
@@ -85,19 +87,21 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t tier, std::size_t part) {
   return Random(seed).split(fmt::format("tier {} part {}", tier, part))();
 }
 
-absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(std::string_view policy,
+absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(const ComponentSpec& policy,
                                                            const PolicySetup& setup) {
-  MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make_from(policy, setup));
+  MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make(policy.name, policy.params, setup));
   if (auto* const tier_cache = dynamic_cast<TierCache*>(cache.get())) {
     cache.release();
     return std::unique_ptr<TierCache>(tier_cache);
   }
-  return invalid_argument("policy: {} replays whole traces and cannot be part of a tier", policy);
+  return invalid_argument("policy: {} replays whole traces and cannot be part of a tier",
+                          policy.name);
 }
 
-absl::StatusOr<Tier> make_tier(std::string_view policy, std::string_view admission, Count capacity,
-                               std::size_t tier, const Accesses& trace, const Division& division,
-                               const std::shared_ptr<SlotTable>& table, std::uint64_t seed) {
+absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec& admission,
+                               Count capacity, std::size_t tier, const Accesses& trace,
+                               const Division& division, const std::shared_ptr<SlotTable>& table,
+                               std::uint64_t seed) {
   const std::vector<IdRange> ids = ids_of_parts(trace, division);
   std::vector<Tier::Part> parts;
   for (std::size_t part = 0; part < ids.size(); ++part) {
@@ -113,11 +117,11 @@ absl::StatusOr<Tier> make_tier(std::string_view policy, std::string_view admissi
     MCSIM_ASSIGN_OR_RETURN(auto cache, make_tier_cache(policy, setup));
     parts.push_back({.cache = std::move(cache), .target = target});
   }
-  MCSIM_ASSIGN_OR_RETURN(auto filter, admission_registry().make_from(
-                                          admission, {.capacity = capacity,
-                                                      .blocks = trace.id_count(),
-                                                      .seed = seed_of(seed, tier, kNoSlot)}));
-  if (admission == "none") filter.reset();
+  const AdmissionSetup setup{
+      .capacity = capacity, .blocks = trace.id_count(), .seed = seed_of(seed, tier, kNoSlot)};
+  MCSIM_ASSIGN_OR_RETURN(auto filter,
+                         admission_registry().make(admission.name, admission.params, setup));
+  if (admission.name == "none") filter.reset();
   return Tier(capacity, std::move(parts), division.rules, std::move(filter));
 }
 

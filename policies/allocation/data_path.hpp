@@ -27,11 +27,11 @@ struct DataPathParams {
     using P = DataPathParams;
     return std::tuple{
         Field{"policy", &P::policy,
-              "eviction policy, with parameters as in arc:step=integer; one for all tiers, or "
+              "eviction policy, with parameters as in arc(step=integer); one for all tiers, or "
               "one a tier, fastest first, divided by /"},
         Field{"chain", &P::chain, "how blocks move between tiers"},
         Field{"admission", &P::admission,
-              "filter of what may come in, as in nth:n=2; one for all tiers, or one a tier, "
+              "filter of what may come in, as in nth(n=2); one for all tiers, or one a tier, "
               "divided by /"},
         Field{"writes", &P::writes,
               "what becomes of writes: through, back or around; VMs of their own as in "

@@ -15,7 +15,7 @@ template <class Wrapper>
 absl::StatusOr<std::unique_ptr<PolicyCache>> make_bent(const typename Wrapper::Params& params,
                                                        const PolicySetup& setup,
                                                        bool distances_for_lru, bool gradual) {
-  MCSIM_ASSIGN_OR_RETURN(const PolicySpec spec, parse_policy_spec(params.policy));
+  MCSIM_ASSIGN_OR_RETURN(const ComponentSpec spec, parse_component(params.policy));
   std::array<std::unique_ptr<PolicyCache>, 2> shards;
   for (auto& shard : shards) {
     MCSIM_ASSIGN_OR_RETURN(shard, make_wrapped(spec, setup));

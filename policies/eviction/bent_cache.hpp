@@ -8,7 +8,7 @@
 #include "core/base/registry.hpp"
 #include "policies/eviction/curve_bending.hpp"
 #include "policies/eviction/curve_monitor.hpp"
-#include "policies/eviction/policy_spec.hpp"
+#include "policies/eviction/wrapped.hpp"
 
 // Caches without cliffs, over any policy: where its miss curve has one, the cache is
 // divided in two and the keys are divided among them by their hash, so that it follows

@@ -58,7 +58,7 @@ class LruMonitor final : public CurveMonitor {
 
 class MiniatureMonitor final : public CurveMonitor {
  public:
-  static absl::StatusOr<std::unique_ptr<CurveMonitor>> make(const PolicySpec& spec,
+  static absl::StatusOr<std::unique_ptr<CurveMonitor>> make(const ComponentSpec& spec,
                                                             const PolicySetup& setup, double rate,
                                                             std::uint64_t seed) {
     auto monitor =
@@ -141,7 +141,7 @@ std::unique_ptr<CurveMonitor> lru_monitor(std::size_t unique, double rate, std::
   return std::make_unique<LruMonitor>(unique, rate, seed);
 }
 
-absl::StatusOr<std::unique_ptr<CurveMonitor>> miniature_monitor(const PolicySpec& spec,
+absl::StatusOr<std::unique_ptr<CurveMonitor>> miniature_monitor(const ComponentSpec& spec,
                                                                 const PolicySetup& setup,
                                                                 double rate, std::uint64_t seed) {
   return MiniatureMonitor::make(spec, setup, rate, seed);

@@ -11,7 +11,7 @@
 #include "core/locality/exact_distances.hpp"
 #include "core/locality/sample_filter.hpp"
 #include "policies/eviction/curve_bending.hpp"
-#include "policies/eviction/policy_spec.hpp"
+#include "policies/eviction/wrapped.hpp"
 
 // What a cache learns of its stream while it runs, from a sample of the blocks.
 namespace mcsim {
@@ -58,7 +58,7 @@ std::unique_ptr<CurveMonitor> lru_monitor(std::size_t unique, double rate, std::
 
 // Any policy's, from caches in miniature, which stand for an eighth of the capacity up to
 // eight times it, three for each factor of two.
-absl::StatusOr<std::unique_ptr<CurveMonitor>> miniature_monitor(const PolicySpec& spec,
+absl::StatusOr<std::unique_ptr<CurveMonitor>> miniature_monitor(const ComponentSpec& spec,
                                                                 const PolicySetup& setup,
                                                                 double rate, std::uint64_t seed);
 

@@ -39,8 +39,8 @@ Switching::Switching(const Params& params, const PolicySetup& setup, std::uint64
 }
 
 absl::Status Switching::begin() {
-  MCSIM_ASSIGN_OR_RETURN(const auto specs, parse_policy_specs(params_.candidates));
-  for (const PolicySpec& spec : specs) {
+  MCSIM_ASSIGN_OR_RETURN(const auto specs, parse_components(params_.candidates, '+'));
+  for (const ComponentSpec& spec : specs) {
     Candidate candidate{.spec = spec, .miniature = nullptr};
     MCSIM_ASSIGN_OR_RETURN(const auto cache, make_wrapped(spec, setup_));
     candidate.bytes = cache->bytes();

@@ -7,7 +7,7 @@
 
 #include "core/base/registry.hpp"
 #include "policies/eviction/curve_monitor.hpp"
-#include "policies/eviction/policy_spec.hpp"
+#include "policies/eviction/wrapped.hpp"
 
 namespace mcsim {
 
@@ -61,7 +61,7 @@ class Switching final : public PolicyCache {
 
  private:
   struct Candidate {
-    PolicySpec spec;
+    ComponentSpec spec;
     std::unique_ptr<PolicyCache> miniature;
     std::size_t bytes = 0;  // of a cache under it
     Count misses_before = 0;

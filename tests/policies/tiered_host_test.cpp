@@ -25,7 +25,7 @@ using testing::single_vm;
 
 // A policy whose parameters are all written out: the general data path, not the one that
 // is made for LRU alone.
-constexpr const char* kLru = "lru:";
+constexpr const char* kLru = "lru()";
 
 Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
   Random random(seed);
@@ -378,7 +378,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   };
   EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 of them for 2 tiers");
   EXPECT_THAT(error(params_of("sive")), ::testing::HasSubstr("did you mean 'sieve'?"));
-  EXPECT_THAT(error(params_of("arc:stop=integer")), ::testing::HasSubstr("did you mean 'step'?"));
+  EXPECT_THAT(error(params_of("arc(stop=integer)")), ::testing::HasSubstr("did you mean 'step'?"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "backwards")),
               ::testing::HasSubstr("one of through, back, around"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),

@@ -38,7 +38,7 @@ std::vector<BlockId> loop(std::size_t blocks, std::size_t length) {
   return accesses;
 }
 
-TEST(PolicySpec, IsReadAsItIsNested) {
+TEST(ComponentSpec, IsReadAsItIsNested) {
   const auto specs =
       parse_policy_specs("lru+2q(kin=0.1,kout=2)+talus(policy=arc(step=integer),epoch=5)").value();
   ASSERT_EQ(specs.size(), 3);
@@ -47,11 +47,11 @@ TEST(PolicySpec, IsReadAsItIsNested) {
   EXPECT_EQ(specs[2].name, "talus");
   EXPECT_EQ(specs[2].params,
             (ParamMap{{"policy", std::string("arc(step=integer)")}, {"epoch", std::int64_t{5}}}));
-  const auto flags = parse_policy_spec("s4lru(fill=true)").value();
+  const auto flags = parse_component("s4lru(fill=true)").value();
   EXPECT_EQ(flags.params, (ParamMap{{"fill", true}}));
 }
 
-TEST(PolicySpec, AMistakeIsTold) {
+TEST(ComponentSpec, AMistakeIsTold) {
   EXPECT_EQ(mistake("talus", {{"policy", std::string("lruu")}}),
             "talus: unknown eviction policy 'lruu' (did you mean 'lru'?)");
   EXPECT_EQ(mistake("talus", {{"policy", std::string("arc(step=wide)")}}),

@@ -131,9 +131,9 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
         ],
         "systems": [
             "lru",
-            {"name": "hierarchy", "label": "same", "policy": "lru:"},
+            {"name": "hierarchy", "label": "same", "policy": "lru()"},
             {"name": "hierarchy", "label": "back", "policy": "arc / s3-fifo", "writes": "back"},
-            {"name": "hierarchy", "label": "spare", "admission": "none / nth:n=2"},
+            {"name": "hierarchy", "label": "spare", "admission": "none / nth(n=2)"},
             {"name": "static", "label": "around", "policy": "sieve", "writes": "around"},
             {"name": "multicache", "label": "lirs", "policy": "lirs", "chain": "victim"},
         ],

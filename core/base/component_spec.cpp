@@ -1,12 +1,16 @@
-#include "policies/eviction/policy_spec.hpp"
+#include "core/base/component_spec.hpp"
 
 #include <charconv>
 #include <cstdint>
 
-#include "policies/eviction/registry.hpp"
-
 namespace mcsim {
 namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
 
 // The parts between separators that are in no parentheses.
 absl::StatusOr<std::vector<std::string_view>> split(std::string_view text, char separator) {
@@ -17,12 +21,12 @@ absl::StatusOr<std::vector<std::string_view>> split(std::string_view text, char 
     if (text[i] == '(') ++depth;
     if (text[i] == ')') --depth;
     if (text[i] == separator && depth == 0) {
-      parts.push_back(text.substr(begin, i - begin));
+      parts.push_back(trimmed(text.substr(begin, i - begin)));
       begin = i + 1;
     }
   }
   if (depth != 0) return invalid_argument("'{}': the parentheses do not match", text);
-  parts.push_back(text.substr(begin));
+  parts.push_back(trimmed(text.substr(begin)));
   return parts;
 }
 
@@ -41,14 +45,14 @@ ParamValue value_of(std::string_view text) {
   return std::string(text);
 }
 
-absl::StatusOr<ParamMap> parse_values(std::string_view policy, std::string_view text) {
+absl::StatusOr<ParamMap> parse_values(std::string_view component, std::string_view text) {
   ParamMap params;
   if (text.empty()) return params;
   MCSIM_ASSIGN_OR_RETURN(const auto items, split(text, ','));
   for (const std::string_view item : items) {
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos) {
-      return invalid_argument("{}: expected PARAM=VALUE, got '{}'", policy, item);
+      return invalid_argument("{}: expected PARAM=VALUE, got '{}'", component, item);
     }
     params[std::string(item.substr(0, equals))] = value_of(item.substr(equals + 1));
   }
@@ -57,10 +61,10 @@ absl::StatusOr<ParamMap> parse_values(std::string_view policy, std::string_view 
 
 }  // namespace
 
-absl::StatusOr<PolicySpec> parse_policy_spec(std::string_view text) {
+absl::StatusOr<ComponentSpec> parse_component(std::string_view text) {
   const std::size_t open = text.find('(');
-  PolicySpec spec{.name = std::string(text.substr(0, open)), .params = {}};
-  if (spec.name.empty()) return invalid_argument("expected the name of a policy, got '{}'", text);
+  ComponentSpec spec{.name = std::string(text.substr(0, open)), .params = {}};
+  if (spec.name.empty()) return invalid_argument("expected a name, got '{}'", text);
   if (open == std::string_view::npos) return spec;
   if (text.back() != ')') {
     return invalid_argument("expected NAME(PARAM=VALUE,…), got '{}'", text);
@@ -70,26 +74,14 @@ absl::StatusOr<PolicySpec> parse_policy_spec(std::string_view text) {
   return spec;
 }
 
-absl::StatusOr<std::vector<PolicySpec>> parse_policy_specs(std::string_view text) {
-  std::vector<PolicySpec> specs;
-  MCSIM_ASSIGN_OR_RETURN(const auto parts, split(text, '+'));
+absl::StatusOr<std::vector<ComponentSpec>> parse_components(std::string_view text, char separator) {
+  std::vector<ComponentSpec> specs;
+  MCSIM_ASSIGN_OR_RETURN(const auto parts, split(text, separator));
   for (const std::string_view part : parts) {
-    MCSIM_ASSIGN_OR_RETURN(PolicySpec spec, parse_policy_spec(part));
+    MCSIM_ASSIGN_OR_RETURN(ComponentSpec spec, parse_component(part));
     specs.push_back(std::move(spec));
   }
   return specs;
-}
-
-absl::StatusOr<std::unique_ptr<PolicyCache>> make_wrapped(const PolicySpec& spec,
-                                                          const PolicySetup& setup) {
-  PolicySetup without_trace = setup;
-  without_trace.trace = {};
-  MCSIM_ASSIGN_OR_RETURN(auto cache,
-                         eviction_registry().make(spec.name, spec.params, without_trace));
-  if (cache->needs_next_use()) {
-    return invalid_argument("{} must know the future: it cannot be wrapped", spec.name);
-  }
-  return cache;
 }
 
 }  // namespace mcsim
