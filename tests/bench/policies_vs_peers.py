@@ -1,9 +1,11 @@
 """Compare eviction policies, speed and misses, with libCacheSim's wheel, both in this process.
 
-Each cache replays the same accesses alone on one thread, in turns with its peer; what counts is
-CPU time, the best of several rounds. Theirs reads a mapped file of binary records, the fastest
-that its `process_trace` has; ours replays blocks that were numbered before, which is told apart.
-Where both are meant to be the same algorithm, misses that differ are an error. Run as
+Each cache replays the same accesses alone on one thread, in turns with its peer; what counts is CPU
+time, the best of several rounds. Theirs reads a mapped file of binary records, the fastest that its
+`process_trace` has, next uses included; ours replays blocks that were numbered before, which is
+told apart, and OPT's next uses are not counted either. Where both are meant to be the same
+algorithm, misses that differ are an error. A short run is for misses alone: in it their hash table,
+of 2^24 buckets, is mostly touched for the first time. Run as
 
     python tests/bench/policies_vs_peers.py [--accesses N] [--capacity N] [--rounds N]
         [--policies NAME,…] [--out FILE.json]
@@ -59,7 +61,7 @@ PEERS = [
     Peer("fifo", "FIFO"),
     Peer("clock", "Clock"),
     Peer("sieve", "Sieve"),
-    Peer("random", "Random", "draws other victims"),
+    Peer("random", "Random", "draws by bucket"),
     Peer("lfu", "LFU"),
     Peer("slru", "SLRU", "has four segments"),
     Peer("s4lru:fill=true", "SLRU"),
