@@ -9,8 +9,7 @@
 namespace mcsim {
 namespace {
 
-// Accesses that are served tier by tier together: so many that what a part has of a tier
-// stays in the processor's own caches meanwhile.
+// Accesses that are served tier by tier together; fewer were slower.
 constexpr std::size_t kBatch = 1 << 18;
 
 // Instead of the VM that has a part for itself.
