@@ -53,7 +53,7 @@ class DenseIndex {
   DenseIndex(std::shared_ptr<SlotTable> table, std::size_t column, Block first, std::size_t blocks)
       : table_(std::move(table)),
         slot_after_(table_->column(column)),
-        shift_(table_->shift()),
+        stride_(std::size_t{1} << table_->shift()),
         first_(first),
         blocks_(blocks) {}
 
@@ -72,13 +72,11 @@ class DenseIndex {
   void prefetch(Block block) const { __builtin_prefetch(entry(block), 1); }
 
  private:
-  Slot* entry(Block block) const {
-    return slot_after_ + (static_cast<std::size_t>(block) << shift_);
-  }
+  Slot* entry(Block block) const { return slot_after_ + block * stride_; }
 
   std::shared_ptr<SlotTable> table_;
   Slot* slot_after_;
-  unsigned shift_;
+  std::size_t stride_;  // not a shift: to multiply is cheaper than to shift by a variable
   Block first_;
   std::size_t blocks_;
 };

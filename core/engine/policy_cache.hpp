@@ -185,6 +185,31 @@ class PolicyCache {
   CacheCounts counts_;
 };
 
+// What is asked of a cache in an exclusive chain because of some access of a batch, in
+// one word.
+class ChainStep {
+ public:
+  enum Kind : std::uint64_t {
+    kAccess,  // the block comes in, unless it is held
+    kMissed,  // the block came into a faster tier: it leaves this one, if it is held
+    kVictim,  // of a faster tier: comes in
+  };
+
+  ChainStep(BlockId block, std::size_t access, Kind kind, Op op)
+      : word_(block | kind << 32 | static_cast<std::uint64_t>(op) << 34 |
+              static_cast<std::uint64_t>(access) << 35) {}
+
+  BlockId block() const { return static_cast<BlockId>(word_); }
+  Kind kind() const { return static_cast<Kind>(word_ >> 32 & 3); }
+  Op op() const { return static_cast<Op>(word_ >> 34 & 1); }
+  std::size_t access() const { return word_ >> 35; }
+  // The same of a tier that did not hold the block.
+  ChainStep missed() const { return {block(), access(), kMissed, op()}; }
+
+ private:
+  std::uint64_t word_;
+};
+
 // A cache that can also be part of a host, which decides what comes into it, block by
 // block, and does its own counting. Victims are added to those already there.
 class TierCache : public PolicyCache {
@@ -200,6 +225,11 @@ class TierCache : public PolicyCache {
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   // Towards an access to a block that has a slot.
   virtual void prefetch_slot(BlockId block) const = 0;
+
+  // Takes all steps; a cache without capacity leaves them as they are. What is not held,
+  // and the victims, are steps for the cache below: from `next` on, where there must be
+  // room for two a step and the blocks held. Returns the end of them.
+  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) = 0;
 };
 
 // The list of policies becomes a registry of these.
@@ -249,6 +279,25 @@ class PolicyCacheOf final : public TierCache {
   }
   void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
 
+  ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) override {
+    if (cache_.capacity() == 0) return std::copy(steps.begin(), steps.end(), next);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      cache_.prefetch_index(steps[std::min(i + kIndexAhead, steps.size() - 1)].block());
+      cache_.prefetch_slot(steps[std::min(i + kSlotAhead, steps.size() - 1)].block());
+
+      const ChainStep step = steps[i];
+      if (step.kind() == ChainStep::kMissed) {
+        if (!cache_.take(step.block())) *next++ = step;
+        continue;
+      }
+      VictimSteps sink{next, step.access()};
+      if (step.kind() == ChainStep::kAccess) *sink.next++ = step.missed();
+      const bool hit = cache_.access({.block = step.block(), .op = step.op()}, sink);
+      if (!hit) next = sink.next;
+    }
+    return next;
+  }
+
   bool contains(BlockId block) const override { return cache_.contains(block); }
   Count size() const override { return cache_.size(); }
   Count capacity() const override { return cache_.capacity(); }
@@ -269,6 +318,13 @@ class PolicyCacheOf final : public TierCache {
   struct Victims {
     std::vector<BlockId>& blocks;
     void evicted(BlockId block) { blocks.push_back(block); }
+  };
+  struct VictimSteps {
+    ChainStep* next;
+    std::size_t access;
+    void evicted(BlockId block) {
+      *next++ = ChainStep(block, access, ChainStep::kVictim, Op::kRead);
+    }
   };
 
   Cache<P> cache_;

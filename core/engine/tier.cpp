@@ -42,6 +42,11 @@ bool Tier::has_room_lazily(std::size_t part) const {
   return capacity_ > 0 && (size(part) > 0 || donor(part) != part);
 }
 
+void Tier::count_held() {
+  held_ = 0;
+  for (std::size_t part = 0; part < parts_.size(); ++part) held_ += size(part);
+}
+
 // Lets the cache of the part hold one block more, or leaves it as it is, so that a block
 // of its own goes.
 void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {

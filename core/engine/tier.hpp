@@ -65,6 +65,13 @@ class Tier {
     parts_[part].cache->prefetch_slot(block);
   }
 
+  // Whether blocks come and go as each part's policy alone says, so that a part can be
+  // asked for many at once.
+  bool independent_parts() const { return rules_.mode == ResizeMode::kEager && !filter_; }
+  TierCache& cache(std::size_t part) { return *parts_[part].cache; }
+  // To be called when that is done.
+  void count_held();
+
   bool has_filter() const { return filter_ != nullptr; }
   bool needs_next_use() const { return parts_[0].cache->needs_next_use(); }
   std::size_t bytes() const;

@@ -9,6 +9,13 @@
 namespace mcsim {
 namespace {
 
+// Accesses that are served tier by tier together; fewer were slower.
+constexpr std::size_t kBatch = 1 << 18;
+
+// Instead of the VM that has a part for itself.
+constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kSeveral = kNobody - 1;
+
 // The VM of an access some way ahead; accesses are asked for in order.
 class LookAhead {
  public:
@@ -56,6 +63,11 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       next_flush_(trace.request_time.empty() ? 0 : trace.request_time[0] + writes_.flush_every) {
   for (const VmInfo& vm : trace.vms) first_id_.push_back(vm.first_id);
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
+  for (std::size_t vm = 0; vm < part_of_.size(); ++vm) {
+    if (part(vm) >= sole_vm_.size()) sole_vm_.resize(part(vm) + 1, kNobody);
+    sole_vm_[part(vm)] = sole_vm_[part(vm)] == kNobody ? vm : kSeveral;
+  }
+  first_steps_.resize(sole_vm_.size());
 }
 
 absl::StatusOr<std::unique_ptr<Host>> TieredHost::make(TieredSetup setup, const Accesses& trace) {
@@ -78,8 +90,17 @@ bool TieredHost::plain() const {
          std::ranges::none_of(tiers_, &Tier::has_filter);
 }
 
+// Whether no tier needs to know what a slower one does.
+bool TieredHost::one_way() const {
+  return plain() && writes_.flush_every == 0 &&
+         std::ranges::all_of(writes_.modes, [](WriteMode m) { return m == WriteMode::kThrough; }) &&
+         std::ranges::all_of(tiers_, &Tier::independent_parts);
+}
+
 void TieredHost::replay(const Accesses& trace, RequestRange range) {
-  if (plain()) {
+  if (one_way()) {
+    replay_tier_by_tier(trace, range);
+  } else if (plain()) {
     replay_as<true>(trace, range);
   } else {
     replay_as<false>(trace, range);
@@ -122,6 +143,119 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     }
     ++served.requests[slowest];
   }
+}
+
+// A batch goes through the fastest tier, what is left of it through the next, and so on:
+// each tier sees what it would see if accesses were served one by one.
+void TieredHost::replay_tier_by_tier(const Accesses& trace, RequestRange range) {
+  std::vector<Flow> flows(counters_.size());
+  for (RequestRange batch{range.begin, range.begin}; batch.begin < range.end;
+       batch.begin = batch.end) {
+    const auto begin = trace.request_begin.begin();
+    const auto full = std::lower_bound(begin + static_cast<std::ptrdiff_t>(batch.begin) + 1,
+                                       begin + static_cast<std::ptrdiff_t>(range.end),
+                                       trace.request_begin[batch.begin] + kBatch);
+    batch.end = static_cast<std::size_t>(full - begin);
+    serve_batch(trace, batch, flows);
+  }
+  for (std::size_t vm = 0; vm < flows.size(); ++vm) add(vm, flows[vm]);
+  for (Tier& tier : tiers_) tier.count_held();
+}
+
+void TieredHost::serve_batch(const Accesses& trace, RequestRange batch, std::span<Flow> flows) {
+  const std::size_t first = trace.request_begin[batch.begin];
+  for (std::vector<ChainStep>& steps : first_steps_) steps.clear();
+  for (std::size_t r = batch.begin; r < batch.end; ++r) {
+    const Op op = static_cast<Op>(trace.request_op[r]);
+    std::vector<ChainStep>& steps = first_steps_[part(trace.request_vm[r])];
+    for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
+      steps.emplace_back(trace.ids[i], i - first, ChainStep::kAccess, op);
+    }
+  }
+  found_.assign(trace.request_begin[batch.end] - first, 0);
+  for (std::size_t part = 0; part < first_steps_.size(); ++part) serve_part(part, flows);
+
+  for (std::size_t r = batch.begin; r < batch.end; ++r) {
+    const std::size_t begin = trace.request_begin[r];
+    const std::size_t end = trace.request_begin[r + 1];
+    if (begin == end) continue;
+    const std::uint8_t op = trace.request_op[r];
+    Flow& flow = flows[trace.request_vm[r]];
+    std::size_t slowest = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t found = found_[i - first];
+      ++flow.accesses.found[op][found];
+      slowest = std::max(slowest, found);
+    }
+    ++flow.requests[op][slowest];
+  }
+}
+
+void TieredHost::serve_part(std::size_t part, std::span<Flow> flows) {
+  std::span<const ChainStep> steps = first_steps_[part];
+  if (steps.empty()) return;
+  const std::size_t sole = sole_vm_[part];
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    TierCache& cache = tiers_[k].cache(part);
+    const std::size_t most = 2 * steps.size() + static_cast<std::size_t>(cache.size());
+    if (next_steps_.size() < most) next_steps_.extend(most);
+    const ChainStep* const end = cache.serve(steps, next_steps_.data());
+    std::swap(steps_, next_steps_);
+    steps = std::span<const ChainStep>(steps_.data(), end);
+    for (const ChainStep step : steps) {
+      if (step.kind() == ChainStep::kVictim) {
+        ++flows[sole < flows.size() ? sole : vm_of(step.block())].victims[k];
+      } else {
+        found_[step.access()] = static_cast<std::uint8_t>(k + 1);
+      }
+    }
+  }
+}
+
+// Counts what a range of requests did. Blocks come into the fastest tier that has room
+// for the VM, and its victims go to the next one that has.
+void TieredHost::add(std::size_t vm, const Flow& flow) {
+  VmCounters& of = counters_[vm];
+  const auto& [reads, writes] = flow.accesses.found;
+  Count all_writes = 0;
+  for (std::size_t k = 0; k <= backend(); ++k) {
+    tallies_[vm].found[0][k] += reads[k];
+    tallies_[vm].found[1][k] += writes[k];
+    of.reads_served.blocks[k] += reads[k];
+    of.reads_served.requests[k] += flow.requests[0][k];
+    of.writes_served.requests[backend()] += flow.requests[1][k];
+    all_writes += writes[k];
+  }
+  of.writes_served.blocks[backend()] += all_writes;
+  of.backend_writes += all_writes;
+
+  TierCounters* home = nullptr;
+  TierCounters* above = nullptr;
+  Count from_above = 0;
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (!tiers_[k].has_room(part(vm))) continue;
+    TierCounters& own = count(vm, k);
+    const Count found = reads[k] + writes[k];
+    if (home == nullptr) {
+      home = &own;
+      own.updates += writes[k];
+    } else {
+      own.moved_up += found;
+      own.demotions += from_above;
+      own.occupancy += from_above - found;
+      above->moved_down += from_above;
+      home->promotions += found;
+      home->occupancy += found;
+    }
+    from_above = flow.victims[k];
+    own.occupancy -= from_above;
+    above = &own;
+  }
+  if (home == nullptr) return;
+  const Count missed = reads[backend()] + writes[backend()];
+  home->fills += missed;
+  home->occupancy += missed;
+  above->evictions += from_above;
 }
 
 TieredHost::Place TieredHost::write(const Request& request, const Access<>& a) {

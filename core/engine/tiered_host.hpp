@@ -88,9 +88,21 @@ class TieredHost final : public Host {
     std::array<std::array<Count, kMaxTiers + 1>, 2> found{};
   };
 
+  // What a range of requests did to a VM, by tier.
+  struct Flow {
+    Tally accesses;
+    std::array<std::array<Count, kMaxTiers + 1>, 2> requests{};  // by operation, as accesses
+    std::array<Count, kMaxTiers> victims{};
+  };
+
   TieredHost(TieredSetup setup, const Accesses& trace);
 
   bool plain() const;
+  bool one_way() const;
+  void replay_tier_by_tier(const Accesses& trace, RequestRange range);
+  void serve_batch(const Accesses& trace, RequestRange batch, std::span<Flow> flows);
+  void serve_part(std::size_t part, std::span<Flow> flows);
+  void add(std::size_t vm, const Flow& flow);
   template <bool kPlain>
   void replay_as(const Accesses& trace, RequestRange range);
   Place write(const Request& request, const Access<>& a);
@@ -132,6 +144,7 @@ class TieredHost final : public Host {
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
+  std::vector<std::size_t> sole_vm_;  // by part; none of the VMs where several share it
   bool divided_;
   std::size_t blocks_;
   WriteRules writes_;
@@ -139,6 +152,13 @@ class TieredHost final : public Host {
   std::vector<VmCounters> counters_;  // but for what the tallies say
   std::vector<Tally> tallies_;        // by VM
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
+  // Of a batch that is served tier by tier: what is to be done in the fastest tier, by
+  // part; in the tier that comes next, and in the one below; and of each access, the tier
+  // that had the block.
+  std::vector<std::vector<ChainStep>> first_steps_;
+  Pages<ChainStep> steps_;
+  Pages<ChainStep> next_steps_;
+  std::vector<std::uint8_t> found_;
   std::unique_ptr<DirtyBlocks> dirty_;  // none before anything is written back
   Nanoseconds next_flush_;
   // For policies that must know the future: of each access, and of each block now.

@@ -27,6 +27,18 @@ using testing::single_vm;
 // is made for LRU alone.
 constexpr const char* kLru = "lru()";
 
+// Policies that are made of others replay whole traces instead.
+std::vector<std::string> tier_policies() {
+  std::vector<std::string> names;
+  for (const auto& entry : eviction_registry().entries()) {
+    const auto made = eviction_registry().make(entry.info.name, {}, {.capacity = 1, .blocks = 1});
+    if (made.ok() && dynamic_cast<const TierCache*>(made->get()) != nullptr) {
+      names.emplace_back(entry.info.name);
+    }
+  }
+  return names;
+}
+
 Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
   Random random(seed);
   for (std::uint8_t& op : trace.request_op) op = random.uniform() < share ? 1 : 0;
@@ -164,6 +176,113 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Chain::kInclusive, {5, 9, 30}, 1}, Case{Chain::kIndependent, {9, 20}, 2},
                       Case{Chain::kIndependent, {5, 9, 30}, 1}));
 
+void expect_same(const std::vector<VmCounters>& ours, const std::vector<VmCounters>& theirs) {
+  for (std::size_t vm = 0; vm < ours.size(); ++vm) {
+    SCOPED_TRACE(fmt::format("VM {}", vm));
+    for (const auto& [name, counter] : VmCounters::kTotals) {
+      ASSERT_EQ(ours[vm].*counter, theirs[vm].*counter) << name;
+    }
+    ASSERT_EQ(ours[vm].reads_served.blocks, theirs[vm].reads_served.blocks);
+    ASSERT_EQ(ours[vm].reads_served.requests, theirs[vm].reads_served.requests);
+    ASSERT_EQ(ours[vm].writes_served.blocks, theirs[vm].writes_served.blocks);
+    ASSERT_EQ(ours[vm].writes_served.requests, theirs[vm].writes_served.requests);
+    for (std::size_t k = 0; k < ours[vm].tiers.size(); ++k) {
+      for (const auto& [name, counter] : TierCounters::kTotals) {
+        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
+            << name << " of tier " << k;
+      }
+      for (const auto& [name, counter] : TierCounters::kLevels) {
+        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
+            << name << " of tier " << k;
+      }
+    }
+  }
+}
+
+// Requests of up to four blocks, reads and writes, of three VMs.
+Accesses long_requests(std::uint64_t seed) {
+  Random random(seed);
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  for (VmId vm = 0; vm < 3; ++vm) {
+    Requests requests;
+    for (Nanoseconds time = 0; time < 400; ++time) {
+      const std::uint64_t block = random.below(random.below(2) == 0 ? 10 : 80);
+      const auto blocks = static_cast<std::uint32_t>(1 + random.below(4));
+      requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
+                    4096 * blocks);
+    }
+    builder.begin_vm(fmt::format("vm{}", vm));
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  }
+  return std::move(builder).finish().value();
+}
+
+// Hosts of which nothing else is asked serve many accesses at once, tier by tier. A flush
+// that never comes due has them served one by one.
+void serve_both_ways(const DataPathParams& params, const Machine& machine, bool shared,
+                     std::uint64_t seed) {
+  const Accesses trace = long_requests(seed);
+  Random random(seed + 1);
+  Division division = shared_by_all(machine, trace);
+  if (!shared) {
+    division = one_part_each(random_targets(machine, 3, random, 0), {.mode = ResizeMode::kEager});
+  }
+  DataPathParams one_by_one = params;
+  one_by_one.flush_every = {kSecond};
+  const auto batches = make(params, machine, trace, division);
+  const auto singly = make(one_by_one, machine, trace, division);
+  for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
+    range.end = std::min(trace.request_count(), range.begin + 1 + random.below(60));
+    if (!shared && random.below(4) == 0) {
+      const Allocation targets = random_targets(machine, 3, random, 0);
+      ASSERT_TRUE(batches->resize(targets).ok());
+      ASSERT_TRUE(singly->resize(targets).ok());
+    }
+    batches->replay(trace, range);
+    singly->replay(trace, range);
+    SCOPED_TRACE(fmt::format("requests {} to {}", range.begin, range.end));
+    expect_same(batches->counters(), singly->counters());
+    if (::testing::Test::HasFatalFailure()) return;
+    ASSERT_TRUE(batches->check_invariants().ok()) << batches->check_invariants();
+  }
+}
+
+TEST(TieredHost, ServesBatchesAsItDoesAccessesOneByOne) {
+  std::uint64_t seed = 2'000;
+  for (const std::string& policy : tier_policies()) {
+    for (const std::vector<Count>& capacities : {std::vector<Count>{30}, {15, 40}, {5, 20, 60}}) {
+      for (const bool shared : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, {} tiers, {}", policy, capacities.size(),
+                                 shared ? "shared" : "divided"));
+        DataPathParams params = params_of(policy.c_str());
+        params.policy += "()";
+        serve_both_ways(params, machine_of(capacities), shared, seed += 3);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
+  for (const std::uint64_t seed : {3'000, 3'001, 3'002}) {
+    serve_both_ways(params_of("lru / arc / sieve"), machine_of({10, 30, 50}), false, seed);
+    serve_both_ways(params_of("s3-fifo / lru / 2q"), machine_of({10, 30, 50}), true, seed);
+  }
+}
+
+TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
+  const Accesses trace = with_writes(random_trace(300'000, 2, 500, 41), 42);
+  const Machine machine = machine_of({40, 100});
+  Random random(43);
+  const Allocation targets = random_targets(machine, 2, random, 1);
+  const PartitionRules rules{.mode = ResizeMode::kEager};
+  const auto general = make(params_of(kLru), machine, trace, one_part_each(targets, rules));
+  const auto special = make_partitioned_lru(machine, trace, targets, rules).value();
+  general->replay(trace, trace.all());
+  special->replay(trace, trace.all());
+  expect_same(general->counters(), special->counters());
+}
+
 class ExclusiveChain : public ::testing::TestWithParam<PartitionRules> {};
 
 TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItThroughResizes) {
@@ -181,23 +300,9 @@ TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItThroughResizes) {
     }
     general->replay(trace, {r, r + 100});
     special->replay(trace, {r, r + 100});
-    const auto ours = general->counters();
-    const auto theirs = special->counters();
-    for (std::size_t vm = 0; vm < 3; ++vm) {
-      for (const auto& [name, counter] : VmCounters::kTotals) {
-        ASSERT_EQ(ours[vm].*counter, theirs[vm].*counter) << name << " at request " << r;
-      }
-      ASSERT_EQ(ours[vm].reads_served.requests, theirs[vm].reads_served.requests);
-      ASSERT_EQ(ours[vm].writes_served.requests, theirs[vm].writes_served.requests);
-      ASSERT_EQ(ours[vm].reads_served.blocks, theirs[vm].reads_served.blocks);
-      for (std::size_t k = 0; k < 2; ++k) {
-        for (const auto& [name, counter] : TierCounters::kTotals) {
-          ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
-              << name << " of tier " << k << " at request " << r;
-        }
-        ASSERT_EQ(ours[vm].tiers[k].occupancy, theirs[vm].tiers[k].occupancy);
-      }
-    }
+    SCOPED_TRACE(fmt::format("request {}", r));
+    expect_same(general->counters(), special->counters());
+    if (::testing::Test::HasFatalFailure()) return;
     ASSERT_TRUE(general->check_invariants().ok()) << general->check_invariants();
   }
 }
