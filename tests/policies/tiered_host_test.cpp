@@ -96,18 +96,6 @@ Count dirty(const Host& host) {
   return sum;
 }
 
-// Policies that can be in a tier; others only replay whole traces.
-std::vector<std::string> tier_policies() {
-  std::vector<std::string> names;
-  for (const auto& entry : eviction_registry().entries()) {
-    const auto cache = entry.make({}, PolicySetup{.capacity = 1, .blocks = 1});
-    if (cache.ok() && dynamic_cast<const TierCache*>(cache->get()) != nullptr) {
-      names.emplace_back(entry.info.name);
-    }
-  }
-  return names;
-}
-
 struct Case {
   Chain chain;
   std::vector<Count> capacity;
