@@ -9,10 +9,6 @@ namespace {
 // Accesses for which a newcomer's priority is asked for together.
 constexpr std::int64_t kNewcomersAhead = 1 << 13;
 
-// As in Cache: how far ahead the index and the slots are fetched.
-constexpr std::size_t kIndexAhead = 24;
-constexpr std::size_t kSlotAhead = 8;
-
 }  // namespace
 
 PriorityCache::PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup)
