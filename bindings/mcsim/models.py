@@ -277,7 +277,7 @@ def render_devices(results: Results) -> RenderableType:
             _percent(row["utilization"]),
             _percent(row["peak_utilization"]),
             "–" if row["saturated_intervals"] is None else str(row["saturated_intervals"]),
-            "–" if row["queueing_ns"] is None else units.format_latency(row["queueing_ns"]),
+            _wait(row["queueing_ns"]),
         )
         shown = row["system"]
     table.caption = (
@@ -285,6 +285,12 @@ def render_devices(results: Results) -> RenderableType:
         "mean wait in the others"
     )
     return table
+
+
+def _wait(ns: float | None) -> str:
+    if ns is None:
+        return "–"
+    return "0" if ns < 0.01 else units.format_latency(ns)
 
 
 def _percent(ratio: float | None) -> str:

@@ -40,7 +40,8 @@ std::vector<BlockId> loop(std::size_t blocks, std::size_t length) {
 
 TEST(ComponentSpec, IsReadAsItIsNested) {
   const auto specs =
-      parse_policy_specs("lru+2q(kin=0.1,kout=2)+talus(policy=arc(step=integer),epoch=5)").value();
+      parse_components("lru+2q(kin=0.1,kout=2)+talus(policy=arc(step=integer),epoch=5)", '+')
+          .value();
   ASSERT_EQ(specs.size(), 3);
   EXPECT_EQ(specs[0].name, "lru");
   EXPECT_EQ(specs[1].params, (ParamMap{{"kin", 0.1}, {"kout", std::int64_t{2}}}));
@@ -59,7 +60,7 @@ TEST(ComponentSpec, AMistakeIsTold) {
   EXPECT_EQ(mistake("slide", {{"policy", std::string("opt")}}),
             "slide: opt must know the future: it cannot be wrapped");
   EXPECT_EQ(mistake("switching", {{"candidates", std::string("lru+")}}),
-            "switching: expected the name of a policy, got ''");
+            "switching: expected a name, got ''");
   EXPECT_EQ(mistake("switching", {{"candidates", std::string("lru+arc(step")}}),
             "switching: 'lru+arc(step': the parentheses do not match");
   EXPECT_EQ(mistake("switching", {{"candidates", std::string("arc(step)")}}),

@@ -215,6 +215,32 @@ except mc.ConfigError as error:
     assert "wrong.yaml:3: plugins[0]: " in message
 
 
+def test_it_serves_in_tiers(library: Path, tmp_path: Path) -> None:
+    # A thousand draws of a few slots find the least recently used.
+    (tmp_path / "blocks.txt").write_text("\n".join(map(str, (trace()[:3000] // 50).tolist())))
+    (tmp_path / "tiers.yaml").write_text(f"""\
+name: tiers
+interval: 1000 references
+plugins: [{library}]
+workload: {{vms: [{{name: vm, trace: blocks.txt}}]}}
+tiers: [{{device: dram, capacity_blocks: 4}}, {{device: flash, capacity_blocks: 8}}]
+systems: [lru, {{name: hierarchy, label: mine, policy: sampled-lru(sample=1024)}}]
+""")
+    done = run(
+        """
+results = mc.run(arguments[0], out=arguments[1], figures=False)
+hits = results.to_pandas("metrics").groupby(["system", "tier"]).hits.sum()
+assert hits["lru"].tolist() == hits["mine"].tolist()
+print(hits["mine"].tolist())
+""",
+        library,
+        str(tmp_path / "tiers.yaml"),
+        str(tmp_path / "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert min(map(int, done.stdout.strip("[]\n").split(","))) > 0
+
+
 def test_the_headers_are_installed() -> None:
     assert (Path(mc.get_include()) / "core/engine/export_policies.hpp").is_file()
     done = command_line("config", "--include", cwd=EXAMPLE)
