@@ -27,11 +27,19 @@ if TYPE_CHECKING:
     from mcsim.miniatures import miniature
     from mcsim.optimizers import optimize
     from mcsim.package import get_cmake_dir, get_include
-    from mcsim.policies import load_policies, memory_needed, policy_names, simulate, wrapper_names
+    from mcsim.policies import (
+        load_policies,
+        memory_needed,
+        policy_names,
+        simulate,
+        simulate_lines,
+        wrapper_names,
+    )
     from mcsim.python_policies import Policy, PriorityPolicy
     from mcsim.results import Results
     from mcsim.runner import run
     from mcsim.traces import Trace
+    from mcsim.tuning import tune
 
 CORE_IS_MISSING = (
     "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
@@ -62,6 +70,8 @@ _HOME = {
     "reuse_distances": "locality",
     "run": "runner",
     "simulate": "policies",
+    "simulate_lines": "policies",
+    "tune": "tuning",
     "wrapper_names": "policies",
 }
 
@@ -89,6 +99,8 @@ __all__ = [
     "reuse_distances",
     "run",
     "simulate",
+    "simulate_lines",
+    "tune",
     "wrapper_names",
 ]
 

@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "compare": ("mcsim.compare_cli", "Tabulate and draw the hit ratios of eviction policies."),
     "mrc": ("mcsim.mrc_cli", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "size": ("mcsim.mrc_cli", "Find the smallest cache that reaches a hit ratio or latency."),
+    "tune": ("mcsim.tune_cli", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.trace_cli", "Look into traces, convert, cut and generate them."),
 }
 

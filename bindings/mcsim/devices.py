@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcsim.errors import ConfigError
+from mcsim.suggest import did_you_mean
 from mcsim.units import format_duration
 
-__all__ = ["CATALOGUE", "Device", "Range"]
+__all__ = ["CATALOGUE", "Device", "Range", "device_named"]
 
 TABLE_I = "Multi-Cache (Table I)"
 
@@ -109,3 +111,19 @@ CATALOGUE: Mapping[str, Device] = {
         ),
     )
 }
+
+
+def device_named(option: str, name: str) -> Device:
+    """Return a device of the catalogue.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name; it says which there are.
+    """
+    if name not in CATALOGUE:
+        raise ConfigError(
+            f"{option}: unknown device {name!r}{did_you_mean(name, CATALOGUE)}; one of "
+            f"{', '.join(CATALOGUE)}"
+        )
+    return CATALOGUE[name]

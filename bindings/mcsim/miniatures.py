@@ -13,7 +13,7 @@ from mcsim._core import policies as _policies
 from mcsim.errors import ConfigError
 from mcsim.policies import Caches, PolicyChoice, memory_given, threads_given
 
-__all__ = ["Correction", "miniature", "rates_of"]
+__all__ = ["Correction", "margin_of", "miniature", "rates_of", "varies_less"]
 
 Correction = Literal["auto", "none", "adj"]
 
@@ -119,10 +119,10 @@ def miniature(
     if len(caches.blocks) == 0:
         plain = adjusted = np.zeros_like(plain)
     if correction == "auto":
-        correction = "none" if _varies_less(plain, adjusted) else "adj"
+        correction = "none" if varies_less(plain, adjusted) else "adj"
     estimates = plain if correction == "none" else adjusted
     mean = estimates.mean(axis=0)
-    margin = _margin(estimates)
+    margin = margin_of(estimates)
     return caches.table(
         {
             "hit_ratio": mean,
@@ -154,12 +154,12 @@ def rates_of(
     return [_policies.miniature_rate(capacity, rate, min_blocks, seeds) for capacity in capacities]
 
 
-def _varies_less(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def varies_less(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     """Whether the first estimates do over the seeds, all caches together; no if there is one."""
     return bool(one.var(axis=0).sum() < other.var(axis=0).sum())
 
 
-def _margin(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
+def margin_of(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Half the 95 % band of the mean over the seeds; nan if there is but one, exact ones too."""
     seeds = len(estimates)
     if seeds == 1:

@@ -33,6 +33,7 @@ __all__ = [
     "parse_estimator",
     "parse_estimators",
     "read_accesses",
+    "vms_of",
     "whole",
 ]
 
@@ -97,26 +98,36 @@ def read_accesses(
     ConfigError
         If some have a clock and others do not, or there is nothing to count.
     """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    chosen = [trace.slice(ops="writes") if ops == "writes" else trace for trace in traces]
-    several = [name for trace in traces for name in trace.vms]
-    vms = [
-        WorkloadVm(
-            name if several.count(name) == 1 else f"{trace.metadata.source}:{name}", trace, only=v
-        )
-        for trace in chosen
-        for v, name in enumerate(trace.vms)
-    ]
+    vms = vms_of([trace.slice(ops="writes") if ops == "writes" else trace for trace in traces])
     requests = sum(vm.trace.request_count for vm in vms)
     view = {"block_bytes": block_bytes, "ops": "reads" if ops == "reads" else "all"}
     with reporter.stage("intern", total=requests, unit="requests") as stage:
-        accesses = Workload(tuple(vms), synthetic=False).intern(view, stage.update)
+        accesses = Workload(vms, synthetic=False).intern(view, stage.update)
     if accesses.access_count == 0:
         sources = ", ".join(trace.metadata.source for trace in traces)
         what = {"reads": "reads (try --ops all)", "writes": "writes", "all": "requests"}[ops]
         raise ConfigError(f"{sources}: there are no {what}, so there is no curve")
     return accesses
+
+
+def vms_of(traces: Sequence[Trace]) -> tuple[WorkloadVm, ...]:
+    """Return the VMs of all traces, under names that tell them apart.
+
+    Raises
+    ------
+    ConfigError
+        If some have a clock and others do not.
+    """
+    if len({trace.time_base for trace in traces}) > 1:
+        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
+    several = [name for trace in traces for name in trace.vms]
+    return tuple(
+        WorkloadVm(
+            name if several.count(name) == 1 else f"{trace.metadata.source}:{name}", trace, only=v
+        )
+        for trace in traces
+        for v, name in enumerate(trace.vms)
+    )
 
 
 @dataclass(frozen=True)

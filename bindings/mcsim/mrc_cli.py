@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcsim.devices import Device
     from mcsim.mrc import EstimatorSpec, Measured, Stream
 
-__all__ = ["mrc", "size"]
+__all__ = ["mrc", "share_given", "size"]
 
 SHARED = "all, sharing one cache"
 
@@ -261,7 +261,7 @@ def _by_policy(
 ) -> _ByPolicy:
     from mcsim.errors import ConfigError
 
-    rate = None if mini is None else _share("--mini", mini)
+    rate = None if mini is None else share_given("--mini", mini)
     if rate == 0:
         raise ConfigError("--mini: expected more than nothing")
     done = simulated(
@@ -568,10 +568,11 @@ def size(
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     """  # noqa: D301
+    from mcsim.devices import device_named
     from mcsim.errors import ConfigError
     from mcsim.mrc import parse_estimator, whole
 
-    latency = _Latency(_device("--tier", tier), _device("--backend", backend))
+    latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
     source = Source((file,), block_size, ops, seed, jobs or cores(), reading)
@@ -635,7 +636,7 @@ def _target(ratio: str | None, latency: str | None, model: _Latency) -> _Target:
     if (ratio is None) == (latency is None):
         raise ConfigError("give one of --target-hit-ratio and --target-latency")
     if ratio is not None:
-        value = _share("--target-hit-ratio", ratio)
+        value = share_given("--target-hit-ratio", ratio)
         return _Target(f"a hit ratio of {value:g}", value)
     try:
         ns = parse_duration(latency)
@@ -755,20 +756,7 @@ class _Answer:
         return table
 
 
-def _device(option: str, name: str) -> Device:
-    from mcsim.devices import CATALOGUE
-    from mcsim.errors import ConfigError
-    from mcsim.suggest import did_you_mean
-
-    if name not in CATALOGUE:
-        raise ConfigError(
-            f"{option}: unknown device {name!r}{did_you_mean(name, CATALOGUE)}; one of "
-            f"{', '.join(CATALOGUE)}"
-        )
-    return CATALOGUE[name]
-
-
-def _share(option: str, text: str) -> float:
+def share_given(option: str, text: str) -> float:
     """Read a share of 1: `0.8` or `80%`."""
     from mcsim.errors import ConfigError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "parse_policies",
     "policy_names",
     "simulate",
+    "simulate_lines",
     "wrapper_names",
 ]
 
@@ -356,3 +357,110 @@ def simulate(
         }
         | {name: found[name] for name in ("writes", "write_hits", "evictions", "bytes", "seconds")}
     )
+
+
+def simulate_lines(
+    trace: ArrayLike | engine.Accesses,
+    policies: PolicyChoice = "all",
+    sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
+    *,
+    line: int | None = None,
+    ops: ArrayLike | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> np.recarray[Any, Any]:
+    """Replay a trace through sub-block caches: lines of blocks that are loaded one by one.
+
+    Block b is in line ``b // line``. An access hits if its block is there. If not, this block
+    alone is loaded, into its line if that is held (a partial miss) or into a new one; what is
+    evicted is a line with all that it has. The policy sees lines: of `opt` this means that it
+    is no bound, for it knows when a line is next used, and not what of it.
+
+    Parameters
+    ----------
+    trace : array_like of int, shape (n,), or engine.Accesses
+        The block of each access. Of `engine.Accesses` the lines are those by which they were
+        interned.
+    policies, ops, seed, threads, memory, progress
+        As of `simulate`; policies that are made of others are no policies of lines.
+    sizes : sequence of int or str
+        Capacities in blocks, as of `simulate`; what remains above whole lines is not used.
+    line : int
+        Blocks of a line.
+
+    Returns
+    -------
+    recarray, shape (policies x sizes,)
+        As of `simulate`, with ``partial_misses`` and ``line_misses``, which together are the
+        ``misses``, and ``loaded``, the blocks that were read for them: one each. ``capacity`` is
+        that of the lines, in blocks; ``evictions`` are of blocks.
+
+    Raises
+    ------
+    TypeError
+        If a column does not hold integers.
+    ConfigError
+        As of `simulate`, and if not even a line fits.
+    OutOfMemoryError
+        As of `simulate`.
+
+    Examples
+    --------
+    >>> rows = simulate_lines([0, 1, 0, 5, 1], "lru", [4], line=4)
+    >>> rows[["hits", "partial_misses", "line_misses"]].tolist()
+    [(1, 1, 3)]
+    """
+    cores = threads_given(threads)
+    lines, length = _in_lines(trace, line)
+    caches = Caches.asked(lines, policies, sizes, ops)
+    if not isinstance(lines, engine.Accesses):
+        caches = replace(caches, blocks=lines, unique=int(lines.max(initial=0)) // length + 1)
+        caches = replace(caches, unique=caches.unique * length)
+    if small := [size for size in caches.capacities if size < length]:
+        raise ConfigError(f"sizes: {small[0]} blocks are less than a line of {length}")
+    caches = replace(caches, capacities=[size // length * length for size in caches.capacities])
+    found = _policies.simulate(
+        caches.blocks,
+        caches.unique,
+        caches.configs,
+        caches.operations,
+        seed,
+        cores,
+        memory_given(memory),
+        False,
+        progress,
+        length,
+    )
+    misses = found["accesses"] - found["hits"]
+    counts = {
+        "accesses": found["accesses"],
+        "hits": found["hits"],
+        "misses": misses,
+        "hit_ratio": found["hits"] / np.maximum(found["accesses"], 1),
+        "partial_misses": found["partial_misses"],
+        "line_misses": misses - found["partial_misses"],
+        "loaded": misses,
+    }
+    others = ("writes", "write_hits", "evictions", "bytes", "seconds")
+    return caches.table(counts | {name: found[name] for name in others})
+
+
+def _in_lines(
+    trace: ArrayLike | engine.Accesses, line: int | None
+) -> tuple[NDArray[np.uint32] | engine.Accesses, int]:
+    """Return blocks by ids that lie side by side in a line, and the length of a line."""
+    if isinstance(trace, engine.Accesses):
+        if line not in (None, trace.line_blocks):
+            raise ConfigError(
+                f"line: these accesses were interned by lines of {trace.line_blocks}, not {line}"
+            )
+        return trace, trace.line_blocks
+    if line is None or line < 1:
+        raise ConfigError(f"line: expected at least one block, got {line}")
+    keys = keys_of(trace).astype(np.uint64, copy=False)
+    numbers, unique = _policies.number(keys // np.uint64(line))
+    if unique * line >= 2**32 - 1:
+        raise ConfigError(f"line: {unique} lines of {line} blocks are more than there are ids")
+    return numbers * np.uint32(line) + (keys % np.uint64(line)).astype(np.uint32), line

@@ -173,6 +173,7 @@ class _Run:
             "ops": spec.ops,
             "key": "aligned",
             "whole_seconds": False,
+            "line_blocks": 1,
         }
         views = [system.view(**own_view) for system in systems]
         self._run_view(own_view, systems, views, own=True)

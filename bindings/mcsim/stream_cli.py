@@ -31,6 +31,7 @@ __all__ = [
     "sizes_given",
     "stream_options",
     "table_of",
+    "write_tables",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -95,13 +96,18 @@ class Source:
         """Read, split and merge the traces."""
         from mcsim.mrc import read_accesses
 
+        traces = self.open(reporter)
+        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
+
+    def open(self, reporter: Reporter) -> list[Trace]:
+        """Read the traces."""
         traces: list[Trace] = []
         for file in self.files:
             traces.append(open_trace(Path(file), reporter, **self.reading))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
-        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
+        return traces
 
     @property
     def block_bytes(self) -> int:
@@ -178,8 +184,6 @@ class Report:
         tables: Mapping[str, Callable[[Any], None]],
     ) -> None:
         """Write pictures, and tables by their ending; print the names of all."""
-        import pyarrow as pa
-
         base.parent.mkdir(parents=True, exist_ok=True)
         written: list[Path] = []
         if figure is not None:
@@ -188,15 +192,25 @@ class Report:
             with styled():
                 drawn = figure()
             written += write(drawn, base, self.title, self.footer(), ("png", "svg"))
-        for ending, save in tables.items():
-            path = base.with_suffix(ending)
-            temporary = path.with_name(f"{path.name}.{os.getpid()}")
-            with pa.OSFile(str(temporary), "wb") as sink:
-                save(sink)
-            temporary.replace(path)
-            written.append(path)
+        written += write_tables(base, tables)
         for path in written:
             click.echo(path)
+
+
+def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> list[Path]:
+    """Write tables by their ending; files are there whole or not at all."""
+    import pyarrow as pa
+
+    base.parent.mkdir(parents=True, exist_ok=True)
+    written = []
+    for ending, save in tables.items():
+        path = base.with_suffix(ending)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        with pa.OSFile(str(temporary), "wb") as sink:
+            save(sink)
+        temporary.replace(path)
+        written.append(path)
+    return written
 
 
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:

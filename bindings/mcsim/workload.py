@@ -99,7 +99,8 @@ class Workload:
         Parameters
         ----------
         view : dict
-            How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`.
+            How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`,
+            `line_blocks`, and of a sample `cut_bytes`, `sample_rate`, `sample_seed`.
         progress : callable, optional
             Called with the number of requests read so far.
         """

@@ -16,11 +16,20 @@ namespace mcsim::python {
 namespace {
 
 ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
-                             const std::string& key, bool whole_seconds) {
+                             const std::string& key, bool whole_seconds,
+                             std::uint32_t line_blocks) {
   return {.block_bytes = block_bytes,
           .ops = choice_or_raise<OpFilter>("ops", ops),
           .key = choice_or_raise<BlockKey>("key", key),
-          .whole_seconds = whole_seconds};
+          .whole_seconds = whole_seconds,
+          .line_blocks = line_blocks};
+}
+
+py::dict to_dict(const GivenCounts& given) {
+  py::dict d;
+  d["requests"] = given.requests;
+  d["accesses"] = given.accesses;
+  return d;
 }
 
 void bind_trace_view(py::module_& m) {
@@ -40,6 +49,8 @@ void bind_trace_view(py::module_& m) {
   py::class_<Accesses>(m, "Accesses")
       .def_readonly("vms", &Accesses::vms)
       .def_readonly("block_bytes", &Accesses::block_bytes)
+      .def_readonly("line_blocks", &Accesses::line_blocks)
+      .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
       .def_property_readonly("request_begin", column(&Accesses::request_begin))
@@ -52,12 +63,18 @@ void bind_trace_view(py::module_& m) {
 
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
-                       bool whole_seconds, const std::string& base) {
-             return AccessBuilder(expand_options(block_bytes, ops, key, whole_seconds),
-                                  choice_or_raise<TimeBase>("time_base", base));
+                       bool whole_seconds, std::uint32_t line_blocks, std::uint32_t cut_bytes,
+                       double sample_rate, std::uint64_t sample_seed, const std::string& base) {
+             ExpandOptions options =
+                 expand_options(block_bytes, ops, key, whole_seconds, line_blocks);
+             options.cut_bytes = cut_bytes;
+             options.sample_rate = sample_rate;
+             options.sample_seed = sample_seed;
+             return AccessBuilder(options, choice_or_raise<TimeBase>("time_base", base));
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
-           py::arg("key") = "aligned", py::arg("whole_seconds") = false,
+           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
+           py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
            py::arg("time_base") = "clock")
       .def("begin_vm", &AccessBuilder::begin_vm, py::arg("name"))
       .def(
@@ -139,6 +156,7 @@ py::dict to_dict(const ExpandOptions& options) {
   d["ops"] = name_of(options.ops);
   d["key"] = name_of(options.key);
   d["whole_seconds"] = options.whole_seconds;
+  d["line_blocks"] = options.line_blocks;
   return d;
 }
 
@@ -167,12 +185,12 @@ void bind_system(py::module_& m) {
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,
-             const std::string& key, bool whole_seconds) {
-            return to_dict(
-                handle.system->trace_view(expand_options(block_bytes, ops, key, whole_seconds)));
+             const std::string& key, bool whole_seconds, std::uint32_t line_blocks) {
+            return to_dict(handle.system->trace_view(
+                expand_options(block_bytes, ops, key, whole_seconds, line_blocks)));
           },
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
-          py::arg("key") = "aligned", py::arg("whole_seconds") = false)
+          py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
       .def_property_readonly("profile_spec",

@@ -78,6 +78,7 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
   columns["writes"] = counted(&CacheCounts::writes);
   columns["write_hits"] = counted(&CacheCounts::write_hits);
   columns["evictions"] = counted(&CacheCounts::evictions);
+  columns["partial_misses"] = counted(&CacheCounts::partial_misses);
   columns["bytes"] =
       column_of(caches, [](const SimulatedCache& c) { return static_cast<Count>(c.bytes); });
   columns["seconds"] = column_of(caches, [](const SimulatedCache& c) { return c.seconds; });
@@ -87,7 +88,8 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
 py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
-                         int threads, std::size_t memory, bool one_pass, py::object progress) {
+                         int threads, std::size_t memory, bool one_pass, py::object progress,
+                         std::uint32_t line_blocks) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -100,7 +102,8 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
   const SimulateOptions options{.threads = threads,
                                 .tick = make_tick(std::move(progress), failure),
                                 .memory = memory,
-                                .one_pass = one_pass};
+                                .one_pass = one_pass,
+                                .line_blocks = line_blocks};
   absl::StatusOr<std::vector<SimulatedCache>> caches;
   {
     py::gil_scoped_release release;
@@ -177,7 +180,8 @@ void bind_policies(py::module_& parent) {
         py::arg("configs"), py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
         py::arg("threads") = SimulateOptions{}.threads,
         py::arg("memory") = SimulateOptions{}.memory,
-        py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none());
+        py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none(),
+        py::arg("line_blocks") = SimulateOptions{}.line_blocks);
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass);

@@ -37,6 +37,7 @@ struct CacheCounts {
   Count writes = 0;
   Count write_hits = 0;
   Count evictions = 0;
+  Count partial_misses = 0;  // of the misses: other blocks of the line were held
 
   Count misses() const { return accesses - hits; }
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;

@@ -78,7 +78,8 @@ absl::StatusOr<std::unique_ptr<Host>> TieredHost::make(TieredSetup setup, const 
   std::unique_ptr<TieredHost> host(new TieredHost(std::move(setup), trace));
   MCSIM_RETURN_IF_ERROR(host->set_write_modes(modes));
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
-    MCSIM_ASSIGN_OR_RETURN(host->next_uses_, next_uses(trace.ids, trace.id_count()));
+    MCSIM_ASSIGN_OR_RETURN(host->next_uses_,
+                           next_uses(trace.ids, trace.id_count(), trace.line_blocks));
     host->next_use_of_.resize(trace.id_count(), kNever);
   }
   return host;

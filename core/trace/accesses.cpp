@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/containers/block_table.hpp"
+#include "core/locality/sample_filter.hpp"
 
 namespace mcsim {
 namespace {
@@ -43,13 +44,17 @@ struct Cursor {
 }  // namespace
 
 struct AccessBuilder::Stream {
-  std::string name;
-  std::vector<Nanoseconds> time;
-  std::vector<std::uint8_t> op;
-  std::vector<std::uint64_t> end;   // one past the request's last entry in ids
-  std::vector<BlockId> ids;         // local: 0, 1, 2, … by first touch
-  std::vector<std::uint64_t> keys;  // whose ids are still to be found
-  BlockTable id_of;
+  std::string name = {};
+  SpatialFilter filter{1, 0};
+  std::uint32_t line_blocks = 1;
+  std::vector<Nanoseconds> time = {};
+  std::vector<std::uint8_t> op = {};
+  std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
+  std::vector<BlockId> ids = {};         // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint64_t> keys = {};  // whose ids are still to be found
+  BlockTable line_of = {};               // numbers lines
+
+  std::size_t id_count() const { return line_of.size() * line_blocks; }
 
   void append(Nanoseconds at, std::uint8_t what, KeyRange touched) {
     for (std::uint64_t i = 0; i < touched.count; ++i) keys.push_back(touched.first + i);
@@ -60,12 +65,26 @@ struct AccessBuilder::Stream {
 
   // Many keys at once keep many cache misses in flight.
   absl::Status number_keys() {
-    if (id_of.size() + keys.size() >= kNoBlock) return too_many_blocks(name);
+    if ((line_of.size() + keys.size()) * line_blocks >= kNoBlock) return too_many_blocks(name);
     const std::size_t numbered = ids.size();
     ids.resize(numbered + keys.size());
-    id_of.number(keys, std::span(ids).subspan(numbered));
+    const auto found = std::span(ids).subspan(numbered);
+    if (line_blocks == 1) {
+      line_of.number(keys, found);
+    } else {
+      number_lines(found);
+    }
     keys.clear();
     return absl::OkStatus();
+  }
+
+  void number_lines(std::span<BlockId> found) {
+    std::vector<std::uint64_t> lines(keys);
+    for (std::uint64_t& line : lines) line /= line_blocks;
+    line_of.number(lines, found);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      found[i] = found[i] * line_blocks + static_cast<BlockId>(keys[i] % line_blocks);
+    }
   }
 };
 
@@ -77,12 +96,55 @@ AccessBuilder::AccessBuilder(AccessBuilder&&) noexcept = default;
 AccessBuilder& AccessBuilder::operator=(AccessBuilder&&) noexcept = default;
 AccessBuilder::~AccessBuilder() = default;
 
-void AccessBuilder::begin_vm(std::string name) { streams_.emplace_back().name = std::move(name); }
+void AccessBuilder::begin_vm(std::string name) {
+  // VMs have the same places, and samples of their own.
+  const std::uint64_t seed = mix64(options_.sample_seed) + streams_.size();
+  const bool right = options_.sample_rate > 0 && options_.sample_rate <= 1;
+  streams_.push_back({.name = std::move(name),
+                      .filter = SpatialFilter(right ? options_.sample_rate : 1, seed),
+                      .line_blocks = std::max(options_.line_blocks, 1U)});
+}
+
+absl::Status AccessBuilder::check_options() const {
+  const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed] = options_;
+  if (block_bytes == 0) return invalid_argument("block size: must be positive");
+  if (line_blocks == 0) return invalid_argument("line: must have at least one block");
+  if (line_blocks > 1 && key == BlockKey::kByteOffset) {
+    return invalid_argument("line: byte offsets do not lie in lines");
+  }
+  const std::uint64_t line_bytes = std::uint64_t{block_bytes} * line_blocks;
+  if (cut_bytes % line_bytes != 0) {
+    return invalid_argument("cut: {} bytes are no multiple of lines of {}", cut_bytes, line_bytes);
+  }
+  if (!(rate > 0 && rate <= 1)) return out_of_range("sample rate: {} is outside (0, 1]", rate);
+  if (rate < 1 && cut_bytes == 0) {
+    return invalid_argument("sample rate: of which pieces? cut says");
+  }
+  return absl::OkStatus();
+}
+
+// One request, or the pieces that are left of it.
+void AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
+                         std::uint32_t length) {
+  const std::uint64_t cut = options_.cut_bytes;
+  const std::size_t by_op = op == 0 ? 0 : 1;
+  while (true) {
+    const std::uint64_t room = cut == 0 ? length : cut - offset % cut;
+    const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, room));
+    const KeyRange touched = keys_of(offset, piece, options_);
+    ++given_.requests[by_op];
+    given_.accesses[by_op] += static_cast<Count>(touched.count);
+    if (cut == 0 || stream.filter.samples(offset / cut)) stream.append(at, op, touched);
+    if (piece == length) return;
+    offset += piece;
+    length -= piece;
+  }
+}
 
 absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> only,
                                 Nanoseconds shift) {
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
-  if (options_.block_bytes == 0) return invalid_argument("block size: must be positive");
+  MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
   Nanoseconds latest =
       stream.time.empty() ? std::numeric_limits<Nanoseconds>::min() : stream.time.back();
@@ -102,7 +164,7 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    stream.append(at, chunk.op[i], keys_of(chunk.offset[i], chunk.length[i], options_));
+    take(stream, at, chunk.op[i], chunk.offset[i], chunk.length[i]);
     if (stream.keys.size() >= kKeysAtOnce) MCSIM_RETURN_IF_ERROR(stream.number_keys());
   }
   return stream.number_keys();
@@ -112,18 +174,20 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
   Accesses trace;
   trace.time_base = time_base_;
   trace.block_bytes = options_.block_bytes;
+  trace.line_blocks = options_.line_blocks;
+  trace.given = given_;
   std::uint64_t unique = 0;
   std::size_t requests = 0;
   std::size_t accesses = 0;
   for (Stream& stream : streams_) {
     trace.vms.push_back({.name = stream.name,
                          .first_id = static_cast<BlockId>(unique),
-                         .unique_blocks = static_cast<Count>(stream.id_of.size()),
+                         .unique_blocks = static_cast<Count>(stream.id_count()),
                          .requests = static_cast<Count>(stream.time.size()),
                          .accesses = static_cast<Count>(stream.ids.size())});
-    unique += stream.id_of.size();
+    unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
-    stream.id_of = {};
+    stream.line_of = {};
     requests += stream.time.size();
     accesses += stream.ids.size();
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,10 +41,19 @@ struct ExpandOptions {
   BlockKey key = BlockKey::kAligned;
   // Cuts times to whole seconds since the first request.
   bool whole_seconds = false;
+  // Blocks of a line: aligned, so many blocks long, with ids side by side.
+  std::uint32_t line_blocks = 1;
+  // Requests are cut where a multiple of this begins, a request a piece; 0: they are not.
+  std::uint32_t cut_bytes = 0;
+  // Share of the pieces that is kept: all or none of those at one place, picked by its
+  // hash. Blocks and lines are in one place each.
+  double sample_rate = 1;
+  std::uint64_t sample_seed = 1;
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
-// One VM of an interned trace; its ids are [first_id, first_id + unique_blocks).
+// One VM of an interned trace; its ids are [first_id, first_id + unique_blocks). Of a
+// line that is touched all blocks have ids.
 struct VmInfo {
   std::string name;
   BlockId first_id = 0;
@@ -58,6 +68,12 @@ struct RequestRange {
   std::size_t end = 0;
 };
 
+// How much there is, by operation.
+struct GivenCounts {
+  std::array<Count, 2> requests{};
+  std::array<Count, 2> accesses{};
+};
+
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads.
@@ -65,6 +81,10 @@ struct Accesses {
   std::vector<VmInfo> vms;
   TimeBase time_base = TimeBase::kClock;
   std::uint32_t block_bytes = 4096;
+  // Block b is in line b / line_blocks.
+  std::uint32_t line_blocks = 1;
+  // Of the requests that were given, those included that the sample left out.
+  GivenCounts given;
 
   std::vector<BlockId> ids;
   std::vector<std::uint64_t> request_begin{0};  // one more than there are requests
@@ -116,9 +136,13 @@ class AccessBuilder {
 
  private:
   struct Stream;
+  absl::Status check_options() const;
+  void take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
+            std::uint32_t length);
   ExpandOptions options_;
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included
+  GivenCounts given_;
   std::vector<Stream> streams_;
 };
 

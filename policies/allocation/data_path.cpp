@@ -11,6 +11,7 @@
 #include "core/engine/exclusive_lru.hpp"
 #include "policies/admission/registry.hpp"
 #include "policies/eviction/registry.hpp"
+#include "policies/eviction/sub_blocks.hpp"
 
 namespace mcsim {
 namespace {
@@ -88,7 +89,14 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t tier, std::size_t part) {
 }
 
 absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(const ComponentSpec& policy,
-                                                           const PolicySetup& setup) {
+                                                           const PolicySetup& setup,
+                                                           std::uint32_t line_blocks) {
+  if (line_blocks > 1) {
+    const auto make = [&](const PolicySetup& of_lines) {
+      return eviction_registry().make(policy.name, policy.params, of_lines);
+    };
+    return make_sub_block_cache(make, setup, line_blocks);
+  }
   MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make(policy.name, policy.params, setup));
   if (auto* const tier_cache = dynamic_cast<TierCache*>(cache.get())) {
     cache.release();
@@ -107,14 +115,14 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
   for (std::size_t part = 0; part < ids.size(); ++part) {
     const Count target = division.targets[tier][part];
     const Count most = division.changeable ? capacity : target;
-    const PolicySetup setup{.capacity = std::max<Count>(1, most),
+    const PolicySetup setup{.capacity = std::max<Count>(trace.line_blocks, most),
                             .blocks = ids[part].end - ids[part].first,
                             .first_block = ids[part].first,
                             .table = table,
                             .column = tier,
                             .seed = seed_of(seed, tier, part),
                             .trace = trace.ids};
-    MCSIM_ASSIGN_OR_RETURN(auto cache, make_tier_cache(policy, setup));
+    MCSIM_ASSIGN_OR_RETURN(auto cache, make_tier_cache(policy, setup, trace.line_blocks));
     parts.push_back({.cache = std::move(cache), .target = target});
   }
   const AdmissionSetup setup{
@@ -126,9 +134,30 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
 }
 
 // What `exclusive_lru.hpp` does, in a structure made for it.
-bool is_plain_lru(const DataPathParams& params) {
-  return params.policy == "lru" && params.chain == Chain::kExclusive &&
+bool is_plain_lru(const DataPathParams& params, const Accesses& trace) {
+  return trace.line_blocks == 1 && params.policy == "lru" && params.chain == Chain::kExclusive &&
          params.admission == "none" && params.writes == "through";
+}
+
+// What works on blocks does not on lines.
+absl::Status check_lines(const DataPathParams& params, const Division& division,
+                         const Accesses& trace) {
+  const Count line = trace.line_blocks;
+  if (line == 1) return absl::OkStatus();
+  if (params.admission != "none") {
+    return invalid_argument("line: admission filters are of blocks, not of lines");
+  }
+  if (division.changeable) {
+    return invalid_argument("line: targets that change are of blocks, not of lines");
+  }
+  for (const std::vector<Count>& tier : division.targets) {
+    for (const Count target : tier) {
+      if (target > 0 && target < line) {
+        return invalid_argument("line: {} blocks are less than a line of {}", target, line);
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 Allocation by_vm(const Division& division) {
@@ -165,10 +194,11 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed) {
   const std::size_t parts = division.targets.at(0).size();
-  if (is_plain_lru(params) && !division.changeable && parts == 1) {
+  MCSIM_RETURN_IF_ERROR(check_lines(params, division, trace));
+  if (is_plain_lru(params, trace) && !division.changeable && parts == 1) {
     return make_shared_lru(machine, trace);
   }
-  if (is_plain_lru(params) && parts == trace.vms.size()) {
+  if (is_plain_lru(params, trace) && parts == trace.vms.size()) {
     return make_partitioned_lru(machine, trace, by_vm(division), division.rules);
   }
 

@@ -8,6 +8,9 @@
 
 namespace mcsim {
 
+// As many as a line of 1 GiB has of 4 KiB.
+inline constexpr double kMostLineBlocks = 1 << 18;
+
 // The machine's tiers under any policies, shared by all VMs or divided among groups of
 // them once and for all. Nobody decides anything: this is the data path alone.
 class Hierarchy final : public System {
@@ -15,6 +18,7 @@ class Hierarchy final : public System {
   struct Params : DataPathParams {
     PerVm groups;
     PerVm shares;
+    Count line = 1;
 
     static constexpr auto fields() {
       return std::tuple_cat(
@@ -23,7 +27,11 @@ class Hierarchy final : public System {
                            "counts as 0",
                            0},
                      Field{"shares", &Params::shares,
-                           "what each VM adds to its group's part; a VM not named adds 1", 0}},
+                           "what each VM adds to its group's part; a VM not named adds 1", 0},
+                     Field{"line", &Params::line,
+                           "blocks of a line: a miss loads one of them, and what is evicted is "
+                           "the line",
+                           1, kMostLineBlocks}},
           DataPathParams::fields());
     }
   };
@@ -35,6 +43,10 @@ class Hierarchy final : public System {
   Hierarchy(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 
+  ExpandOptions trace_view(ExpandOptions experiment) const override {
+    experiment.line_blocks = static_cast<std::uint32_t>(params_.line);
+    return experiment;
+  }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  private:

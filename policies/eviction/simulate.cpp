@@ -18,6 +18,7 @@
 #include "policies/eviction/cpu_clock.hpp"
 #include "policies/eviction/pace.hpp"
 #include "policies/eviction/registry.hpp"
+#include "policies/eviction/sub_blocks.hpp"
 
 namespace mcsim {
 namespace {
@@ -39,10 +40,14 @@ absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& confi
 
 absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& config,
                                                         const SharedTrace& trace) {
-  return make_cache(config, PolicySetup{.capacity = config.capacity,
-                                        .blocks = trace.unique,
-                                        .seed = config.seed,
-                                        .trace = trace.accesses.blocks});
+  const PolicySetup setup{.capacity = config.capacity,
+                          .blocks = trace.unique,
+                          .seed = config.seed,
+                          .trace = trace.accesses.blocks};
+  if (trace.line_blocks == 1) return make_cache(config, setup);
+  return make_sub_block_cache(
+      [&](const PolicySetup& of_lines) { return make_cache(config, of_lines); }, setup,
+      trace.line_blocks);
 }
 
 // What one thread does at a time: a cache, or several that one pass counts.
@@ -59,7 +64,8 @@ std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
                            std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
   for (std::size_t i = 0; i < configs.size() && options.one_pass; ++i) {
-    const bool by_default = configs[i].params.empty() && !configs[i].make;
+    const bool by_default =
+        configs[i].params.empty() && !configs[i].make && traces[i]->line_blocks == 1;
     if (by_default && one_pass_pays_from(configs[i].policy)) {
       passes[{traces[i], configs[i].policy}].push_back(i);
     }
@@ -266,7 +272,8 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
                                                        std::span<const CacheConfig> configs,
                                                        const SimulateOptions& options) {
   MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
-  const SharedTrace trace{.accesses = {.blocks = blocks}, .unique = unique};
+  const SharedTrace trace{
+      .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
   const std::vector<const SharedTrace*> traces(configs.size(), &trace);
   MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
   std::vector<std::size_t> bytes(configs.size());
@@ -295,11 +302,12 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
   MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
   Pages<NextUse> uses;
   if (needs_next_use) {
-    MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique));
+    MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique, options.line_blocks));
   }
   const SharedTrace trace{
       .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
-      .unique = unique};
+      .unique = unique,
+      .line_blocks = options.line_blocks};
   const std::vector<const SharedTrace*> traces(configs.size(), &trace);
   return simulate_each(traces, configs, options);
 }

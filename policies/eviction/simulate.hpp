@@ -40,6 +40,9 @@ struct SimulateOptions {
   // Several sizes of one stack algorithm from one pass over the trace (all_sizes.hpp),
   // not by a replay each, where that is faster and fits in memory.
   bool one_pass = true;
+  // Blocks of a line: if not 1, all are sub-block caches (sub_blocks.hpp), of the lines
+  // that fit in their capacities.
+  std::uint32_t line_blocks = 1;
 };
 
 // A trace that caches share. All blocks are below `unique`; `next_uses` are there if
@@ -47,6 +50,7 @@ struct SimulateOptions {
 struct SharedTrace {
   AccessBatch<> accesses;
   std::size_t unique = 0;
+  std::uint32_t line_blocks = 1;
 };
 
 // Replays the trace through one cache after the other, so many at a time as there are

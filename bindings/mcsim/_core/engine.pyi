@@ -29,6 +29,10 @@ class Accesses:
     @property
     def time_base(self) -> str: ...
     @property
+    def line_blocks(self) -> int: ...
+    @property
+    def given(self) -> dict[str, list[int]]: ...
+    @property
     def ids(self) -> NDArray[np.uint32]: ...
     @property
     def request_begin(self) -> NDArray[np.uint64]: ...
@@ -53,6 +57,10 @@ class AccessBuilder:
         ops: str = "reads",
         key: str = "aligned",
         whole_seconds: bool = False,
+        line_blocks: int = 1,
+        cut_bytes: int = 0,
+        sample_rate: float = 1.0,
+        sample_seed: int = 1,
         time_base: str = "clock",
     ) -> None: ...
     def begin_vm(self, name: str) -> None: ...
@@ -105,6 +113,7 @@ class System:
         ops: str = "reads",
         key: str = "aligned",
         whole_seconds: bool = False,
+        line_blocks: int = 1,
     ) -> dict[str, Any]: ...
     @property
     def default_optimizer(self) -> str | None: ...

@@ -26,6 +26,7 @@ def simulate(
     memory: int = ...,
     one_pass: bool = True,
     progress: Callable[[int], object] | None = None,
+    line_blocks: int = 1,
 ) -> dict[str, NDArray[Any]]: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
