@@ -230,7 +230,27 @@ class TierCache : public PolicyCache {
   // Takes all steps; a cache without capacity leaves them as they are. What is not held,
   // and the victims, are steps for the cache below: from `next` on, where there must be
   // room for two a step and the blocks held. Returns the end of them.
-  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) = 0;
+  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) {
+    if (capacity() == 0) return std::copy(steps.begin(), steps.end(), next);
+    std::vector<BlockId> victims;
+    for (const ChainStep step : steps) {
+      const Access<> a{.block = step.block(), .op = step.op()};
+      if (step.kind() == ChainStep::kMissed) {
+        if (!take(a.block)) *next++ = step;
+        continue;
+      }
+      if (step.kind() == ChainStep::kAccess) {
+        if (touch(a)) continue;
+        *next++ = step.missed();
+      }
+      victims.clear();
+      insert(a, victims);
+      for (const BlockId victim : victims) {
+        *next++ = ChainStep(victim, step.access(), ChainStep::kVictim, Op::kRead);
+      }
+    }
+    return next;
+  }
 };
 
 // The list of policies becomes a registry of these.
