@@ -250,6 +250,7 @@ import mcsim.mrc
 from mcsim.cli import main
 add = mcsim.mrc._Total.add
 def interrupted(self, count):
+    mcsim.mrc._Total.add = add  # once: another would interrupt what the first set off
     os.kill(os.getpid(), signal.SIGINT)
     add(self, count)
 mcsim.mrc._Total.add = interrupted
