@@ -12,7 +12,7 @@ namespace {
 constexpr Count kSteps = 256;
 
 template <class Wrapper>
-absl::StatusOr<std::unique_ptr<PolicyCache>> make_bent(const typename Wrapper::Params& params,
+absl::StatusOr<std::unique_ptr<PolicyCache>> make_bent(const BendingParams& params,
                                                        const PolicySetup& setup,
                                                        bool distances_for_lru, bool gradual) {
   MCSIM_ASSIGN_OR_RETURN(const ComponentSpec spec, parse_component(params.policy));

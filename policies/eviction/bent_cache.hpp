@@ -69,23 +69,29 @@ class BentCache final : public PolicyCache {
   Count until_plan_;
 };
 
+// The parameters that both have, with defaults of their own.
+struct BendingParams {
+  std::string policy;
+  Count epoch = 1'000'000;
+  double margin = 0.05;
+  Count sample;
+
+  static constexpr auto fields() {
+    using P = BendingParams;
+    return std::tuple{
+        Field{"policy", &P::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
+        Field{"epoch", &P::epoch, "references from one plan to the next", 1},
+        Field{"margin", &P::margin, "share of the second shard's keys kept from it", 0, 0.5},
+        Field{"sample", &P::sample, "blocks of the sample that stand for the capacity", 64}};
+  }
+};
+
 // Talus: the shards have fixed parts of the space, moved at once when the plan changes.
 // LRU's curve comes from reuse distances, any other policy's from miniatures.
 class Talus {
  public:
-  struct Params {
-    std::string policy = "lru";
-    Count epoch = 1'000'000;
-    double margin = 0.05;
-    Count sample = 4096;
-
-    static constexpr auto fields() {
-      return std::tuple{
-          Field{"policy", &Params::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
-          Field{"epoch", &Params::epoch, "references from one plan to the next", 1},
-          Field{"margin", &Params::margin, "share of the second shard's keys kept from it", 0, 0.5},
-          Field{"sample", &Params::sample, "blocks of the sample that stand for the capacity", 64}};
-    }
+  struct Params : BendingParams {
+    Params() : BendingParams{.policy = "lru", .sample = 4096} {}
   };
   static constexpr ComponentInfo kInfo{
       .name = "talus",
@@ -102,19 +108,8 @@ class Talus {
 // curve, of any policy, from miniatures.
 class Slide {
  public:
-  struct Params {
-    std::string policy = "arc";
-    Count epoch = 1'000'000;
-    double margin = 0.05;
-    Count sample = 2048;
-
-    static constexpr auto fields() {
-      return std::tuple{
-          Field{"policy", &Params::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
-          Field{"epoch", &Params::epoch, "references from one plan to the next", 1},
-          Field{"margin", &Params::margin, "share of the second shard's keys kept from it", 0, 0.5},
-          Field{"sample", &Params::sample, "blocks of the sample that stand for the capacity", 64}};
-    }
+  struct Params : BendingParams {
+    Params() : BendingParams{.policy = "arc", .sample = 2048} {}
   };
   static constexpr ComponentInfo kInfo{
       .name = "slide",
