@@ -172,6 +172,25 @@ Allocation by_vm(const Division& division) {
 
 }  // namespace
 
+absl::Status check(const DataPathParams& params, const Machine& machine) {
+  const std::size_t tiers = machine.tiers.size();
+  MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
+  for (const ComponentSpec& policy : policies) {
+    MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
+  }
+  MCSIM_ASSIGN_OR_RETURN(const auto admissions, by_tier("admission", params.admission, tiers));
+  for (const ComponentSpec& filter : admissions) {
+    MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
+  }
+  for (const std::string_view item : split(params.writes, ',')) {
+    const std::size_t equals = item.find('=');
+    const std::string_view word =
+        trimmed(equals == std::string_view::npos ? item : item.substr(equals + 1));
+    MCSIM_RETURN_IF_ERROR(choice_named<WriteMode>("writes", word).status());
+  }
+  return absl::OkStatus();
+}
+
 Division shared_by_all(const Machine& machine, const Accesses& trace) {
   Division division{.part_of = std::vector<std::size_t>(trace.vms.size(), 0), .targets = {}};
   for (const TierSpec& tier : machine.tiers) division.targets.push_back({tier.capacity_blocks});

@@ -3,11 +3,13 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/base/params.hpp"
 #include "core/engine/machine.hpp"
 #include "core/engine/partition.hpp"
+#include "core/engine/system.hpp"
 #include "core/engine/tiered_host.hpp"
 
 namespace mcsim {
@@ -60,6 +62,17 @@ struct Division {
 Division shared_by_all(const Machine& machine, const Accesses& trace);
 // Each VM has a part of its own, first of these sizes, that may change.
 Division one_part_each(const Allocation& targets, PartitionRules rules);
+
+// What can be said of the parameters before there is a trace: names, and how many.
+absl::Status check(const DataPathParams& params, const Machine& machine);
+
+// As the registry makes a system, which refuses a data path that it could not build.
+template <class S>
+absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
+                                                     SystemContext context) {
+  MCSIM_RETURN_IF_ERROR(check(params, context.machine));
+  return std::make_unique<S>(std::move(params), std::move(context));
+}
 
 // Tiers of the machine for the trace that will be replayed.
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,

@@ -40,6 +40,9 @@ class Hierarchy final : public System {
       .summary = "Tiers under any policies, shared by all VMs or by groups of them.",
       .reference = "no publication: the data path that systems decide about, alone"};
 
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<Hierarchy>(std::move(params), std::move(context));
+  }
   Hierarchy(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 

@@ -133,6 +133,9 @@ class MultiCache final : public System {
           "Rajasekaran, Duan, Zhang, Wood: Multi-Cache: Dynamic, Efficient Partitioning "
           "for Multi-tier Caches in Consolidated VM Environments, IC2E 2016"};
 
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<MultiCache>(std::move(params), std::move(context));
+  }
   MultiCache(Params params, SystemContext context);
 
   ExpandOptions trace_view(ExpandOptions experiment) const override;

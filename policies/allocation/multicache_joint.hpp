@@ -62,6 +62,9 @@ class MultiCacheJoint final : public System {
           "heuristic's yardstick.",
       .reference = "Joint formulation of Multi-Cache (IC2E 2016)"};
 
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<MultiCacheJoint>(std::move(params), std::move(context));
+  }
   MultiCacheJoint(Params params, SystemContext context);
 
   std::optional<ProfileSpec> profile() const override;

@@ -29,6 +29,9 @@ class StaticPartition final : public System {
       .reference =
           "Static baseline of the Multi-Cache code and of thin provisioning (thesis, 2012)"};
 
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<StaticPartition>(std::move(params), std::move(context));
+  }
   StaticPartition(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 

@@ -12,6 +12,8 @@ import pytest
 
 from mcsim import models
 from mcsim.config import ExperimentSpec
+from mcsim.errors import ConfigError
+from mcsim.experiment import Experiment
 from mcsim.results import SCHEMAS, Draft, Results
 from mcsim.runner import run
 
@@ -158,3 +160,20 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
         row["system"]: row for row in models.requests(results).to_pylist() if row["vm"] is None
     }
     assert by_system["back"]["mean_ns"] < by_system["lru"]["mean_ns"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"policy": "sive"}, r"systems\[0\]: hierarchy: unknown eviction policy 'sive' \(did you"),
+        ({"policy": "lru / arc"}, "policy: 2 of them for 1 tiers"),
+        ({"admission": "nth(n=0)"}, r"nth: n: 0 is outside \[1, 255\]"),
+        ({"writes": "back, a=often"}, "writes: unknown choice 'often'"),
+        ({"policy": "talus"}, "cannot be part of a tier"),
+    ],
+)
+def test_data_paths_that_cannot_be_are_refused_before_the_run(
+    given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Experiment.load(SPEC | {"systems": [{"name": "hierarchy", **given}]})
