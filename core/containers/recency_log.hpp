@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/base/pages.hpp"
 #include "core/base/types.hpp"
 
 namespace mcsim {
@@ -25,14 +27,14 @@ namespace mcsim {
 //   … gone …  | d . e . . f      | g . a b . c             |
 //              tier 1: f e d      tier 0: c b a g
 //
-// All stacks share `last_` (a block belongs to one stack) and one array of log
-// entries, in which each has a segment; positions are indices into that array,
-// so a future access can be prefetched without knowing its stack.
+// All stacks share `last_` (a block belongs to one stack), one array of log
+// entries, in which each has a segment, and a bit an entry that tells the holes;
+// positions are indices into that array, so a future access can be prefetched
+// without knowing its stack.
 //
-// Cost: an access touches its block's `last_` and its old entry, both
-// prefetchable, and appends; boundaries and squeezing read sequentially,
-// amortised O(tiers). 4 bytes per block of the universe, kSlack * 4 per block
-// that a stack can hold.
+// Cost: an access touches its block's `last_`, prefetchable, and the bit of its old
+// entry, and appends; boundaries and squeezing read sequentially, amortised O(tiers).
+// 4 bytes per block of the universe, kSlack * 4.1 per block that a stack can hold.
 template <int kTiers>
 class RecencyLog {
  public:
@@ -51,61 +53,69 @@ class RecencyLog {
   static constexpr std::uint64_t kSlack = 4;
   static constexpr std::uint64_t kMinimum = 64;
 
+  // Whole words of bits.
   static constexpr std::uint64_t segment_size(std::uint64_t blocks) {
-    return kSlack * blocks + kMinimum;
+    return (kSlack * blocks + kMinimum) / kWord * kWord;
   }
 
-  // `most_blocks[s]`: the most blocks stack s will ever hold at once, plus one
-  // for the moment between an insertion and its eviction. The segments must not
-  // exceed 2^32 - 2 entries in all.
-  RecencyLog(std::size_t universe, std::span<const std::uint64_t> most_blocks)
-      : last_(universe, 0) {
-    Position at = 1;  // position 0 means: in no stack
+  // Entries that the stacks need. `most_blocks[s]`: the most blocks stack s will ever
+  // hold at once, plus one for the moment between an insertion and its eviction.
+  static std::uint64_t entries(std::span<const std::uint64_t> most_blocks) {
+    std::uint64_t entries = kWord + kAhead;
+    for (const std::uint64_t blocks : most_blocks) entries += segment_size(blocks);
+    return entries;
+  }
+
+  // Empty ones, for less than 2^32 entries in all.
+  static std::vector<Stack> stacks(std::span<const std::uint64_t> most_blocks) {
+    std::vector<Stack> stacks;
+    Position at = kWord;  // position 0 means: in no stack
     for (const std::uint64_t blocks : most_blocks) {
       const auto stop = static_cast<Position>(at + segment_size(blocks));
-      Stack stack{.boundary = {}, .begin = at, .limit = stop, .stop = stop, .end = at};
-      stack.boundary.fill(at);
-      stacks_.push_back(stack);
+      stacks.push_back({.boundary = {}, .begin = at, .limit = stop, .stop = stop, .end = at});
+      stacks.back().boundary.fill(at);
       at = stop;
     }
-    log_.assign(at, kNoBlock);
+    return stacks;
   }
+
+  // For all of those stacks.
+  RecencyLog(std::size_t universe, std::span<const Stack> stacks)
+      : last_(universe),
+        log_(stacks.back().stop + kAhead),
+        holes_(stacks.back().stop / kWord + 1) {}
 
   // Moves the block to the top of the stack; the tier it was in, or kTiers if
   // in none.
-  int access(std::size_t s, BlockId id) {
-    Stack& stack = stacks_[s];
-    if (stack.end == stack.limit) squeeze(stack);
+  [[gnu::always_inline]] std::size_t access(Stack& stack, BlockId id) {
+    if (stack.end == stack.limit) [[unlikely]]
+      squeeze(stack);
     const Position old = last_[id];
-    log_[old] = kNoBlock;
+    holes_[old / kWord] |= std::uint64_t{1} << (old % kWord);
     last_[id] = stack.end;
     log_[stack.end++] = id;
-    int tier = 0;
-    for (int k = 0; k < kTiers; ++k) tier += old < stack.boundary[static_cast<std::size_t>(k)];
+    std::size_t tier = 0;
+    for (const Position boundary : stack.boundary) tier += old < boundary ? 1 : 0;
     return tier;
   }
 
   // Pushes the least recently used block of a tier that is not empty into the
   // next one, or out of the stack; returns it.
-  BlockId demote(std::size_t s, std::size_t tier) {
-    Position& boundary = stacks_[s].boundary[tier];
-    while (log_[boundary] == kNoBlock) ++boundary;
-    const BlockId id = log_[boundary++];
+  [[gnu::always_inline]] BlockId demote(Stack& stack, std::size_t tier) {
+    const Position at = entry_from(stack.boundary[tier]);
+    stack.boundary[tier] = at + 1;
+    const BlockId id = log_[at];
     if (tier + 1 == kTiers) last_[id] = 0;
     return id;
   }
 
-  // The two lines an access will touch; `prefetch_entry` expects that
-  // `prefetch_last` was called some accesses before.
-  void prefetch_last(BlockId id) const { __builtin_prefetch(&last_[id], 1); }
-  void prefetch_entry(BlockId id) const { __builtin_prefetch(&log_[last_[id]], 1); }
+  // What an access will touch.
+  void prefetch(BlockId id) const { __builtin_prefetch(&last_[id], 1); }
 
   // Calls visit(tier, id) for every block of the stack, oldest first.
   template <class Visit>
-  void for_each(std::size_t s, Visit visit) const {
-    const Stack& stack = stacks_[s];
-    for (Position at = stack.boundary[kTiers - 1]; at < stack.end; ++at) {
-      if (log_[at] == kNoBlock) continue;
+  void for_each(const Stack& stack, Visit visit) const {
+    for (Position at = oldest(stack); at < stack.end; at = entry_from(at + 1)) {
       int tier = 0;
       for (const Position boundary : stack.boundary) tier += at < boundary;
       visit(static_cast<std::size_t>(tier), log_[at]);
@@ -113,39 +123,55 @@ class RecencyLog {
   }
 
   // Whether `last_` and the log agree on every block of the stack.
-  bool consistent(std::size_t s) const {
-    const Stack& stack = stacks_[s];
-    for (Position at = stack.boundary[kTiers - 1]; at < stack.end; ++at) {
-      if (log_[at] != kNoBlock && last_[log_[at]] != at) return false;
+  bool consistent(const Stack& stack) const {
+    for (Position at = oldest(stack); at < stack.end; at = entry_from(at + 1)) {
+      if (last_[log_[at]] != at) return false;
     }
     return std::ranges::is_sorted(stack.boundary, std::ranges::greater()) &&
            stack.boundary[kTiers - 1] >= stack.begin && stack.end <= stack.limit;
   }
 
  private:
-  void squeeze(Stack& stack) {
+  static constexpr Position kWord = 64;
+  // The distance at which squeezing asks for what it will touch.
+  static constexpr Position kAhead = 16;
+
+  // The first entry from a position on that is no hole; those never written are none.
+  [[gnu::always_inline]] Position entry_from(Position at) const {
+    std::uint64_t entries = ~holes_[at / kWord] >> (at % kWord);
+    if (entries == 0) [[unlikely]] {
+      at = at / kWord * kWord;
+      do at += kWord;
+      while ((entries = ~holes_[at / kWord]) == 0);
+    }
+    return at + static_cast<Position>(std::countr_zero(entries));
+  }
+  Position oldest(const Stack& stack) const { return entry_from(stack.boundary[kTiers - 1]); }
+
+  [[gnu::noinline]] void squeeze(Stack& stack) {
     Position to = stack.begin;
-    Position from = stack.boundary[kTiers - 1];
+    Position from = oldest(stack);
     for (int k = kTiers - 1; k >= 0; --k) {
       stack.boundary[static_cast<std::size_t>(k)] = to;
       // Boundaries are rewritten from the oldest on: the next younger one still stands.
       const Position until = k == 0 ? stack.end : stack.boundary[static_cast<std::size_t>(k - 1)];
-      for (; from < until; ++from) {
+      for (; from < until; from = entry_from(from + 1)) {
+        prefetch(log_[from + kAhead]);
         const BlockId id = log_[from];
-        if (id == kNoBlock) continue;
         log_[to] = id;
         last_[id] = to++;
       }
     }
+    std::fill(&holes_[stack.begin / kWord], &holes_[(stack.end + kWord - 1) / kWord], 0);
     stack.end = to;
     // A stack with few blocks re-uses the start of its segment: less memory touched.
     const std::uint64_t roomy = stack.begin + segment_size(to - stack.begin);
     stack.limit = static_cast<Position>(std::min<std::uint64_t>(roomy, stack.stop));
   }
 
-  std::vector<Position> last_;  // by block: its newest entry, 0 if in no stack
-  std::vector<BlockId> log_;    // kNoBlock: a hole
-  std::vector<Stack> stacks_;
+  Pages<Position> last_;        // by block: its newest entry, 0 if in no stack
+  Pages<BlockId> log_;          // longer than the segments, for who looks beyond them
+  Pages<std::uint64_t> holes_;  // a bit an entry
 };
 
 }  // namespace mcsim

@@ -10,42 +10,42 @@
 namespace mcsim {
 namespace {
 
-// How far ahead of the replay memory is asked for: far enough to arrive in
+// How many accesses ahead of the replay memory is asked for: far enough to arrive in
 // time, near enough to still be there.
-constexpr std::size_t kLastAhead = 32;
-constexpr std::size_t kEntryAhead = 16;
+constexpr std::size_t kAhead = 24;
 
 // Who shares space with whom.
 enum class Sharing : std::uint8_t {
-  kShared,       // one LRU stack for all VMs
-  kPartitioned,  // one LRU stack per VM, each tier divided by targets
+  kShared,     // one LRU stack for all VMs
+  kApart,      // one per VM, and each keeps to its targets at any moment
+  kContended,  // one per VM, and space that one does not use another may
 };
 
 template <int kTiers>
 class ExclusiveLru final : public Host {
  public:
   using Log = RecencyLog<kTiers>;
+  using Stack = typename Log::Stack;
 
+  // `stacks`: one for all VMs or one for each.
   ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, PartitionRules rules,
-               const Allocation& initial, std::span<const std::uint64_t> most_blocks)
-      : log_(trace.id_count(), most_blocks),
-        sharing_(sharing),
-        rules_(rules),
-        vms_(trace.vms.size()),
-        targets_(initial),
-        held_(vms_ * kTiers, 0),
-        tallies_(vms_),
-        demotions_(vms_ * kTiers, 0),
-        evictions_(vms_, 0) {
+               std::span<const Stack> stacks)
+      : log_(trace.id_count(), stacks), sharing_(sharing), rules_(rules), shared_(stacks.front()) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
-    for (const VmInfo& vm : trace.vms) first_id_.push_back(vm.first_id);
+    for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)]});
+      first_id_.push_back(trace.vms[vm].first_id);
+    }
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
-    if (sharing_ == Sharing::kShared) {
-      replay_as<Sharing::kShared>(trace, range);
-    } else {
-      replay_as<Sharing::kPartitioned>(trace, range);
+    switch (sharing_) {
+      case Sharing::kShared:
+        return replay_as<Sharing::kShared>(trace, range);
+      case Sharing::kApart:
+        return replay_as<Sharing::kApart>(trace, range);
+      case Sharing::kContended:
+        return replay_as<Sharing::kContended>(trace, range);
     }
   }
 
@@ -54,20 +54,87 @@ class ExclusiveLru final : public Host {
       return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
     }
     MCSIM_RETURN_IF_ERROR(check_targets(targets));
-    targets_ = targets;
-    if (rules_.mode != ResizeMode::kEager) return absl::OkStatus();
     for (std::size_t k = 0; k < kTiers; ++k) {
-      for (std::size_t vm = 0; vm < vms_; ++vm) {
-        while (held(vm, k) > targets_.at(k, vm)) demote<Sharing::kPartitioned>(vm, k);
+      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+        Vm& of = vms_[vm];
+        of.target[k] = targets.at(k, vm);
+        if (sharing_ != Sharing::kApart) continue;
+        while (of.held[k] > of.target[k]) demote<Sharing::kApart>(of, k);
       }
     }
     return absl::OkStatus();
   }
 
+  std::vector<VmCounters> counters() const override {
+    std::vector<VmCounters> all(vms_.size());
+    for (std::size_t v = 0; v < all.size(); ++v) {
+      const Vm& vm = vms_[v];
+      VmCounters& of = all[v];
+      count_accesses(vm, of);
+      for (std::size_t k = 0; k < kTiers; ++k) {
+        TierCounters& tier = of.tiers[k];
+        tier.demotions = vm.demotions[k];
+        tier.moved_up = k == 0 ? 0 : tier.hits;
+        tier.moved_down = k + 1 < kTiers ? vm.demotions[k + 1] : 0;
+        tier.occupancy = vm.held[k];
+        tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
+        of.tiers[0].promotions += tier.moved_up;
+      }
+      of.tiers[0].fills = of.misses;
+      of.tiers[0].updates = of.tiers[0].write_hits;
+      of.tiers[kTiers - 1].evictions = vm.demotions[kTiers];
+    }
+    return all;
+  }
+
+  absl::Status check_invariants() const override {
+    std::vector<std::array<Count, kTiers>> found(vms_.size());
+    const auto count = [&](std::size_t tier, BlockId id) { ++found[vm_of(id)][tier]; };
+    for (std::size_t s = 0; s < stack_count(); ++s) {
+      const Stack& stack = sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
+      if (!log_.consistent(stack)) {
+        return internal_error("exclusive LRU: the log of stack {} is torn", s);
+      }
+      log_.for_each(stack, count);
+    }
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      Count sum = 0;
+      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+        sum += vms_[vm].held[k];
+        if (found[vm][k] == vms_[vm].held[k]) continue;
+        return internal_error("exclusive LRU: VM {} has {} blocks in tier {}, counted {}", vm,
+                              found[vm][k], k, vms_[vm].held[k]);
+      }
+      const Count counted = sharing_ == Sharing::kApart ? sum : total_[k];
+      if (sum == counted && sum <= capacity_[k]) continue;
+      return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
+                            capacity_[k], counted);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Accesses and requests of one VM and operation, by the tier that had the (slowest)
+  // block; the last entry: none.
+  struct OpTally {
+    std::array<Count, kTiers + 1> found{};
+    std::array<Count, kTiers + 1> requests{};
+  };
+
+  // All that an access needs of its VM, side by side. By tier; the last entry of some:
+  // below the last tier.
+  struct Vm {
+    Stack stack;  // unless shared
+    std::array<Count, kTiers + 1> held{};
+    std::array<Count, kTiers> target{};
+    std::array<Count, kTiers + 1> demotions{};  // came down into that tier
+    std::array<OpTally, 2> tallies{};           // by operation
+  };
+
   absl::Status check_targets(const Allocation& targets) const {
-    if (targets.tiers() != kTiers || targets.vms() != vms_) {
-      return invalid_argument("targets: expected {} tiers x {} VMs, got {} x {}", kTiers, vms_,
-                              targets.tiers(), targets.vms());
+    if (targets.tiers() != kTiers || targets.vms() != vms_.size()) {
+      return invalid_argument("targets: expected {} tiers x {} VMs, got {} x {}", kTiers,
+                              vms_.size(), targets.tiers(), targets.vms());
     }
     for (std::size_t k = 0; k < kTiers; ++k) {
       Count granted = 0;
@@ -83,60 +150,15 @@ class ExclusiveLru final : public Host {
     return absl::OkStatus();
   }
 
-  std::vector<VmCounters> counters() const override {
-    std::vector<VmCounters> all(vms_);
-    for (std::size_t vm = 0; vm < vms_; ++vm) {
-      VmCounters& of = all[vm];
-      count_accesses(vm, of);
-      for (std::size_t k = 0; k < kTiers; ++k) {
-        TierCounters& tier = of.tiers[k];
-        tier.demotions = demotions_[vm * kTiers + k];
-        tier.moved_up = k == 0 ? 0 : tier.hits;
-        tier.moved_down = k + 1 < kTiers ? demotions_[vm * kTiers + k + 1] : 0;
-        tier.occupancy = held(vm, k);
-        tier.target = sharing_ == Sharing::kShared ? capacity_[k] : targets_.at(k, vm);
-        of.tiers[0].promotions += tier.moved_up;
-      }
-      of.tiers[0].fills = of.misses;
-      of.tiers[0].updates = of.tiers[0].write_hits;
-      of.tiers[kTiers - 1].evictions = evictions_[vm];
-    }
-    return all;
-  }
-
-  absl::Status check_invariants() const override {
-    std::vector<Count> found(vms_ * kTiers, 0);
-    for (std::size_t s = 0; s < stack_count(); ++s) {
-      if (!log_.consistent(s))
-        return internal_error("exclusive LRU: the log of stack {} is torn", s);
-      log_.for_each(s, [&](std::size_t tier, BlockId id) { ++found[tier * vms_ + vm_of(id)]; });
-    }
-    if (found != held_)
-      return internal_error("exclusive LRU: occupancies disagree with the stacks");
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      Count sum = 0;
-      for (std::size_t vm = 0; vm < vms_; ++vm) sum += held(vm, k);
-      if (sum != total_[k] || sum > capacity_[k]) {
-        return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
-                              capacity_[k], total_[k]);
-      }
-    }
-    return absl::OkStatus();
-  }
-
- private:
   template <Sharing kSharing>
   void replay_as(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
-      const std::size_t vm = trace.request_vm[r];
-      OpTally& tally = tallies_[vm].of[trace.request_op[r]];
+      Vm& vm = vms_[trace.request_vm[r]];
+      OpTally& tally = vm.tallies[trace.request_op[r]];
       std::size_t slowest = 0;
       for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
-        if (i + kLastAhead < ids.size()) {
-          log_.prefetch_last(ids[i + kLastAhead]);
-          log_.prefetch_entry(ids[i + kEntryAhead]);
-        }
+        log_.prefetch(ids[std::min(i + kAhead, ids.size() - 1)]);
         const std::size_t tier = serve<kSharing>(vm, ids[i]);
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
@@ -147,11 +169,11 @@ class ExclusiveLru final : public Host {
 
   // The tier that had the block, kTiers if none.
   template <Sharing kSharing>
-  std::size_t serve(std::size_t vm, BlockId id) {
-    const auto tier = static_cast<std::size_t>(log_.access(stack_of<kSharing>(vm), id));
+  std::size_t serve(Vm& vm, BlockId id) {
+    const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
     if (tier == 0) return tier;
-    if (tier < kTiers) gain(vm, tier, -1);
-    gain(vm, 0, +1);
+    gain<kSharing>(vm, tier, -1);
+    gain<kSharing>(vm, 0, +1);
     settle<kSharing>(vm);
     return tier;
   }
@@ -159,90 +181,75 @@ class ExclusiveLru final : public Host {
   // Called when `vm` got a block in a tier: pushes blocks down until the tier
   // keeps to its capacity and the mode. A tier that had room ends the chain.
   template <Sharing kSharing, std::size_t kTier = 0>
-  void settle(std::size_t vm) {
+  void settle(Vm& vm) {
     if constexpr (kTier < kTiers) {
-      if constexpr (kSharing == Sharing::kPartitioned) {
-        if (rules_.mode != ResizeMode::kLazy) {
-          while (held(vm, kTier) > targets_.at(kTier, vm)) push_down<kSharing, kTier>(vm);
-        }
+      if constexpr (kSharing == Sharing::kApart) {
+        if (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kTier>(vm);
+        return;
+      }
+      if (kSharing == Sharing::kContended && rules_.mode == ResizeMode::kStrictOwn) {
+        while (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kTier>(vm);
       }
       while (total_[kTier] > capacity_[kTier]) {
-        push_down<kSharing, kTier>(victim<kSharing>(vm, kTier));
+        push_down<kSharing, kTier>(kSharing == Sharing::kShared ? vm : donor(kTier));
       }
     }
   }
 
   template <Sharing kSharing, std::size_t kTier>
-  void push_down(std::size_t vm) {
+  void push_down(Vm& vm) {
     demote<kSharing>(vm, kTier);
     settle<kSharing, kTier + 1>(vm);
   }
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum to
-  // at most the capacity, so at least one VM is over its own.
-  template <Sharing kSharing>
-  std::size_t victim(std::size_t vm, std::size_t tier) const {
-    if constexpr (kSharing == Sharing::kShared) return vm;
-    const Count* held_of = &held_[tier * vms_];
-    const Count* target_of = targets_.tier(tier).data();
-    std::size_t worst = 0;
-    Count excess = std::numeric_limits<Count>::min();
-    for (std::size_t other = 0; other < vms_; ++other) {
-      const Count over = held_of[other] - target_of[other];
-      if (over > 0 && rules_.victim == VictimRule::kFirstOver) return other;
-      if (over > excess) {
-        excess = over;
-        worst = other;
-      }
+  // at most the capacity, so at least one VM is over its own. Which one is the furthest
+  // nobody can guess: it is selected without branches.
+  Vm& donor(std::size_t tier) {
+    const auto over = [&](const Vm& vm) { return vm.held[tier] - vm.target[tier]; };
+    if (rules_.victim == VictimRule::kFirstOver) {
+      return *std::ranges::find_if(vms_, [&](const Vm& vm) { return over(vm) > 0; });
     }
-    return worst;
+    Vm* furthest = vms_.data();
+    Count most = over(*furthest);
+    for (Vm& vm : vms_) {
+      const Count own = over(vm);
+      furthest = own > most ? &vm : furthest;
+      most = std::max(most, own);
+    }
+    return *furthest;
   }
 
   template <Sharing kSharing>
-  void demote(std::size_t vm, std::size_t tier) {
+  void demote(Vm& vm, std::size_t tier) {
     const BlockId id = log_.demote(stack_of<kSharing>(vm), tier);
-    const std::size_t owner = kSharing == Sharing::kShared ? vm_of(id) : vm;
-    gain(owner, tier, -1);
-    if (tier + 1 == kTiers) {
-      ++evictions_[owner];
-    } else {
-      gain(owner, tier + 1, +1);
-      ++demotions_[owner * kTiers + tier + 1];
-    }
+    Vm& owner = kSharing == Sharing::kShared ? vms_[vm_of(id)] : vm;
+    gain<kSharing>(owner, tier, -1);
+    gain<kSharing>(owner, tier + 1, +1);
+    ++owner.demotions[tier + 1];
   }
-
-  void gain(std::size_t vm, std::size_t tier, Count blocks) {
-    held_[tier * vms_ + vm] += blocks;
-    total_[tier] += blocks;
-  }
-
-  Count held(std::size_t vm, std::size_t tier) const { return held_[tier * vms_ + vm]; }
 
   template <Sharing kSharing>
-  static std::size_t stack_of(std::size_t vm) {
-    return kSharing == Sharing::kShared ? 0 : vm;
+  void gain(Vm& vm, std::size_t tier, Count blocks) {
+    vm.held[tier] += blocks;
+    if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
   }
-  std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_; }
+
+  template <Sharing kSharing>
+  Stack& stack_of(Vm& vm) {
+    return kSharing == Sharing::kShared ? shared_ : vm.stack;
+  }
+  std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 
   std::size_t vm_of(BlockId id) const {
     std::size_t begun = 0;
-    for (const BlockId first : first_id_) begun += first <= id;
+    for (const BlockId first : first_id_) begun += first <= id ? 1 : 0;
     return begun - 1;
   }
 
-  // Accesses and requests of one VM and operation, by the tier that had the (slowest)
-  // block; the last entry: none.
-  struct OpTally {
-    std::array<Count, kTiers + 1> found{};
-    std::array<Count, kTiers + 1> requests{};
-  };
-  struct Tally {
-    std::array<OpTally, 2> of;
-  };
-
   // Hits and misses; writes go through to the backend and wait for it.
-  void count_accesses(std::size_t vm, VmCounters& of) const {
-    const auto& [reads, writes] = tallies_[vm].of;
+  static void count_accesses(const Vm& vm, VmCounters& of) {
+    const auto& [reads, writes] = vm.tallies;
     of.tiers.resize(kTiers);
     for (std::size_t k = 0; k <= kTiers; ++k) {
       of.accesses += reads.found[k] + writes.found[k];
@@ -264,15 +271,11 @@ class ExclusiveLru final : public Host {
   Log log_;
   Sharing sharing_;
   PartitionRules rules_;
-  std::size_t vms_;
   std::array<Count, kTiers> capacity_{};
-  std::array<Count, kTiers> total_{};
-  Allocation targets_;
+  std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
+  Stack shared_;
+  std::vector<Vm> vms_;
   std::vector<BlockId> first_id_;  // by VM
-  std::vector<Count> held_;        // [tier][vm], as targets_
-  std::vector<Tally> tallies_;     // by VM
-  std::vector<Count> demotions_;   // [vm][tier]: came down into that tier
-  std::vector<Count> evictions_;   // [vm]: left the last tier
 };
 
 // The most blocks each stack can come to hold.
@@ -294,14 +297,14 @@ absl::StatusOr<std::unique_ptr<Host>> make(const Machine& machine, const Accesse
                                            Sharing sharing, PartitionRules rules,
                                            const Allocation& targets) {
   const std::vector<std::uint64_t> most = most_blocks(machine, trace, sharing);
-  std::uint64_t entries = 1;
-  for (const std::uint64_t blocks : most) entries += RecencyLog<kTiers>::segment_size(blocks);
+  const std::uint64_t entries = RecencyLog<kTiers>::entries(most);
   if (entries >= kNoBlock) {
     return absl::ResourceExhaustedError(fmt::format(
         "the stacks need {} log entries, more than 2^32: use a larger block size", entries));
   }
-  auto host = std::make_unique<ExclusiveLru<kTiers>>(machine, trace, sharing, rules, targets, most);
-  if (sharing == Sharing::kPartitioned) MCSIM_RETURN_IF_ERROR(host->check_targets(targets));
+  auto host = std::make_unique<ExclusiveLru<kTiers>>(machine, trace, sharing, rules,
+                                                     RecencyLog<kTiers>::stacks(most));
+  if (sharing != Sharing::kShared) MCSIM_RETURN_IF_ERROR(host->resize(targets));
   return host;
 }
 
@@ -341,7 +344,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_partitioned_lru(const Machine& machin
                                                            const Accesses& trace,
                                                            const Allocation& targets,
                                                            PartitionRules rules) {
-  return make_for_tiers(machine, trace, Sharing::kPartitioned, rules, targets);
+  const Sharing sharing = rules.mode == ResizeMode::kEager ? Sharing::kApart : Sharing::kContended;
+  return make_for_tiers(machine, trace, sharing, rules, targets);
 }
 
 }  // namespace mcsim

@@ -148,7 +148,7 @@ void two_tiers(benchmark::State& state, const std::string& policy) {
   const Division division = one_part_each(proportional(machine, std::vector<double>(8, 1.0)),
                                           {.mode = ResizeMode::kEager});
   DataPathParams params;
-  params.policy = policy + "()";
+  params.policy = policy;
   std::unique_ptr<Host> host;
   double one = 0;
   double tiers = 0;
