@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, Interval, SystemSpec
+from mcsim.config.spec import (
+    BackendSpec,
+    ComponentSpec,
+    DeviceSpec,
+    Interval,
+    SystemSpec,
+    WindowSpec,
+)
 from mcsim.devices import CATALOGUE
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
@@ -125,6 +132,8 @@ class Experiment:
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
+        if self.spec.warm_up_traces is not None:
+            del spec["warm_up"]
         cause = {
             "version": version,
             "tables": {name: schema.names for name, schema in SCHEMAS.items()},
@@ -144,7 +153,17 @@ def _check_unique(spec: ExperimentSpec, source: Source) -> None:
                 raise source.complain(where(index), f"a second {what} {name!r}")
             seen.add(name)
 
-    check((vm.name for vm in spec.workload.vms), lambda i: ("workload", "vms", i), "VM")
+    names = [vm.name for vm in spec.workload.vms]
+    check(names, lambda i: ("workload", "vms", i), "VM")
+    if (warm_up := spec.warm_up_traces) is not None:
+        warmed = [vm.name for vm in warm_up.vms]
+        check(warmed, lambda i: ("warm_up", "vms", i), "VM")
+        for index, name in enumerate(warmed if names else []):
+            if name not in names:
+                message = f"the workload has no VM {name!r}{did_you_mean(name, names)}"
+                raise source.complain(("warm_up", "vms", index), message)
+        if not warmed and not warm_up.profiles:
+            raise source.complain(("warm_up",), "neither VMs nor a profile")
     titles = (system.title for system in spec.systems)
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
     if not spec.workload.vms and not spec.workload.profiles:
@@ -175,15 +194,20 @@ def _check_times(spec: ExperimentSpec, source: Source) -> None:
         if begin is not None and end is not None and end.length <= begin.length:
             raise source.complain(where, f"expected more than '{begin}', got '{end}'")
 
-    check(spec.warm_up, ("warm_up",))
-    if spec.warm_up is not None and spec.warm_up.length % spec.interval.length:
-        raise source.complain(
-            ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
-        )
-    window = spec.workload.window
-    check(window.begin, ("workload", "window", "begin"))
-    check(window.end, ("workload", "window", "end"))
-    check_order(window.begin, window.end, ("workload", "window", "end"))
+    def check_window(window: WindowSpec, where: Location) -> None:
+        check(window.begin, (*where, "begin"))
+        check(window.end, (*where, "end"))
+        check_order(window.begin, window.end, (*where, "end"))
+
+    if isinstance(spec.warm_up, Interval):
+        check(spec.warm_up, ("warm_up",))
+        if spec.warm_up.length % spec.interval.length:
+            raise source.complain(
+                ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
+            )
+    elif spec.warm_up is not None:
+        check_window(spec.warm_up.window, ("warm_up", "window"))
+    check_window(spec.workload.window, ("workload", "window"))
     for index, vm in enumerate(spec.workload.vms):
         where: Location = ("workload", "vms", index)
         check(vm.arrives, (*where, "arrives"))

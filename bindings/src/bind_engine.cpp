@@ -50,6 +50,7 @@ void bind_trace_view(py::module_& m) {
       .def_readonly("vms", &Accesses::vms)
       .def_readonly("block_bytes", &Accesses::block_bytes)
       .def_readonly("line_blocks", &Accesses::line_blocks)
+      .def_readonly("warm_up", &Accesses::warm_up)
       .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
@@ -100,6 +101,7 @@ void bind_trace_view(py::module_& m) {
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
+      .def("end_warm_up", &AccessBuilder::end_warm_up)
       .def("finish", [](AccessBuilder& builder) {
         py::gil_scoped_release release;
         return value_or_raise(std::move(builder).finish());
@@ -109,7 +111,9 @@ void bind_trace_view(py::module_& m) {
       "aligned_cuts",
       [](const Accesses& trace, Nanoseconds length) {
         if (length <= 0) throw Error{invalid_argument("interval: must be positive")};
-        const Cuts cuts = aligned_cuts(trace.request_time, length);
+        const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+        Cuts cuts = aligned_cuts(counted, length);
+        for (std::size_t& cut : cuts) cut += trace.warm_up;
         return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
       },
       py::arg("accesses"), py::arg("length"));

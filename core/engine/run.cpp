@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 namespace mcsim {
@@ -24,26 +25,23 @@ class Runner {
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
-    // Both lists of cuts begin with 0 and are walked together; where they
-    // meet, the interval is closed before the decision changes anything.
-    std::size_t decided = 1;
-    for (std::size_t interval = 1; interval < metric_cuts.size(); ++interval) {
+    result_ = {};
+    // Both lists of cuts are walked together; where they meet, the interval is closed
+    // before the decision changes anything.
+    for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
       const std::size_t until = metric_cuts[interval];
-      for (; profile_ != nullptr && decided < profile_->cuts.size() &&
-             profile_->cuts[decided] < until;
-           ++decided) {
-        MCSIM_RETURN_IF_ERROR(replay_to(profile_->cuts[decided]));
-        MCSIM_RETURN_IF_ERROR(decide(decided - 1));
+      if (interval > 0) {
+        MCSIM_RETURN_IF_ERROR(advance_to(until));
+        MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
-      MCSIM_RETURN_IF_ERROR(replay_to(until));
-      MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       // Empty intervals share their cut: each takes one decision, the last of
       // them whatever is still due.
       const bool next_is_empty =
           interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
-      while (due(decided, until) && until < trace_.request_count()) {
-        MCSIM_RETURN_IF_ERROR(decide(decided++ - 1));
+      while (until < trace_.request_count() && next_decision() == until) {
+        MCSIM_RETURN_IF_ERROR(decide());
         if (next_is_empty) break;
       }
     }
@@ -52,10 +50,20 @@ class Runner {
   }
 
  private:
-  // Whether the decision that `decided` stands for falls exactly at `request`.
-  bool due(std::size_t decided, std::size_t request) const {
-    return profile_ != nullptr && decided < profile_->cuts.size() &&
-           profile_->cuts[decided] == request;
+  // The request before which a decision is taken next, or one that there is not.
+  std::size_t next_decision() const {
+    constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+    if (profile_ == nullptr || decided_ + 1 >= profile_->cuts.size()) return kNever;
+    return profile_->cuts[decided_ + 1];
+  }
+
+  // Takes all decisions before that request, and none that falls there.
+  absl::Status advance_to(std::size_t request) {
+    while (next_decision() < request) {
+      MCSIM_RETURN_IF_ERROR(replay_to(next_decision()));
+      MCSIM_RETURN_IF_ERROR(decide());
+    }
+    return replay_to(request);
   }
 
   absl::Status replay_to(std::size_t request) {
@@ -92,7 +100,8 @@ class Runner {
     return absl::OkStatus();
   }
 
-  absl::Status decide(std::size_t interval) {
+  absl::Status decide() {
+    const std::size_t interval = decided_++;
     const auto start = Clock::now();
     const std::vector<VmCounters> now = host_->counters();
     Allocation current(now[0].tiers.size(), now.size());
@@ -122,6 +131,7 @@ class Runner {
   const Tick& tick_;
   std::unique_ptr<Host> host_;
   std::size_t at_ = 0;
+  std::size_t decided_ = 0;  // intervals of the profile that were decided on
   std::vector<VmCounters> before_;
   RunResult result_;
 };
@@ -131,6 +141,7 @@ class Runner {
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
                               const Cuts& metric_cuts, const Tick& tick) {
   if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+  if (metric_cuts.empty()) return invalid_argument("there are no intervals to count");
   if (system.profile().has_value() != (profile != nullptr)) {
     return invalid_argument("the system and the caller disagree on whether a profile is needed");
   }
