@@ -36,7 +36,8 @@ __all__ = ["Workload", "WorkloadVm", "open_workload"]
 class WorkloadVm:
     """One VM: which requests of which trace, and how far its clock is shifted.
 
-    `begin` and `end` bound its times after the shift; None does not.
+    `begin` and `end` bound its times after the shift; None does not. Where it `departs`
+    while the workload goes on, that is when its blocks are freed.
     """
 
     name: str
@@ -45,6 +46,7 @@ class WorkloadVm:
     shift: int = 0
     begin: int | None = None
     end: int | None = None
+    departs: int | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return what a result must remember of the requests."""
@@ -54,7 +56,7 @@ class WorkloadVm:
             "vm_of_trace": None if self.only is None else self.trace.vms[self.only],
             "shift": self.shift,
         }
-        bounds = {"begin": self.begin, "end": self.end}
+        bounds = {"begin": self.begin, "end": self.end, "departs": self.departs}
         return described | {key: bound for key, bound in bounds.items() if bound is not None}
 
     def shifted(self, shift: int) -> WorkloadVm:
@@ -146,6 +148,8 @@ class Workload:
                 add(self.warm_up[vm.name])
                 builder.end_warm_up()
             add(vm)
+            if vm.departs is not None:
+                builder.depart(vm.departs)
         return builder.finish()
 
 
@@ -374,13 +378,25 @@ def _bounded(
     if not any(begins or ends for begins, ends in bounds):
         return workload
     start = min(_first_time(vm) for vm in workload.vms)
-    vms = tuple(
-        replace(
+    spans = [span for vm in workload.vms if (span := _span(vm, "all")) is not None]
+    last = max(end for _, end in spans)
+    if window.end is not None:
+        last = min(last, start + window.end.length - 1)
+
+    def bounded(
+        vm: WorkloadVm, begins: list[int], ends: list[int], departs: Interval | None
+    ) -> WorkloadVm:
+        gone = None if departs is None else start + departs.length
+        return replace(
             vm,
             begin=start + max(begins) if begins else None,
             end=start + min(ends) if ends else None,
+            departs=gone if gone is not None and gone <= last else None,
         )
-        for vm, (begins, ends) in zip(workload.vms, bounds, strict=True)
+
+    vms = tuple(
+        bounded(vm, begins, ends, departs)
+        for vm, (begins, ends), (_, departs) in zip(workload.vms, bounds, stays, strict=True)
     )
     return replace(workload, vms=vms)
 

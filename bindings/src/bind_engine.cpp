@@ -51,6 +51,14 @@ void bind_trace_view(py::module_& m) {
       .def_readonly("block_bytes", &Accesses::block_bytes)
       .def_readonly("line_blocks", &Accesses::line_blocks)
       .def_readonly("warm_up", &Accesses::warm_up)
+      .def_property_readonly("departures",
+                             [](const Accesses& a) {
+                               std::vector<std::pair<std::size_t, VmId>> departures;
+                               for (const auto& [request, vm] : a.departures) {
+                                 departures.emplace_back(request, vm);
+                               }
+                               return departures;
+                             })
       .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
@@ -102,6 +110,10 @@ void bind_trace_view(py::module_& m) {
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
       .def("end_warm_up", &AccessBuilder::end_warm_up)
+      .def(
+          "depart",
+          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.depart(time)); },
+          py::arg("time"))
       .def("finish", [](AccessBuilder& builder) {
         py::gil_scoped_release release;
         return value_or_raise(std::move(builder).finish());

@@ -18,11 +18,13 @@ py::object observation(const Observation& seen, const Machine& machine) {
   std::vector<Count> reads(vms);
   std::vector<Count> unique(vms);
   std::vector<double> reuse(vms);
+  py::array_t<bool> departed(static_cast<py::ssize_t>(vms));
   for (std::size_t v = 0; v < vms; ++v) {
     curves.append(py::cast(HitCurve(seen.vms[v].curve)));
     accesses[v] = seen.vms[v].accesses;
     reads[v] = seen.vms[v].reads;
     unique[v] = seen.vms[v].unique_blocks;
+    departed.mutable_at(static_cast<py::ssize_t>(v)) = seen.departed[v];
     reuse[v] = seen.vms[v].reuse_intensity;
   }
   std::vector<Count> capacities;
@@ -42,7 +44,7 @@ py::object observation(const Observation& seen, const Machine& machine) {
   return py::module_::import("types").attr("SimpleNamespace")(
       "interval"_a = seen.interval, "curves"_a = curves,
       "accesses"_a = to_array(std::move(accesses)), "reads"_a = to_array(std::move(reads)),
-      "unique_blocks"_a = to_array(std::move(unique)),
+      "unique_blocks"_a = to_array(std::move(unique)), "departed"_a = departed,
       "reuse_intensity"_a = to_array(std::move(reuse)), "current"_a = current,
       "capacities"_a = to_array(std::move(capacities)),
       "tier_read_ns"_a = to_array(std::move(read_ns)),

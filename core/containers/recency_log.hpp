@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.hpp"
@@ -93,6 +94,15 @@ class RecencyLog {
     const BlockId id = log_[boundary++];
     if (tier + 1 == kTiers) last_[id] = 0;
     return id;
+  }
+
+  // Takes the block out; the tier it was in, or kTiers if in none.
+  int remove(std::size_t s, BlockId id) {
+    const Position old = std::exchange(last_[id], 0);
+    log_[old] = kNoBlock;
+    int tier = 0;
+    for (const Position boundary : stacks_[s].boundary) tier += old < boundary;
+    return tier;
   }
 
   // The two lines an access will touch; `prefetch_entry` expects that

@@ -36,9 +36,11 @@ class ExclusiveLru final : public Host {
         held_(vms_ * kTiers, 0),
         tallies_(vms_),
         demotions_(vms_ * kTiers, 0),
+        invalidations_(vms_ * kTiers, 0),
         evictions_(vms_, 0) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     for (const VmInfo& vm : trace.vms) first_id_.push_back(vm.first_id);
+    first_id_.push_back(static_cast<BlockId>(trace.id_count()));
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
@@ -62,6 +64,16 @@ class ExclusiveLru final : public Host {
       }
     }
     return absl::OkStatus();
+  }
+
+  void release(std::size_t vm) override {
+    const std::size_t stack = sharing_ == Sharing::kShared ? 0 : vm;
+    for (BlockId id = first_id_[vm]; id < first_id_[vm + 1]; ++id) {
+      const auto tier = static_cast<std::size_t>(log_.remove(stack, id));
+      if (tier == kTiers) continue;
+      gain(vm, tier, -1);
+      ++invalidations_[vm * kTiers + tier];
+    }
   }
 
   absl::Status check_targets(const Allocation& targets) const {
@@ -93,6 +105,7 @@ class ExclusiveLru final : public Host {
         tier.demotions = demotions_[vm * kTiers + k];
         tier.moved_up = k == 0 ? 0 : tier.hits;
         tier.moved_down = k + 1 < kTiers ? demotions_[vm * kTiers + k + 1] : 0;
+        tier.invalidations = invalidations_[vm * kTiers + k];
         tier.occupancy = held(vm, k);
         tier.target = sharing_ == Sharing::kShared ? capacity_[k] : targets_.at(k, vm);
         of.tiers[0].promotions += tier.moved_up;
@@ -225,9 +238,9 @@ class ExclusiveLru final : public Host {
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_; }
 
   std::size_t vm_of(BlockId id) const {
-    std::size_t begun = 0;
-    for (const BlockId first : first_id_) begun += first <= id;
-    return begun - 1;
+    std::size_t vm = 0;
+    for (std::size_t next = 1; next < vms_; ++next) vm += first_id_[next] <= id;
+    return vm;
   }
 
   // Accesses and requests of one VM and operation, by the tier that had the (slowest)
@@ -268,11 +281,12 @@ class ExclusiveLru final : public Host {
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers> total_{};
   Allocation targets_;
-  std::vector<BlockId> first_id_;  // by VM
-  std::vector<Count> held_;        // [tier][vm], as targets_
-  std::vector<Tally> tallies_;     // by VM
-  std::vector<Count> demotions_;   // [vm][tier]: came down into that tier
-  std::vector<Count> evictions_;   // [vm]: left the last tier
+  std::vector<BlockId> first_id_;     // by VM, and where those of the last end
+  std::vector<Count> held_;           // [tier][vm], as targets_
+  std::vector<Tally> tallies_;        // by VM
+  std::vector<Count> demotions_;      // [vm][tier]: came down into that tier
+  std::vector<Count> invalidations_;  // [vm][tier]: left with their VM
+  std::vector<Count> evictions_;      // [vm]: left the last tier
 };
 
 // The most blocks each stack can come to hold.

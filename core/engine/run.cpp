@@ -25,6 +25,7 @@ class Runner {
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    departed_.resize(trace_.vms.size(), false);
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
     result_ = {};
@@ -34,6 +35,7 @@ class Runner {
       const std::size_t until = metric_cuts[interval];
       if (interval > 0) {
         MCSIM_RETURN_IF_ERROR(advance_to(until));
+        if (interval + 1 == metric_cuts.size()) release_departed();
         MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
       // Empty intervals share their cut: each takes one decision, the last of
@@ -66,14 +68,27 @@ class Runner {
     return replay_to(request);
   }
 
+  // Frees the blocks of the VMs that are gone before the next request.
+  void release_departed() {
+    for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
+      const VmId vm = trace_.departures[gone_].vm;
+      host_->release(vm);
+      departed_[vm] = true;
+    }
+  }
+
   absl::Status replay_to(std::size_t request) {
     while (at_ < request) {
+      release_departed();
+      const std::size_t next_departure =
+          gone_ < trace_.departures.size() ? trace_.departures[gone_].request : request;
       // A stretch of requests that holds about kTickEvery accesses.
       const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
       const auto first = trace_.request_begin.begin();
       const auto stop = static_cast<std::size_t>(
           std::upper_bound(first + static_cast<std::ptrdiff_t>(at_) + 1,
-                           first + static_cast<std::ptrdiff_t>(request), wanted) -
+                           first + static_cast<std::ptrdiff_t>(std::min(request, next_departure)),
+                           wanted) -
           first);
       const auto start = Clock::now();
       host_->replay(trace_, {at_, stop});
@@ -100,21 +115,33 @@ class Runner {
     return absl::OkStatus();
   }
 
+  // What was measured of the VMs that are here.
+  std::vector<VmProfile> profiles_of(std::size_t interval) const {
+    std::vector<VmProfile> profiles = profile_->vms[interval];
+    for (std::size_t vm = 0; vm < profiles.size(); ++vm) {
+      if (departed_[vm]) profiles[vm] = {};
+    }
+    return profiles;
+  }
+
   absl::Status decide() {
     const std::size_t interval = decided_++;
     const auto start = Clock::now();
+    release_departed();
     const std::vector<VmCounters> now = host_->counters();
+    const std::vector<VmProfile> profiles = profiles_of(interval);
     Allocation current(now[0].tiers.size(), now.size());
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
-      for (std::size_t k = 0; k < now[vm].tiers.size(); ++k) {
+      for (std::size_t k = 0; k < now[vm].tiers.size() && !departed_[vm]; ++k) {
         current.at(k, vm) = now[vm].tiers[k].target;
       }
     }
     MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
                            system_.decide({.interval = interval,
-                                           .vms = profile_->vms[interval],
+                                           .vms = profiles,
                                            .counters = now,
-                                           .current = current}));
+                                           .current = current,
+                                           .departed = departed_}));
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
@@ -131,7 +158,9 @@ class Runner {
   const Tick& tick_;
   std::unique_ptr<Host> host_;
   std::size_t at_ = 0;
-  std::size_t decided_ = 0;  // intervals of the profile that were decided on
+  std::size_t gone_ = 0;        // departures that were
+  std::vector<bool> departed_;  // by VM
+  std::size_t decided_ = 0;     // intervals of the profile that were decided on
   std::vector<VmCounters> before_;
   RunResult result_;
 };

@@ -333,11 +333,11 @@ absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const 
   const Nanoseconds end = trace.request_time.back();
   std::vector<Piece> intervals{{trace.request_count(), end}};
   if (trace.warm_up > 0) intervals.insert(intervals.begin(), {trace.warm_up, end});
-  MCSIM_ASSIGN_OR_RETURN(const Profile whole, measure(trace,
-                                                      {.interval = kForever,
-                                                       .scope = DistanceScope::kCumulative,
-                                                       .ri_window = kForever},
-                                                      intervals, tick));
+  MCSIM_ASSIGN_OR_RETURN(
+      const Profile whole,
+      measure(trace,
+              {.interval = kForever, .scope = DistanceScope::kCumulative, .ri_window = kForever},
+              intervals, tick));
   for (std::size_t vm = 0; vm < curves.size(); ++vm) {
     curves[vm] = whole.vms.back()[vm].curve;
     if (trace.warm_up == 0) continue;

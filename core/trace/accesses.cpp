@@ -48,6 +48,7 @@ struct AccessBuilder::Stream {
   SpatialFilter filter{1, 0};
   std::uint32_t line_blocks = 1;
   std::size_t warm_up = 0;  // requests
+  std::optional<Nanoseconds> departure = {};
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
   std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
@@ -129,6 +130,17 @@ void AccessBuilder::end_warm_up() {
   if (!streams_.empty()) streams_.back().warm_up = streams_.back().time.size();
 }
 
+absl::Status AccessBuilder::depart(Nanoseconds time) {
+  if (streams_.empty()) return invalid_argument("depart: no VM was begun");
+  Stream& stream = streams_.back();
+  if (!stream.time.empty() && time <= stream.time.back()) {
+    return invalid_argument("{}: it has a request {} ns after it departs", stream.name,
+                            stream.time.back() - time);
+  }
+  stream.departure = time;
+  return absl::OkStatus();
+}
+
 absl::Status AccessBuilder::check_warm_up() const {
   Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
@@ -199,13 +211,17 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
   std::uint64_t unique = 0;
   std::size_t requests = 0;
   std::size_t accesses = 0;
+  std::vector<Cursor> departures;
   for (Stream& stream : streams_) {
-    trace.vms.push_back({.name = stream.name,
-                         .first_id = static_cast<BlockId>(unique),
-                         .unique_blocks = static_cast<Count>(stream.id_count()),
-                         .requests = static_cast<Count>(stream.time.size() - stream.warm_up),
-                         .accesses = static_cast<Count>(stream.ids.size() -
-                                                        stream.warm_up_accesses())});
+    if (stream.departure) {
+      departures.push_back({*stream.departure, static_cast<VmId>(&stream - streams_.data())});
+    }
+    trace.vms.push_back(
+        {.name = stream.name,
+         .first_id = static_cast<BlockId>(unique),
+         .unique_blocks = static_cast<Count>(stream.id_count()),
+         .requests = static_cast<Count>(stream.time.size() - stream.warm_up),
+         .accesses = static_cast<Count>(stream.ids.size() - stream.warm_up_accesses())});
     trace.warm_up += stream.warm_up;
     unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
@@ -247,6 +263,12 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
     } else {
       streams_[vm] = {};
     }
+  }
+  std::ranges::stable_sort(departures, {}, &Cursor::time);
+  for (const Cursor& departure : departures) {
+    const auto at = std::ranges::lower_bound(trace.request_time, departure.time);
+    const auto request = static_cast<std::size_t>(at - trace.request_time.begin());
+    trace.departures.push_back({std::max(request, trace.warm_up), departure.vm});
   }
   if (options_.whole_seconds) {
     for (Nanoseconds& time : trace.request_time) {

@@ -75,6 +75,13 @@ struct GivenCounts {
   std::array<Count, 2> accesses{};
 };
 
+// A VM that leaves the host before a request is served.
+struct Departure {
+  std::size_t request = 0;  // at most the number of requests
+  VmId vm = 0;
+  friend bool operator==(const Departure&, const Departure&) = default;
+};
+
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads.
@@ -88,6 +95,7 @@ struct Accesses {
   GivenCounts given;
   // So many requests come first that fill caches and are not counted.
   std::size_t warm_up = 0;
+  std::vector<Departure> departures;  // in the order in which they are
 
   std::vector<BlockId> ids;
   std::vector<std::uint64_t> request_begin{0};  // one more than there are requests
@@ -137,6 +145,9 @@ class AccessBuilder {
   // The requests of the current VM so far are its warm-up. All those of VMs have to be
   // earlier than all other requests, or finish() fails.
   void end_warm_up();
+
+  // The current VM, all of whose requests were added, is gone from this time on.
+  absl::Status depart(Nanoseconds time);
 
   // Fails with ResourceExhausted if there are more distinct blocks than ids.
   absl::StatusOr<Accesses> finish() &&;

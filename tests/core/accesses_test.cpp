@@ -177,5 +177,23 @@ TEST(AccessBuilder, RefusesAWarmUpThatIsNotOver) {
             "warm-up: it must be over before the first request");
 }
 
+TEST(AccessBuilder, PutsDeparturesBeforeTheFirstRequestThatIsNotEarlier) {
+  AccessBuilder builder({.ops = OpFilter::kAll, .whole_seconds = true}, TimeBase::kClock);
+  const std::vector<std::pair<std::vector<Nanoseconds>, Nanoseconds>> vms{
+      {{0, 10, 20, 30}, 31}, {{5, 6}, 10}, {{7}, 10}, {{1}, 2}};
+  for (const auto& [times, departs] : vms) {
+    Requests requests;
+    for (const Nanoseconds time : times) requests.push(time, 0, Op::kRead, 0, 4096);
+    builder.begin_vm("vm");
+    ASSERT_TRUE(builder.add(requests.view()).ok());
+    EXPECT_EQ(message_of(builder.depart(times.back())),
+              "vm: it has a request 0 ns after it departs");
+    ASSERT_TRUE(builder.depart(departs).ok());
+  }
+  const Accesses a = std::move(builder).finish().value();
+  EXPECT_THAT(a.departures,
+              ElementsAre(Departure{2, 3}, Departure{5, 1}, Departure{5, 2}, Departure{8, 0}));
+}
+
 }  // namespace
 }  // namespace mcsim

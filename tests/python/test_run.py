@@ -260,8 +260,9 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
         write_msr(tmp_path, f"before_{disk}", start + 777, before[vm])
         write_msr(tmp_path, vm, start + 5 * 10**12, after[vm])
         # What warms up lasts 46 s, so it begins five intervals before.
+        later = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12, after[vm]).read_text()
         path = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12 - 50 * 10**7, before[vm])
-        path.write_text(path.read_text() + (tmp_path / f"{vm}.csv").read_text())
+        path.write_text(path.read_text() + later)
     vms = ["w_0", "w_1"]
 
     def counts(**changes: Any) -> Results:
@@ -327,6 +328,71 @@ def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> No
     )
     assert "no request of it is left" in mistake("{vms: [w_0], window: {begin: 5s}}")
     assert "it is synthetic, and the workload is recorded" in mistake(f"{{profile: {TINY}}}")
+
+
+def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
+    # Two loops over 20 blocks, of which each VM's half of the space holds 10.
+    for vm in range(2):
+        write_msr(tmp_path, f"w_{vm}", 128166372000000000, [i % 20 for i in range(120)])
+    (tmp_path / "my_parts.py").write_text(
+        textwrap.dedent("""\
+            class Halves:
+                data_path = {"policy": "lru()"}
+                resize_mode = "eager"
+
+                def allocate(self, seen):
+                    here = ~seen.departed
+                    assert (seen.current[:, seen.departed] == 0).all()
+                    assert (seen.accesses[seen.departed] == 0).all()
+                    return seen.capacities[:, None] // here.sum() * here
+            """)
+    )
+    spec = tmp_path / "spec.yaml"
+    tiers = [{"device": "dram", "capacity_blocks": 20}]
+    systems: list[Any] = ["lru", {"name": "lru", "label": "old", "legacy": True}, "static"]
+    systems += [{"name": "multicache", "idle": "keep"}, "my_parts:Halves"]
+    tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
+    workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
+    yaml.dump(
+        tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    counts = results.to_polars("metrics").filter(tier=0)
+
+    def of(system: str, vm: str, column: str) -> list[int]:
+        return counts.filter(system=system, vm=vm)[column].to_list()
+
+    for system in ("lru", "old", "static", "multicache", "Halves", "my_parts:Halves"):
+        if system not in counts["system"]:
+            continue
+        assert of(system, "w_1", "invalidations")[2] > 0, system
+        assert of(system, "w_1", "occupancy")[2:] == [0] * 4, system
+    # The space of a static part is not given to another; of all others it is.
+    assert of("static", "w_0", "occupancy")[-1] == 10
+    for system in ("lru", "multicache", "my_parts:Halves"):
+        assert of(system, "w_0", "occupancy")[-1] == 20, system
+        assert of(system, "w_0", "hits")[-1] >= 19, system
+    assert of("static", "w_0", "hits")[-1] < 2
+
+    # After the workload's end, or with it, nothing departs.
+    stays = {"vms": ["w_0", {"name": "w_1", "departs": "200s"}]}
+    spec_of_stay = tiny(interval="20s", workload=stays, systems=["lru"], tiers=tiers)
+    stayed = run(spec_of_stay, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert total(stayed, "metrics", "lru", "invalidations") == 0
+
+
+def test_a_departure_writes_back_even_when_it_ends_the_run(tmp_path: Path) -> None:
+    path = write_msr(tmp_path, "w_0", 128166372000000000, list(range(60)))
+    path.write_text(path.read_text().replace("Read", "Write"))
+    spec = tiny(
+        interval="10s",
+        ops="all",
+        workload={"vms": [{"name": "w_0", "departs": "30s"}]},
+        systems=[{"name": "hierarchy", "policy": "arc", "writes": "back"}],
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert results.to_polars("vms")["write_backs"].to_list() == [0, 0, 30]
+    assert results.to_polars("metrics").filter(tier=0)["invalidations"].to_list() == [0, 0, 30]
 
 
 def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:

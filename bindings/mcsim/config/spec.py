@@ -262,7 +262,8 @@ class VmSpec(VmTraceSpec):
     arrives: IntervalLength | None = None
     """time since the workload's first request before which its requests are left out"""
     departs: IntervalLength | None = None
-    """time from which on its requests are left out; its blocks stay until others need the space"""
+    """time from which on it is gone: its requests are left out and its blocks freed at once, those
+    that are dirty written back; what it was granted is for the system to give to others"""
 
 
 class _TracesSpec(_Map):
