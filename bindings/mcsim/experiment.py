@@ -266,6 +266,7 @@ class _Components:
         self._make_system = engine.System
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
+        self._vms = [vm.name for vm in spec.workload.vms]  # none: the profile knows them
         self._declared = {
             "system": {entry["name"]: entry for entry in engine.describe_systems()},
             "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
@@ -300,7 +301,12 @@ class _Components:
         interval = self._spec.interval.length
         if ":" in given.name:
             allocator = self._build_python(given, where)
-            return self._make_python_system(allocator, self._machine, interval=interval)
+            try:
+                return self._make_python_system(
+                    allocator, self._machine, interval=interval, vms=self._vms
+                )
+            except ConfigError as error:
+                raise self._source.complain(where, str(error)) from None
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
             return self._make_system(
@@ -310,6 +316,7 @@ class _Components:
                 optimizer,
                 interval=interval,
                 seed=self._spec.seed,
+                vms=self._vms,
             )
 
         try:
@@ -395,10 +402,9 @@ class _Components:
         return length
 
     def _check_vm_names(self, value: Mapping[str, Any], where: Location) -> None:
-        names = [vm.name for vm in self._spec.workload.vms]
         for name, number in value.items():
-            if names and name not in names:
-                message = f"no VM {name!r}{did_you_mean(str(name), names)}"
+            if self._vms and name not in self._vms:
+                message = f"no VM {name!r}{did_you_mean(str(name), self._vms)}"
                 raise self._source.complain((*where, name), message, about=where)
             if isinstance(number, bool) or not isinstance(number, (int, float)):
                 raise self._source.complain((*where, name), f"expected a number, got {number!r}")

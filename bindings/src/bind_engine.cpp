@@ -182,22 +182,26 @@ void bind_system(py::module_& m) {
   py::class_<SystemHandle>(m, "System")
       .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
                        std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, std::vector<std::string> vms) {
              SystemHandle handle{value_or_raise(system_registry().make(
-                 name, params, {.machine = machine, .interval = interval, .seed = seed}))};
+                 name, params,
+                 {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
              return handle;
            }),
            py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
-           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1)
+           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1,
+           py::arg("vms") = std::vector<std::string>{})
       .def_static(
           "from_python",
-          [](py::object allocator, const Machine& machine, Nanoseconds interval) {
-            return SystemHandle{make_python_system(std::move(allocator),
-                                                   {.machine = machine, .interval = interval})};
+          [](py::object allocator, const Machine& machine, Nanoseconds interval,
+             std::vector<std::string> vms) {
+            return SystemHandle{make_python_system(
+                std::move(allocator),
+                {.machine = machine, .interval = interval, .vms = std::move(vms)})};
           },
           py::arg("allocator"), py::arg("machine"), py::kw_only(),
-          py::arg("interval") = 3600 * kSecond)
+          py::arg("interval") = 3600 * kSecond, py::arg("vms") = std::vector<std::string>{})
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,

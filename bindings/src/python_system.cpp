@@ -53,10 +53,8 @@ py::object observation(const Observation& seen, const Machine& machine) {
 
 class PythonSystem final : public System {
  public:
-  PythonSystem(py::object allocator, SystemContext context)
-      : allocator_(std::move(allocator)),
-        machine_(std::move(context.machine)),
-        seed_(context.seed) {
+  PythonSystem(py::object allocator, const SystemContext& context)
+      : allocator_(std::move(allocator)), machine_(context.machine), seed_(context.seed) {
     name_ = py::str(py::type::of(allocator_).attr("__name__"));
     if (!py::hasattr(allocator_, "allocate")) {
       throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
@@ -73,6 +71,10 @@ class PythonSystem final : public System {
     absl::StatusOr<DataPathParams> data_path = parse_params<DataPathParams>(wanted);
     if (!data_path.ok()) {
       throw Error{invalid_argument("{}.data_path: {}", name_, message_of(data_path.status()))};
+    }
+    const absl::Status checked = check(*data_path, context);
+    if (!checked.ok()) {
+      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(checked))};
     }
     data_path_ = *std::move(data_path);
   }
@@ -159,8 +161,8 @@ class PythonSystem final : public System {
 
 }  // namespace
 
-std::shared_ptr<System> make_python_system(py::object allocator, SystemContext context) {
-  return std::make_shared<PythonSystem>(std::move(allocator), std::move(context));
+std::shared_ptr<System> make_python_system(py::object allocator, const SystemContext& context) {
+  return std::make_shared<PythonSystem>(std::move(allocator), context);
 }
 
 }  // namespace mcsim::python

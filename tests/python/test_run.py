@@ -231,23 +231,26 @@ def warmed(tmp_path: Path, **changes: Any) -> dict[str, Any]:
                     return seen.current[:, ::-1]
             """)
     )
-    return tiny(
-        name="warm",
-        interval="10s",
-        ops="all",
-        tiers=[
-            {"device": "dram", "capacity_blocks": 12},
-            {"device": "flash", "capacity_blocks": 30},
-        ],
-        systems=[
-            "lru",
-            {"name": "lru", "label": "lru-legacy", "legacy": True},
-            {"name": "hierarchy", "policy": "arc / lirs", "writes": "back"},
-            {"name": "multicache", "grid": 10},
-            {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 10},
-            {"name": "my_allocators:Swap"},
-        ],
-    ) | changes
+    return (
+        tiny(
+            name="warm",
+            interval="10s",
+            ops="all",
+            tiers=[
+                {"device": "dram", "capacity_blocks": 12},
+                {"device": "flash", "capacity_blocks": 30},
+            ],
+            systems=[
+                "lru",
+                {"name": "lru", "label": "lru-legacy", "legacy": True},
+                {"name": "hierarchy", "policy": "arc / lirs", "writes": "back"},
+                {"name": "multicache", "grid": 10},
+                {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 10},
+                {"name": "my_allocators:Swap"},
+            ],
+        )
+        | changes
+    )
 
 
 def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
@@ -277,8 +280,9 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     for name in WARM_TABLES:
         assert counted(warm, name).equals(counted(joined, name)), name
     assert warm.to_polars("vms")["begin_ns"].min() == 0
-    assert warm.environment["first_access_ns"] == (
-        counts(workload={"vms": vms}).environment["first_access_ns"]
+    assert (
+        warm.environment["first_access_ns"]
+        == (counts(workload={"vms": vms}).environment["first_access_ns"])
     )
     assert [entry["accesses"] for entry in warm.environment["traces"]] == [85, 85]
     for entry in warm.environment["traces"]:
@@ -353,9 +357,7 @@ def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
     systems += [{"name": "multicache", "idle": "keep"}, "my_parts:Halves"]
     tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
     workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
-    yaml.dump(
-        tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec
-    )
+    yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec)
     results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
     counts = results.to_polars("metrics").filter(tier=0)
 

@@ -109,9 +109,12 @@ class System:
         *,
         interval: int = ...,
         seed: int = 1,
+        vms: Sequence[str] = (),
     ) -> None: ...
     @staticmethod
-    def from_python(allocator: object, machine: Machine, *, interval: int = ...) -> System: ...
+    def from_python(
+        allocator: object, machine: Machine, *, interval: int = ..., vms: Sequence[str] = ()
+    ) -> System: ...
     def view(
         self,
         *,

@@ -300,8 +300,7 @@ class WarmUpSpec(_TracesSpec):
 # How an error's place says which of two kinds a value was judged as: no key is called so.
 WARM_UP_KINDS = ("<length>", "<traces>")
 WarmUp = Annotated[
-    Annotated[IntervalLength, Tag(WARM_UP_KINDS[0])]
-    | Annotated[WarmUpSpec, Tag(WARM_UP_KINDS[1])],
+    Annotated[IntervalLength, Tag(WARM_UP_KINDS[0])] | Annotated[WarmUpSpec, Tag(WARM_UP_KINDS[1])],
     Discriminator(lambda given: WARM_UP_KINDS[isinstance(given, (Mapping, WarmUpSpec))]),
 ]
 
