@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, DeviceSpec, Interval, SystemSpec
+from mcsim.config.spec import (
+    BackendSpec,
+    ComponentSpec,
+    DeviceSpec,
+    Interval,
+    SystemSpec,
+    WindowSpec,
+)
 from mcsim.devices import CATALOGUE
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
@@ -125,6 +132,8 @@ class Experiment:
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
+        if self.spec.warm_up_traces is not None:
+            del spec["warm_up"]
         cause = {
             "version": version,
             "tables": {name: schema.names for name, schema in SCHEMAS.items()},
@@ -144,7 +153,17 @@ def _check_unique(spec: ExperimentSpec, source: Source) -> None:
                 raise source.complain(where(index), f"a second {what} {name!r}")
             seen.add(name)
 
-    check((vm.name for vm in spec.workload.vms), lambda i: ("workload", "vms", i), "VM")
+    names = [vm.name for vm in spec.workload.vms]
+    check(names, lambda i: ("workload", "vms", i), "VM")
+    if (warm_up := spec.warm_up_traces) is not None:
+        warmed = [vm.name for vm in warm_up.vms]
+        check(warmed, lambda i: ("warm_up", "vms", i), "VM")
+        for index, name in enumerate(warmed if names else []):
+            if name not in names:
+                message = f"the workload has no VM {name!r}{did_you_mean(name, names)}"
+                raise source.complain(("warm_up", "vms", index), message)
+        if not warmed and not warm_up.profiles:
+            raise source.complain(("warm_up",), "neither VMs nor a profile")
     titles = (system.title for system in spec.systems)
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
     if not spec.workload.vms and not spec.workload.profiles:
@@ -175,15 +194,20 @@ def _check_times(spec: ExperimentSpec, source: Source) -> None:
         if begin is not None and end is not None and end.length <= begin.length:
             raise source.complain(where, f"expected more than '{begin}', got '{end}'")
 
-    check(spec.warm_up, ("warm_up",))
-    if spec.warm_up is not None and spec.warm_up.length % spec.interval.length:
-        raise source.complain(
-            ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
-        )
-    window = spec.workload.window
-    check(window.begin, ("workload", "window", "begin"))
-    check(window.end, ("workload", "window", "end"))
-    check_order(window.begin, window.end, ("workload", "window", "end"))
+    def check_window(window: WindowSpec, where: Location) -> None:
+        check(window.begin, (*where, "begin"))
+        check(window.end, (*where, "end"))
+        check_order(window.begin, window.end, (*where, "end"))
+
+    if isinstance(spec.warm_up, Interval):
+        check(spec.warm_up, ("warm_up",))
+        if spec.warm_up.length % spec.interval.length:
+            raise source.complain(
+                ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
+            )
+    elif spec.warm_up is not None:
+        check_window(spec.warm_up.window, ("warm_up", "window"))
+    check_window(spec.workload.window, ("workload", "window"))
     for index, vm in enumerate(spec.workload.vms):
         where: Location = ("workload", "vms", index)
         check(vm.arrives, (*where, "arrives"))
@@ -242,6 +266,7 @@ class _Components:
         self._make_system = engine.System
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
+        self._vms = [vm.name for vm in spec.workload.vms]  # none: the profile knows them
         self._declared = {
             "system": {entry["name"]: entry for entry in engine.describe_systems()},
             "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
@@ -276,7 +301,12 @@ class _Components:
         interval = self._spec.interval.length
         if ":" in given.name:
             allocator = self._build_python(given, where)
-            return self._make_python_system(allocator, self._machine, interval=interval)
+            try:
+                return self._make_python_system(
+                    allocator, self._machine, interval=interval, vms=self._vms
+                )
+            except ConfigError as error:
+                raise self._source.complain(where, str(error)) from None
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
             return self._make_system(
@@ -286,6 +316,7 @@ class _Components:
                 optimizer,
                 interval=interval,
                 seed=self._spec.seed,
+                vms=self._vms,
             )
 
         try:
@@ -371,10 +402,9 @@ class _Components:
         return length
 
     def _check_vm_names(self, value: Mapping[str, Any], where: Location) -> None:
-        names = [vm.name for vm in self._spec.workload.vms]
         for name, number in value.items():
-            if names and name not in names:
-                message = f"no VM {name!r}{did_you_mean(str(name), names)}"
+            if self._vms and name not in self._vms:
+                message = f"no VM {name!r}{did_you_mean(str(name), self._vms)}"
                 raise self._source.complain((*where, name), message, about=where)
             if isinstance(number, bool) or not isinstance(number, (int, float)):
                 raise self._source.complain((*where, name), f"expected a number, got {number!r}")

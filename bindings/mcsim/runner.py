@@ -210,7 +210,7 @@ class _Run:
             accesses = self.workload.intern(view, stage.update)
             stage.unit = "accesses"
             stage.update(accesses.access_count)
-        if accesses.access_count == 0:
+        if accesses.access_count == accesses.request_begin[accesses.warm_up]:
             raise ConfigError(
                 f"{self.experiment.source.name}: no request of the workload is left to replay "
                 f"(ops: {view['ops']})"
@@ -254,12 +254,17 @@ class _Run:
         if profiles:
             first = profiles[0]
             names = np.array([vm.name for vm in accesses.vms], dtype=object)
+            start, begin = accesses.request_time[[0, accesses.warm_up]]
+            # Windows in which nothing warms up.
+            length = first.spec.ri_window
+            after = start + (first.ri_time - start - 1) // length * length >= begin
+            after |= accesses.warm_up == 0
             table = pa.table(
                 {
-                    "vm": pa.array(names[first.ri_vm], pa.string()),
-                    "window_end_ns": first.ri_time - accesses.request_time[0],
-                    "reuse_intensity": first.ri_value,
-                    "accesses": first.ri_accesses,
+                    "vm": pa.array(names[first.ri_vm][after], pa.string()),
+                    "window_end_ns": first.ri_time[after] - begin,
+                    "reuse_intensity": first.ri_value[after],
+                    "accesses": first.ri_accesses[after],
                 }
             )
         self.draft.write_table("reuse_intensity", table)
@@ -333,16 +338,19 @@ class _Run:
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
+        touched = np.zeros(accesses.id_count, dtype=bool)
+        touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
         for entry, vm in zip(described, accesses.vms, strict=True):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
-            entry["unique_blocks"] = vm.unique_blocks
+            ids = slice(vm.first_id, vm.first_id + vm.unique_blocks)
+            entry["unique_blocks"] = int(np.count_nonzero(touched[ids]))
         self.draft.write_json(
             "environment",
             describe_environment()
             | {
                 "synthetic": self.workload.synthetic,
-                "first_access_ns": int(accesses.request_time[0]),
+                "first_access_ns": int(accesses.request_time[accesses.warm_up]),
                 "missing": list(self.workload.missing),
                 "traces": described,
                 "code": self.experiment.code_digests(),
@@ -410,7 +418,8 @@ def _system_tables(
     counts |= {name: values.ravel() for name, values in result.vms.items()}
     requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
     decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
-    for name in ("request", "objective", "upper_bound", "evaluations"):
+    decisions["request"] = requests - cuts[0]
+    for name in ("objective", "upper_bound", "evaluations"):
         decisions[name] = np.array([d[name] for d in result.decisions])
     return SystemTables(
         metrics=_table("metrics", title, metrics),

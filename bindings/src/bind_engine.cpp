@@ -50,6 +50,15 @@ void bind_trace_view(py::module_& m) {
       .def_readonly("vms", &Accesses::vms)
       .def_readonly("block_bytes", &Accesses::block_bytes)
       .def_readonly("line_blocks", &Accesses::line_blocks)
+      .def_readonly("warm_up", &Accesses::warm_up)
+      .def_property_readonly("departures",
+                             [](const Accesses& a) {
+                               std::vector<std::pair<std::size_t, VmId>> departures;
+                               for (const auto& [request, vm] : a.departures) {
+                                 departures.emplace_back(request, vm);
+                               }
+                               return departures;
+                             })
       .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
@@ -100,6 +109,11 @@ void bind_trace_view(py::module_& m) {
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
+      .def("end_warm_up", &AccessBuilder::end_warm_up)
+      .def(
+          "depart",
+          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.depart(time)); },
+          py::arg("time"))
       .def("finish", [](AccessBuilder& builder) {
         py::gil_scoped_release release;
         return value_or_raise(std::move(builder).finish());
@@ -109,7 +123,9 @@ void bind_trace_view(py::module_& m) {
       "aligned_cuts",
       [](const Accesses& trace, Nanoseconds length) {
         if (length <= 0) throw Error{invalid_argument("interval: must be positive")};
-        const Cuts cuts = aligned_cuts(trace.request_time, length);
+        const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+        Cuts cuts = aligned_cuts(counted, length);
+        for (std::size_t& cut : cuts) cut += trace.warm_up;
         return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
       },
       py::arg("accesses"), py::arg("length"));
@@ -166,22 +182,26 @@ void bind_system(py::module_& m) {
   py::class_<SystemHandle>(m, "System")
       .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
                        std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, std::vector<std::string> vms) {
              SystemHandle handle{value_or_raise(system_registry().make(
-                 name, params, {.machine = machine, .interval = interval, .seed = seed}))};
+                 name, params,
+                 {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
              return handle;
            }),
            py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
-           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1)
+           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1,
+           py::arg("vms") = std::vector<std::string>{})
       .def_static(
           "from_python",
-          [](py::object allocator, const Machine& machine, Nanoseconds interval) {
-            return SystemHandle{make_python_system(std::move(allocator),
-                                                   {.machine = machine, .interval = interval})};
+          [](py::object allocator, const Machine& machine, Nanoseconds interval,
+             std::vector<std::string> vms) {
+            return SystemHandle{make_python_system(
+                std::move(allocator),
+                {.machine = machine, .interval = interval, .vms = std::move(vms)})};
           },
           py::arg("allocator"), py::arg("machine"), py::kw_only(),
-          py::arg("interval") = 3600 * kSecond)
+          py::arg("interval") = 3600 * kSecond, py::arg("vms") = std::vector<std::string>{})
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,

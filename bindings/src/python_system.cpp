@@ -18,11 +18,13 @@ py::object observation(const Observation& seen, const Machine& machine) {
   std::vector<Count> reads(vms);
   std::vector<Count> unique(vms);
   std::vector<double> reuse(vms);
+  py::array_t<bool> departed(static_cast<py::ssize_t>(vms));
   for (std::size_t v = 0; v < vms; ++v) {
     curves.append(py::cast(HitCurve(seen.vms[v].curve)));
     accesses[v] = seen.vms[v].accesses;
     reads[v] = seen.vms[v].reads;
     unique[v] = seen.vms[v].unique_blocks;
+    departed.mutable_at(static_cast<py::ssize_t>(v)) = seen.departed[v];
     reuse[v] = seen.vms[v].reuse_intensity;
   }
   std::vector<Count> capacities;
@@ -42,7 +44,7 @@ py::object observation(const Observation& seen, const Machine& machine) {
   return py::module_::import("types").attr("SimpleNamespace")(
       "interval"_a = seen.interval, "curves"_a = curves,
       "accesses"_a = to_array(std::move(accesses)), "reads"_a = to_array(std::move(reads)),
-      "unique_blocks"_a = to_array(std::move(unique)),
+      "unique_blocks"_a = to_array(std::move(unique)), "departed"_a = departed,
       "reuse_intensity"_a = to_array(std::move(reuse)), "current"_a = current,
       "capacities"_a = to_array(std::move(capacities)),
       "tier_read_ns"_a = to_array(std::move(read_ns)),
@@ -51,10 +53,8 @@ py::object observation(const Observation& seen, const Machine& machine) {
 
 class PythonSystem final : public System {
  public:
-  PythonSystem(py::object allocator, SystemContext context)
-      : allocator_(std::move(allocator)),
-        machine_(std::move(context.machine)),
-        seed_(context.seed) {
+  PythonSystem(py::object allocator, const SystemContext& context)
+      : allocator_(std::move(allocator)), machine_(context.machine), seed_(context.seed) {
     name_ = py::str(py::type::of(allocator_).attr("__name__"));
     if (!py::hasattr(allocator_, "allocate")) {
       throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
@@ -71,6 +71,10 @@ class PythonSystem final : public System {
     absl::StatusOr<DataPathParams> data_path = parse_params<DataPathParams>(wanted);
     if (!data_path.ok()) {
       throw Error{invalid_argument("{}.data_path: {}", name_, message_of(data_path.status()))};
+    }
+    const absl::Status checked = check(*data_path, context);
+    if (!checked.ok()) {
+      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(checked))};
     }
     data_path_ = *std::move(data_path);
   }
@@ -157,8 +161,8 @@ class PythonSystem final : public System {
 
 }  // namespace
 
-std::shared_ptr<System> make_python_system(py::object allocator, SystemContext context) {
-  return std::make_shared<PythonSystem>(std::move(allocator), std::move(context));
+std::shared_ptr<System> make_python_system(py::object allocator, const SystemContext& context) {
+  return std::make_shared<PythonSystem>(std::move(allocator), context);
 }
 
 }  // namespace mcsim::python

@@ -14,6 +14,6 @@ namespace mcsim::python {
 // called at the end of every interval with the GIL held. Optional attributes:
 // `resize_mode` ("eager", "lazy", "strict-own"; lazy), `interval` (ns; the
 // experiment's), `ri_window` (ns; 60 s).
-std::shared_ptr<System> make_python_system(py::object allocator, SystemContext context);
+std::shared_ptr<System> make_python_system(py::object allocator, const SystemContext& context);
 
 }  // namespace mcsim::python

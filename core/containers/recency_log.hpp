@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/pages.hpp"
@@ -91,12 +92,10 @@ class RecencyLog {
     if (stack.end == stack.limit) [[unlikely]]
       squeeze(stack);
     const Position old = last_[id];
-    holes_[old / kWord] |= std::uint64_t{1} << (old % kWord);
+    punch(old);
     last_[id] = stack.end;
     log_[stack.end++] = id;
-    std::size_t tier = 0;
-    for (const Position boundary : stack.boundary) tier += old < boundary ? 1 : 0;
-    return tier;
+    return tier_of(old, stack);
   }
 
   // Pushes the least recently used block of a tier that is not empty into the
@@ -109,6 +108,13 @@ class RecencyLog {
     return id;
   }
 
+  // Takes the block out; the tier it was in, or kTiers if in none.
+  std::size_t remove(const Stack& stack, BlockId id) {
+    const Position old = std::exchange(last_[id], 0);
+    punch(old);
+    return tier_of(old, stack);
+  }
+
   // What an access will touch.
   void prefetch(BlockId id) const { __builtin_prefetch(&last_[id], 1); }
 
@@ -116,9 +122,7 @@ class RecencyLog {
   template <class Visit>
   void for_each(const Stack& stack, Visit visit) const {
     for (Position at = oldest(stack); at < stack.end; at = entry_from(at + 1)) {
-      int tier = 0;
-      for (const Position boundary : stack.boundary) tier += at < boundary;
-      visit(static_cast<std::size_t>(tier), log_[at]);
+      visit(tier_of(at, stack), log_[at]);
     }
   }
 
@@ -135,6 +139,13 @@ class RecencyLog {
   static constexpr Position kWord = 64;
   // The distance at which squeezing asks for what it will touch.
   static constexpr Position kAhead = 16;
+
+  static std::size_t tier_of(Position at, const Stack& stack) {
+    std::size_t tier = 0;
+    for (const Position boundary : stack.boundary) tier += at < boundary ? 1 : 0;
+    return tier;
+  }
+  void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
 
   // The first entry from a position on that is no hole; those never written are none.
   [[gnu::always_inline]] Position entry_from(Position at) const {

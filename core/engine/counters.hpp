@@ -15,17 +15,18 @@ inline constexpr std::size_t kMaxTiers = 8;
 // found there; an access found nowhere is a miss of the VM.
 struct TierCounters {
   Count hits = 0;
-  Count write_hits = 0;     // of the hits
-  Count fills = 0;          // came into this tier from outside: a read from the backend, or a write
-  Count promotions = 0;     // came up into this tier from a slower one
-  Count demotions = 0;      // came down into this tier from a faster one
-  Count updates = 0;        // were written where they are
-  Count moved_up = 0;       // left for a faster tier
-  Count moved_down = 0;     // left for a slower tier
-  Count evictions = 0;      // left, and went to no other tier
-  Count invalidations = 0;  // left because they were out of date, or had to go with another copy
-  Count occupancy = 0;      // held at the end
-  Count target = 0;         // granted at the end; the capacity where nothing is divided
+  Count write_hits = 0;  // of the hits
+  Count fills = 0;       // came into this tier from outside: a read from the backend, or a write
+  Count promotions = 0;  // came up into this tier from a slower one
+  Count demotions = 0;   // came down into this tier from a faster one
+  Count updates = 0;     // were written where they are
+  Count moved_up = 0;    // left for a faster tier
+  Count moved_down = 0;  // left for a slower tier
+  Count evictions = 0;   // left, and went to no other tier
+  // Left because they were out of date, or had to go: with another copy, or with their VM.
+  Count invalidations = 0;
+  Count occupancy = 0;  // held at the end
+  Count target = 0;     // granted at the end; the capacity where nothing is divided
 
   // What adds up over time, and what is as it is at the end.
   static constexpr std::array kTotals{std::pair{"hits", &TierCounters::hits},

@@ -36,6 +36,7 @@ class ExclusiveLru final : public Host {
       vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)]});
       first_id_.push_back(trace.vms[vm].first_id);
     }
+    first_id_.push_back(static_cast<BlockId>(trace.id_count()));
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
@@ -65,6 +66,17 @@ class ExclusiveLru final : public Host {
     return absl::OkStatus();
   }
 
+  void release(std::size_t vm) override {
+    Vm& of = vms_[vm];
+    const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
+    for (BlockId id = first_id_[vm]; id < first_id_[vm + 1]; ++id) {
+      const std::size_t tier = log_.remove(stack, id);
+      if (tier == kTiers) continue;
+      gain<Sharing::kShared>(of, tier, -1);
+      ++of.invalidations[tier];
+    }
+  }
+
   std::vector<VmCounters> counters() const override {
     std::vector<VmCounters> all(vms_.size());
     for (std::size_t v = 0; v < all.size(); ++v) {
@@ -76,6 +88,7 @@ class ExclusiveLru final : public Host {
         tier.demotions = vm.demotions[k];
         tier.moved_up = k == 0 ? 0 : tier.hits;
         tier.moved_down = k + 1 < kTiers ? vm.demotions[k + 1] : 0;
+        tier.invalidations = vm.invalidations[k];
         tier.occupancy = vm.held[k];
         tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
         of.tiers[0].promotions += tier.moved_up;
@@ -129,6 +142,7 @@ class ExclusiveLru final : public Host {
     std::array<Count, kTiers> target{};
     std::array<Count, kTiers + 1> demotions{};  // came down into that tier
     std::array<OpTally, 2> tallies{};           // by operation
+    std::array<Count, kTiers> invalidations{};  // left with their VM
   };
 
   absl::Status check_targets(const Allocation& targets) const {
@@ -242,9 +256,9 @@ class ExclusiveLru final : public Host {
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 
   std::size_t vm_of(BlockId id) const {
-    std::size_t begun = 0;
-    for (const BlockId first : first_id_) begun += first <= id ? 1 : 0;
-    return begun - 1;
+    std::size_t vm = 0;
+    for (std::size_t next = 1; next < vms_.size(); ++next) vm += first_id_[next] <= id ? 1 : 0;
+    return vm;
   }
 
   // Hits and misses; writes go through to the backend and wait for it.
@@ -275,7 +289,7 @@ class ExclusiveLru final : public Host {
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
   Stack shared_;
   std::vector<Vm> vms_;
-  std::vector<BlockId> first_id_;  // by VM
+  std::vector<BlockId> first_id_;  // by VM, and where those of the last end
 };
 
 // The most blocks each stack can come to hold.

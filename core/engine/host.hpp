@@ -29,6 +29,11 @@ class Host {
     return absl::FailedPreconditionError("this host writes through, and nothing else");
   }
 
+  // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty
+  // after they were written back. Its targets stay: what they keep free is for resize() to
+  // give to others.
+  virtual void release(std::size_t vm) = 0;
+
   // One per VM; running totals since construction, occupancy and target as now.
   virtual std::vector<VmCounters> counters() const = 0;
 

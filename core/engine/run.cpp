@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 namespace mcsim {
@@ -24,26 +25,25 @@ class Runner {
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    departed_.resize(trace_.vms.size(), false);
+    MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
-    // Both lists of cuts begin with 0 and are walked together; where they
-    // meet, the interval is closed before the decision changes anything.
-    std::size_t decided = 1;
-    for (std::size_t interval = 1; interval < metric_cuts.size(); ++interval) {
+    result_ = {};
+    // Both lists of cuts are walked together; where they meet, the interval is closed
+    // before the decision changes anything.
+    for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
       const std::size_t until = metric_cuts[interval];
-      for (; profile_ != nullptr && decided < profile_->cuts.size() &&
-             profile_->cuts[decided] < until;
-           ++decided) {
-        MCSIM_RETURN_IF_ERROR(replay_to(profile_->cuts[decided]));
-        MCSIM_RETURN_IF_ERROR(decide(decided - 1));
+      if (interval > 0) {
+        MCSIM_RETURN_IF_ERROR(advance_to(until));
+        if (interval + 1 == metric_cuts.size()) release_departed();
+        MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
-      MCSIM_RETURN_IF_ERROR(replay_to(until));
-      MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       // Empty intervals share their cut: each takes one decision, the last of
       // them whatever is still due.
       const bool next_is_empty =
           interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
-      while (due(decided, until) && until < trace_.request_count()) {
-        MCSIM_RETURN_IF_ERROR(decide(decided++ - 1));
+      while (until < trace_.request_count() && next_decision() == until) {
+        MCSIM_RETURN_IF_ERROR(decide());
         if (next_is_empty) break;
       }
     }
@@ -52,20 +52,43 @@ class Runner {
   }
 
  private:
-  // Whether the decision that `decided` stands for falls exactly at `request`.
-  bool due(std::size_t decided, std::size_t request) const {
-    return profile_ != nullptr && decided < profile_->cuts.size() &&
-           profile_->cuts[decided] == request;
+  // The request before which a decision is taken next, or one that there is not.
+  std::size_t next_decision() const {
+    constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+    if (profile_ == nullptr || decided_ + 1 >= profile_->cuts.size()) return kNever;
+    return profile_->cuts[decided_ + 1];
+  }
+
+  // Takes all decisions before that request, and none that falls there.
+  absl::Status advance_to(std::size_t request) {
+    while (next_decision() < request) {
+      MCSIM_RETURN_IF_ERROR(replay_to(next_decision()));
+      MCSIM_RETURN_IF_ERROR(decide());
+    }
+    return replay_to(request);
+  }
+
+  // Frees the blocks of the VMs that are gone before the next request.
+  void release_departed() {
+    for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
+      const VmId vm = trace_.departures[gone_].vm;
+      host_->release(vm);
+      departed_[vm] = true;
+    }
   }
 
   absl::Status replay_to(std::size_t request) {
     while (at_ < request) {
+      release_departed();
+      const std::size_t next_departure =
+          gone_ < trace_.departures.size() ? trace_.departures[gone_].request : request;
       // A stretch of requests that holds about kTickEvery accesses.
       const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
       const auto first = trace_.request_begin.begin();
       const auto stop = static_cast<std::size_t>(
           std::upper_bound(first + static_cast<std::ptrdiff_t>(at_) + 1,
-                           first + static_cast<std::ptrdiff_t>(request), wanted) -
+                           first + static_cast<std::ptrdiff_t>(std::min(request, next_departure)),
+                           wanted) -
           first);
       const auto start = Clock::now();
       host_->replay(trace_, {at_, stop});
@@ -92,20 +115,33 @@ class Runner {
     return absl::OkStatus();
   }
 
-  absl::Status decide(std::size_t interval) {
+  // What was measured of the VMs that are here.
+  std::vector<VmProfile> profiles_of(std::size_t interval) const {
+    std::vector<VmProfile> profiles = profile_->vms[interval];
+    for (std::size_t vm = 0; vm < profiles.size(); ++vm) {
+      if (departed_[vm]) profiles[vm] = {};
+    }
+    return profiles;
+  }
+
+  absl::Status decide() {
+    const std::size_t interval = decided_++;
     const auto start = Clock::now();
+    release_departed();
     const std::vector<VmCounters> now = host_->counters();
+    const std::vector<VmProfile> profiles = profiles_of(interval);
     Allocation current(now[0].tiers.size(), now.size());
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
-      for (std::size_t k = 0; k < now[vm].tiers.size(); ++k) {
+      for (std::size_t k = 0; k < now[vm].tiers.size() && !departed_[vm]; ++k) {
         current.at(k, vm) = now[vm].tiers[k].target;
       }
     }
     MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
                            system_.decide({.interval = interval,
-                                           .vms = profile_->vms[interval],
+                                           .vms = profiles,
                                            .counters = now,
-                                           .current = current}));
+                                           .current = current,
+                                           .departed = departed_}));
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
@@ -122,6 +158,9 @@ class Runner {
   const Tick& tick_;
   std::unique_ptr<Host> host_;
   std::size_t at_ = 0;
+  std::size_t gone_ = 0;        // departures that were
+  std::vector<bool> departed_;  // by VM
+  std::size_t decided_ = 0;     // intervals of the profile that were decided on
   std::vector<VmCounters> before_;
   RunResult result_;
 };
@@ -131,6 +170,7 @@ class Runner {
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
                               const Cuts& metric_cuts, const Tick& tick) {
   if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+  if (metric_cuts.empty()) return invalid_argument("there are no intervals to count");
   if (system.profile().has_value() != (profile != nullptr)) {
     return invalid_argument("the system and the caller disagree on whether a profile is needed");
   }

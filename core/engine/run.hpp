@@ -25,8 +25,10 @@ struct RunResult {
   double decide_seconds = 0;  // in the controller and its optimiser
 };
 
-// Replays a trace through a system. Counts are cut at `metric_cuts`; decisions
-// fall at the cuts of `profile` (null for a system that asks for none). Checks
+// Replays a trace through a system. Counts are cut at `metric_cuts`, what comes before
+// the first of which only warms up: it is replayed and decided on, but neither counted
+// nor timed. Decisions fall at the cuts of `profile` (null for a system that asks for
+// none). Checks
 // conservation at the end of every interval and the host's own invariants at
 // the end of the run.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,

@@ -21,6 +21,8 @@ struct SystemContext {
   Machine machine;
   Nanoseconds interval = 3600 * kSecond;  // of the experiment
   std::uint64_t seed = 1;                 // of what draws in the data path
+  // Names of the VMs that the trace will have; empty where they are not known before it.
+  std::vector<std::string> vms = {};
 };
 
 // Everything a controller may look at when an interval ends.
@@ -29,6 +31,8 @@ struct Observation {
   std::span<const VmProfile> vms;        // of the interval that just ended
   std::span<const VmCounters> counters;  // running totals
   const Allocation& current;             // targets in force
+  // VMs that are gone: nothing is known of them any more, and they have no targets.
+  std::vector<bool> departed = {};
 };
 
 // What a controller decided and how good it can prove that to be.

@@ -468,20 +468,36 @@ absl::Status TieredHost::set_write_modes(std::span<const WriteMode> modes) {
   if (modes.size() != counters_.size()) {
     return invalid_argument("write modes: {} of them for {} VMs", modes.size(), counters_.size());
   }
-  const auto last_id = [&](std::size_t vm) {
-    return vm + 1 < first_id_.size() ? first_id_[vm + 1] : static_cast<BlockId>(blocks_);
-  };
   for (std::size_t vm = 0; vm < modes.size(); ++vm) {
     if (modes[vm] == WriteMode::kBack) {
       if (!dirty_) dirty_ = std::make_unique<DirtyBlocks>(blocks_);
       continue;
     }
-    for (BlockId id = first_id_[vm]; counters_[vm].dirty > 0 && id < last_id(vm); ++id) {
+    for (BlockId id = first_id_[vm]; counters_[vm].dirty > 0 && id < end_of_ids(vm); ++id) {
       if (dirty_->contains(id)) write_back(id);
     }
   }
   writes_.modes.assign(modes.begin(), modes.end());
   return absl::OkStatus();
+}
+
+void TieredHost::release(std::size_t vm) {
+  for (BlockId id = first_id_[vm]; id < end_of_ids(vm); ++id) drop(vm, id);
+}
+
+// From below, so that the newest copy is not written into those that go with it.
+void TieredHost::drop(std::size_t vm, BlockId block) {
+  for (std::size_t k = tiers_.size(); k-- > 0;) {
+    if (!tiers_[k].take(part(vm), block)) continue;
+    ++count(vm, k).invalidations;
+    --count(vm, k).occupancy;
+    if (!dirty(block, k)) continue;
+    if (dirty_->above(block, k)) {
+      dirty_->clear(block, k);
+    } else {
+      write_back(block);
+    }
+  }
 }
 
 absl::Status TieredHost::resize(const Allocation& targets) {

@@ -65,6 +65,7 @@ class TieredHost final : public Host {
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
   absl::Status set_write_modes(std::span<const WriteMode> modes) override;
+  void release(std::size_t vm) override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
@@ -124,7 +125,12 @@ class TieredHost final : public Host {
 
   void write_back(BlockId block);
   void flush();
+  void drop(std::size_t vm, BlockId block);
 
+  // The ids of a VM are from first_id_ on and below this.
+  BlockId end_of_ids(std::size_t vm) const {
+    return vm + 1 < first_id_.size() ? first_id_[vm + 1] : static_cast<BlockId>(blocks_);
+  }
   std::size_t vm_of(BlockId block) const;
   bool dirty(BlockId block, std::size_t tier) const {
     return dirty_ && dirty_->contains(block, tier);

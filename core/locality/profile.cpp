@@ -266,8 +266,8 @@ std::vector<RiSample> merge_samples(const std::vector<VmMeter>& meters) {
   return merged;
 }
 
-absl::StatusOr<Profile> measure(const Accesses& trace, const ProfileSpec& spec, const Tick& tick) {
-  const std::vector<Piece> intervals = pieces(trace.request_time, spec.interval, spec.drifting);
+absl::StatusOr<Profile> measure(const Accesses& trace, const ProfileSpec& spec,
+                                const std::vector<Piece>& intervals, const Tick& tick) {
   const std::vector<Piece> windows = pieces(trace.request_time, spec.ri_window, spec.drifting);
   const std::size_t vm_count = trace.vms.size();
   std::vector<VmMeter> meters;
@@ -302,22 +302,47 @@ absl::StatusOr<Profile> measure(const Accesses& trace, const ProfileSpec& spec, 
   return profile;
 }
 
+// What `all` counts and `part` of it does not.
+DistanceHistogram difference(const DistanceHistogram& all, const DistanceHistogram& part) {
+  DistanceHistogram rest{.distance = {}, .count = {}, .cold = all.cold - part.cold};
+  std::size_t p = 0;
+  for (std::size_t i = 0; i < all.distance.size(); ++i) {
+    const bool in_both = p < part.distance.size() && part.distance[p] == all.distance[i];
+    const Count count = all.count[i] - (in_both ? part.count[p++] : 0);
+    if (count == 0) continue;
+    rest.distance.push_back(all.distance[i]);
+    rest.count.push_back(count);
+  }
+  return rest;
+}
+
 }  // namespace
 
 absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
                                      const Tick& tick, int threads) {
   MCSIM_RETURN_IF_ERROR(check(trace, spec));
   tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  return arena.execute([&] { return measure(trace, spec, tick); });
+  return arena.execute([&] {
+    return measure(trace, spec, pieces(trace.request_time, spec.interval, spec.drifting), tick);
+  });
 }
 
 absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const Tick& tick) {
-  MCSIM_ASSIGN_OR_RETURN(Profile whole,
-                         characterise(trace, {.interval = kForever, .ri_window = kForever}, tick));
   std::vector<HitCurve> curves(trace.vms.size());
-  if (whole.vms.empty()) return curves;
+  if (trace.request_count() == 0) return curves;
+  const Nanoseconds end = trace.request_time.back();
+  std::vector<Piece> intervals{{trace.request_count(), end}};
+  if (trace.warm_up > 0) intervals.insert(intervals.begin(), {trace.warm_up, end});
+  MCSIM_ASSIGN_OR_RETURN(
+      const Profile whole,
+      measure(trace,
+              {.interval = kForever, .scope = DistanceScope::kCumulative, .ri_window = kForever},
+              intervals, tick));
   for (std::size_t vm = 0; vm < curves.size(); ++vm) {
-    curves[vm] = std::move(whole.vms.front()[vm].curve);
+    curves[vm] = whole.vms.back()[vm].curve;
+    if (trace.warm_up == 0) continue;
+    const DistanceHistogram before = whole.vms.front()[vm].curve.histogram();
+    curves[vm] = HitCurve(difference(curves[vm].histogram(), before));
   }
   return curves;
 }

@@ -102,7 +102,8 @@ using Tick = std::function<absl::Status(Count done)>;
 absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
                                      const Tick& tick = nullptr, int threads = 0);
 
-// One curve per VM over the whole trace.
+// One curve per VM over the whole trace: of the accesses after the warm-up, which are
+// hits where it had the block.
 absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace,
                                                    const Tick& tick = nullptr);
 

@@ -47,6 +47,8 @@ struct AccessBuilder::Stream {
   std::string name = {};
   SpatialFilter filter{1, 0};
   std::uint32_t line_blocks = 1;
+  std::size_t warm_up = 0;  // requests
+  std::optional<Nanoseconds> departure = {};
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
   std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
@@ -55,6 +57,7 @@ struct AccessBuilder::Stream {
   BlockTable line_of = {};               // numbers lines
 
   std::size_t id_count() const { return line_of.size() * line_blocks; }
+  std::size_t warm_up_accesses() const { return warm_up == 0 ? 0 : end[warm_up - 1]; }
 
   void append(Nanoseconds at, std::uint8_t what, KeyRange touched) {
     for (std::uint64_t i = 0; i < touched.count; ++i) keys.push_back(touched.first + i);
@@ -123,6 +126,34 @@ absl::Status AccessBuilder::check_options() const {
   return absl::OkStatus();
 }
 
+void AccessBuilder::end_warm_up() {
+  if (!streams_.empty()) streams_.back().warm_up = streams_.back().time.size();
+}
+
+absl::Status AccessBuilder::depart(Nanoseconds time) {
+  if (streams_.empty()) return invalid_argument("depart: no VM was begun");
+  Stream& stream = streams_.back();
+  if (!stream.time.empty() && time <= stream.time.back()) {
+    return invalid_argument("{}: it has a request {} ns after it departs", stream.name,
+                            stream.time.back() - time);
+  }
+  stream.departure = time;
+  return absl::OkStatus();
+}
+
+absl::Status AccessBuilder::check_warm_up() const {
+  Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  bool warmed = false;
+  for (const Stream& stream : streams_) {
+    warmed = warmed || stream.warm_up > 0;
+    if (stream.warm_up > 0) last = std::max(last, stream.time[stream.warm_up - 1]);
+    if (stream.warm_up < stream.time.size()) first = std::min(first, stream.time[stream.warm_up]);
+  }
+  if (!warmed || last < first) return absl::OkStatus();
+  return invalid_argument("warm-up: it must be over before the first request");
+}
+
 // One request, or the pieces that are left of it.
 void AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
                          std::uint32_t length) {
@@ -171,6 +202,7 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
 }
 
 absl::StatusOr<Accesses> AccessBuilder::finish() && {
+  MCSIM_RETURN_IF_ERROR(check_warm_up());
   Accesses trace;
   trace.time_base = time_base_;
   trace.block_bytes = options_.block_bytes;
@@ -179,12 +211,18 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
   std::uint64_t unique = 0;
   std::size_t requests = 0;
   std::size_t accesses = 0;
+  std::vector<Cursor> departures;
   for (Stream& stream : streams_) {
-    trace.vms.push_back({.name = stream.name,
-                         .first_id = static_cast<BlockId>(unique),
-                         .unique_blocks = static_cast<Count>(stream.id_count()),
-                         .requests = static_cast<Count>(stream.time.size()),
-                         .accesses = static_cast<Count>(stream.ids.size())});
+    if (stream.departure) {
+      departures.push_back({*stream.departure, static_cast<VmId>(&stream - streams_.data())});
+    }
+    trace.vms.push_back(
+        {.name = stream.name,
+         .first_id = static_cast<BlockId>(unique),
+         .unique_blocks = static_cast<Count>(stream.id_count()),
+         .requests = static_cast<Count>(stream.time.size() - stream.warm_up),
+         .accesses = static_cast<Count>(stream.ids.size() - stream.warm_up_accesses())});
+    trace.warm_up += stream.warm_up;
     unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
     stream.line_of = {};
@@ -225,6 +263,12 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
     } else {
       streams_[vm] = {};
     }
+  }
+  std::ranges::stable_sort(departures, {}, &Cursor::time);
+  for (const Cursor& departure : departures) {
+    const auto at = std::ranges::lower_bound(trace.request_time, departure.time);
+    const auto request = static_cast<std::size_t>(at - trace.request_time.begin());
+    trace.departures.push_back({std::max(request, trace.warm_up), departure.vm});
   }
   if (options_.whole_seconds) {
     for (Nanoseconds& time : trace.request_time) {

@@ -53,7 +53,8 @@ struct ExpandOptions {
 };
 
 // One VM of an interned trace; its ids are [first_id, first_id + unique_blocks). Of a
-// line that is touched all blocks have ids.
+// line that is touched all blocks have ids. Requests and accesses are those after the
+// warm-up.
 struct VmInfo {
   std::string name;
   BlockId first_id = 0;
@@ -74,6 +75,13 @@ struct GivenCounts {
   std::array<Count, 2> accesses{};
 };
 
+// A VM that leaves the host before a request is served.
+struct Departure {
+  std::size_t request = 0;  // at most the number of requests
+  VmId vm = 0;
+  friend bool operator==(const Departure&, const Departure&) = default;
+};
+
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads.
@@ -85,6 +93,9 @@ struct Accesses {
   std::uint32_t line_blocks = 1;
   // Of the requests that were given, those included that the sample left out.
   GivenCounts given;
+  // So many requests come first that fill caches and are not counted.
+  std::size_t warm_up = 0;
+  std::vector<Departure> departures;  // in the order in which they are
 
   std::vector<BlockId> ids;
   std::vector<std::uint64_t> request_begin{0};  // one more than there are requests
@@ -131,12 +142,20 @@ class AccessBuilder {
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0);
 
+  // The requests of the current VM so far are its warm-up. All those of VMs have to be
+  // earlier than all other requests, or finish() fails.
+  void end_warm_up();
+
+  // The current VM, all of whose requests were added, is gone from this time on.
+  absl::Status depart(Nanoseconds time);
+
   // Fails with ResourceExhausted if there are more distinct blocks than ids.
   absl::StatusOr<Accesses> finish() &&;
 
  private:
   struct Stream;
   absl::Status check_options() const;
+  absl::Status check_warm_up() const;
   void take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
             std::uint32_t length);
   ExpandOptions options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -42,23 +43,36 @@ absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::s
   return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
 }
 
-absl::StatusOr<std::vector<WriteMode>> write_modes(std::string_view text, const Accesses& trace) {
-  std::vector<WriteMode> modes(trace.vms.size(), WriteMode::kThrough);
-  std::vector<std::string_view> names;
-  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
+struct WriteChoice {
+  std::optional<std::string_view> vm;  // all if there is none
+  WriteMode mode;
+};
+
+absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text) {
+  std::vector<WriteChoice> choices;
   for (const std::string_view item : split(text, ',')) {
     const std::size_t equals = item.find('=');
     const bool for_all = equals == std::string_view::npos;
     const std::string_view word = for_all ? item : trimmed(item.substr(equals + 1));
     MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>("writes", word));
-    if (for_all) {
+    choices.push_back({.vm = std::nullopt, .mode = mode});
+    if (!for_all) choices.back().vm = trimmed(item.substr(0, equals));
+  }
+  return choices;
+}
+
+absl::StatusOr<std::vector<WriteMode>> write_modes(std::string_view text,
+                                                   const std::vector<std::string_view>& names) {
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text));
+  std::vector<WriteMode> modes(names.size(), WriteMode::kThrough);
+  for (const auto& [vm, mode] : choices) {
+    if (!vm) {
       std::ranges::fill(modes, mode);
       continue;
     }
-    const std::string_view vm = trimmed(item.substr(0, equals));
-    const auto found = std::ranges::find(names, vm);
+    const auto found = std::ranges::find(names, *vm);
     if (found == names.end()) {
-      return not_found("writes: no VM '{}'{}", vm, did_you_mean(vm, names));
+      return not_found("writes: no VM '{}'{}", *vm, did_you_mean(*vm, names));
     }
     modes[static_cast<std::size_t>(found - names.begin())] = mode;
   }
@@ -172,8 +186,8 @@ Allocation by_vm(const Division& division) {
 
 }  // namespace
 
-absl::Status check(const DataPathParams& params, const Machine& machine) {
-  const std::size_t tiers = machine.tiers.size();
+absl::Status check(const DataPathParams& params, const SystemContext& context) {
+  const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
   for (const ComponentSpec& policy : policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
@@ -182,13 +196,8 @@ absl::Status check(const DataPathParams& params, const Machine& machine) {
   for (const ComponentSpec& filter : admissions) {
     MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
   }
-  for (const std::string_view item : split(params.writes, ',')) {
-    const std::size_t equals = item.find('=');
-    const std::string_view word =
-        trimmed(equals == std::string_view::npos ? item : item.substr(equals + 1));
-    MCSIM_RETURN_IF_ERROR(choice_named<WriteMode>("writes", word).status());
-  }
-  return absl::OkStatus();
+  if (context.vms.empty()) return write_choices(params.writes).status();
+  return write_modes(params.writes, {context.vms.begin(), context.vms.end()}).status();
 }
 
 Division shared_by_all(const Machine& machine, const Accesses& trace) {
@@ -232,7 +241,9 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                     .writes = {.modes = {},
                                .update_around = params.update_around,
                                .flush_every = params.flush_every.ns}};
-  MCSIM_ASSIGN_OR_RETURN(setup.writes.modes, write_modes(params.writes, trace));
+  std::vector<std::string_view> names;
+  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
+  MCSIM_ASSIGN_OR_RETURN(setup.writes.modes, write_modes(params.writes, names));
   Count space = 0;
   for (std::size_t k = 0; k < tiers; ++k) {
     const Count capacity = machine.tiers[k].capacity_blocks;

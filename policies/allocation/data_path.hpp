@@ -64,13 +64,13 @@ Division shared_by_all(const Machine& machine, const Accesses& trace);
 Division one_part_each(const Allocation& targets, PartitionRules rules);
 
 // What can be said of the parameters before there is a trace: names, and how many.
-absl::Status check(const DataPathParams& params, const Machine& machine);
+absl::Status check(const DataPathParams& params, const SystemContext& context);
 
 // As the registry makes a system, which refuses a data path that it could not build.
 template <class S>
 absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
                                                      SystemContext context) {
-  MCSIM_RETURN_IF_ERROR(check(params, context.machine));
+  MCSIM_RETURN_IF_ERROR(check(params, context));
   return std::make_unique<S>(std::move(params), std::move(context));
 }
 

@@ -19,6 +19,7 @@ class LegacyGlobalLru final : public Host {
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
       const VmInfo& info = trace.vms[vm];
       std::fill_n(owner_.begin() + info.first_id, info.unique_blocks, static_cast<VmId>(vm));
+      ids_.push_back({info.first_id, info.first_id + static_cast<BlockId>(info.unique_blocks)});
       counters_[vm].tiers.resize(2);
       counters_[vm].tiers[0].target = first_capacity_;
       counters_[vm].tiers[1].target = second_capacity_;
@@ -42,6 +43,20 @@ class LegacyGlobalLru final : public Host {
 
   absl::Status resize(const Allocation&) override {
     return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
+  }
+
+  // Of which the authors' code knows nothing.
+  void release(std::size_t vm) override {
+    const auto drop = [&](DenseList& list, BlockId id, TierCounters& of) {
+      if (!list.contains(id)) return;
+      list.erase(id);
+      ++of.invalidations;
+      --of.occupancy;
+    };
+    for (BlockId id = ids_[vm].first; id < ids_[vm].second; ++id) {
+      drop(first_, id, counters_[vm].tiers[0]);
+      drop(second_, id, counters_[vm].tiers[1]);
+    }
   }
 
   std::vector<VmCounters> counters() const override { return counters_; }
@@ -125,7 +140,8 @@ class LegacyGlobalLru final : public Host {
   DenseList second_;  // oldest first
   Count first_capacity_;
   Count second_capacity_;
-  std::vector<VmId> owner_;  // by block
+  std::vector<VmId> owner_;                       // by block
+  std::vector<std::pair<BlockId, BlockId>> ids_;  // by VM: first, and one past the last
   std::vector<VmCounters> counters_;
 };
 

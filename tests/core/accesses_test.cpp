@@ -139,5 +139,61 @@ TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
   EXPECT_THAT(a.request_time, ElementsAre(11));
 }
 
+// Two VMs whose first requests warm up, with blocks that the later ones have too.
+absl::StatusOr<Accesses> with_warm_up(Nanoseconds shift) {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  for (const char* vm : {"a", "b", "c"}) {
+    Requests before;
+    before.push(0, 0, Op::kRead, 0, 8192);
+    before.push(5, 0, Op::kRead, 4096, 4096);
+    Requests after;
+    after.push(20, 0, Op::kRead, 4096, 8192);
+    builder.begin_vm(vm);
+    if (vm != std::string_view("b")) {
+      EXPECT_TRUE(builder.add(before.view(), std::nullopt, shift).ok());
+      builder.end_warm_up();
+    }
+    EXPECT_TRUE(builder.add(after.view()).ok());
+  }
+  return std::move(builder).finish();
+}
+
+TEST(AccessBuilder, KnowsBlocksFromTheWarmUpAndDoesNotCountIt) {
+  const Accesses a = with_warm_up(-100).value();
+  EXPECT_EQ(a.warm_up, 4U);
+  EXPECT_THAT(a.request_time, ElementsAre(-100, -100, -95, -95, 20, 20, 20));
+  EXPECT_THAT(a.request_vm, ElementsAre(0, 2, 0, 2, 0, 1, 2));
+  EXPECT_THAT(a.ids, ElementsAre(0, 1, 5, 6, 1, 6, 1, 2, 3, 4, 6, 7));
+  for (const VmInfo& vm : a.vms) {
+    EXPECT_EQ(vm.requests, 1);
+    EXPECT_EQ(vm.accesses, 2);
+  }
+  EXPECT_EQ(a.vms[0].unique_blocks, 3);
+}
+
+TEST(AccessBuilder, RefusesAWarmUpThatIsNotOver) {
+  EXPECT_TRUE(with_warm_up(14).ok());
+  EXPECT_EQ(message_of(with_warm_up(15).status()),
+            "warm-up: it must be over before the first request");
+}
+
+TEST(AccessBuilder, PutsDeparturesBeforeTheFirstRequestThatIsNotEarlier) {
+  AccessBuilder builder({.ops = OpFilter::kAll, .whole_seconds = true}, TimeBase::kClock);
+  const std::vector<std::pair<std::vector<Nanoseconds>, Nanoseconds>> vms{
+      {{0, 10, 20, 30}, 31}, {{5, 6}, 10}, {{7}, 10}, {{1}, 2}};
+  for (const auto& [times, departs] : vms) {
+    Requests requests;
+    for (const Nanoseconds time : times) requests.push(time, 0, Op::kRead, 0, 4096);
+    builder.begin_vm("vm");
+    ASSERT_TRUE(builder.add(requests.view()).ok());
+    EXPECT_EQ(message_of(builder.depart(times.back())),
+              "vm: it has a request 0 ns after it departs");
+    ASSERT_TRUE(builder.depart(departs).ok());
+  }
+  const Accesses a = std::move(builder).finish().value();
+  EXPECT_THAT(a.departures,
+              ElementsAre(Departure{2, 3}, Departure{5, 1}, Departure{5, 2}, Departure{8, 0}));
+}
+
 }  // namespace
 }  // namespace mcsim

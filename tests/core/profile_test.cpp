@@ -356,6 +356,24 @@ TEST(Profile, WholeCurvesAreThoseOfEachVmsStream) {
   }
 }
 
+TEST(Profile, WholeCurvesAreOfWhatComesAfterTheWarmUp) {
+  Random random(15);
+  const std::vector<Row> rows = random_rows(random, 3);
+  Accesses trace = intern(rows, 3);
+  trace.warm_up = 150;
+  const auto curves = whole_curves(trace);
+  ASSERT_TRUE(curves.ok());
+  for (VmId vm = 0; vm < 3; ++vm) {
+    const HitCurve all(*histogram_of(keys_of(rows, 0, rows.size(), vm)));
+    const HitCurve before(*histogram_of(keys_of(rows, 0, trace.warm_up, vm)));
+    const HitCurve& curve = (*curves)[vm];
+    EXPECT_EQ(curve.accesses(), all.accesses() - before.accesses());
+    for (const Count capacity : {0, 1, 3, 10, 40, 1'000}) {
+      EXPECT_EQ(curve.hits(capacity), all.hits(capacity) - before.hits(capacity));
+    }
+  }
+}
+
 TEST(Profile, MistakesAreNamed) {
   const Accesses trace = intern({{0, 0, {1}}, {3600 * kSecond, 0, {1}}}, 1);
   const auto complaint = [&](const ProfileSpec& spec) {

@@ -125,6 +125,14 @@ TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
       ASSERT_TRUE(host->resize(targets).ok());
       twin.resize(divided());
     }
+    if (r % 700 == 699) {
+      const VmId gone = trace.request_vm[r];
+      host->release(gone);
+      twin.release(gone);
+      ASSERT_EQ(counts_of(*host), twin.counts()) << "VM " << gone << " departs at " << r;
+      ASSERT_EQ(dirty(*host), twin.dirty());
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
     if (r % 500 == 0) {
       for (VmId vm = 0; vm < c.vms; ++vm) {
         modes[vm] = static_cast<WriteMode>(random.below(3));
@@ -221,6 +229,11 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
   const auto singly = make(one_by_one, machine, trace, division);
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
     range.end = std::min(trace.request_count(), range.begin + 1 + random.below(60));
+    if (random.below(8) == 0) {
+      const std::size_t gone = random.below(3);
+      batches->release(gone);
+      singly->release(gone);
+    }
     if (!shared && random.below(4) == 0) {
       const Allocation targets = random_targets(machine, 3, random, 0);
       ASSERT_TRUE(batches->resize(targets).ok());
@@ -286,6 +299,10 @@ TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItThroughResizes) {
       ASSERT_TRUE(general->resize(targets).ok());
       ASSERT_TRUE(special->resize(targets).ok());
     }
+    if (r % 700 == 0) {
+      general->release(r / 700 % 3);
+      special->release(r / 700 % 3);
+    }
     general->replay(trace, {r, r + 100});
     special->replay(trace, {r, r + 100});
     SCOPED_TRACE(fmt::format("request {}", r));
@@ -347,6 +364,7 @@ void run_at_random(const DataPathParams& params, PartitionRules rules, std::uint
       for (int vm = 0; vm < 3; ++vm) modes.push_back(static_cast<WriteMode>(random.below(3)));
       ASSERT_TRUE(host->set_write_modes(modes).ok());
     }
+    if (random.below(8) == 0) host->release(random.below(3));
     host->replay(trace, {r, r + 25});
     ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> now = host->counters();

@@ -257,6 +257,16 @@ def load(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:
         ("name: multicache", "name: static", "web.yaml:11: systems[1]: unknown key 'ri_window'"),
         ("- lru", "- multicache", "a second system; give it a label of its own, not 'multicache'"),
         ("1h", "9 references", "systems[1].ri_window: expected references, as in `interval`"),
+        (
+            "- lru",
+            "- {name: static, writes: 'back, c=around'}",
+            "web.yaml:9: systems[0]: static: writes: no VM 'c' (did you mean 'a'?)",
+        ),
+        (
+            "- lru",
+            "- {name: hierarchy, groups: {a: 1, c: 2}}",
+            "web.yaml:9: systems[0].groups: no VM 'c'",
+        ),
         ("- lru", "- nowhere:Class", "web.yaml:9: systems[0]: No module named 'nowhere'"),
         (
             "- lru",
@@ -308,3 +318,24 @@ def test_a_loaded_experiment_written_out_loads_as_the_same(tmp_path: Path) -> No
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_experiments_of_the_repository_load(path: Path) -> None:
     assert Experiment.load(path).spec.name == path.stem
+
+
+def test_the_data_path_of_an_allocator_is_judged_by_the_vms_of_the_workload(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "my_paths.py").write_text(
+        textwrap.dedent("""\
+            class Back:
+                data_path = {"writes": "vm_b=back"}
+
+                def allocate(self, seen):
+                    return None
+            """)
+    )
+    text = COMPONENTS.replace("[a, b]", "[vm_a, vm_b]").replace("- lru", "- my_paths:Back")
+    load(tmp_path, text)
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, text.replace("vm_b]", "vm_c]"))
+    assert "web.yaml:9: systems[0]: Back.data_path: writes: no VM 'vm_b' (did you mean 'vm_" in str(
+        error.value
+    )

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pyarrow.compute as pc
 import pytest
+from ruamel.yaml import YAML
 
 import mcsim
 from mcsim import tables
@@ -25,6 +27,7 @@ from mcsim.progress import Reporter, Stage
 from mcsim.results import SCHEMAS, Results
 from mcsim.runner import run
 
+yaml = YAML()
 TINY = Path(__file__).parents[2] / "experiments" / "workloads" / "tiny.yaml"
 
 
@@ -201,6 +204,197 @@ def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Pat
         run(tiny(warm_up="1000h"), out=tmp_path, figures=False)
     with pytest.raises(ConfigError, match="expected a multiple of the interval"):
         run(tiny(warm_up="1s"), out=tmp_path, figures=False)
+
+
+WARM_TABLES = ("metrics", "vms", "decisions")
+
+
+def counted(results: Results, name: str) -> Any:
+    """A table with intervals and requests counted from the first that is not warm-up."""
+    frame = results.to_polars(name)
+    skipped = results.spec.warm_up_intervals
+    frame = frame.filter(polars.col("interval") >= skipped)
+    frame = frame.with_columns(interval=polars.col("interval") - skipped)
+    for column in {"begin_ns", "request"} & set(frame.columns):
+        frame = frame.with_columns(polars.col(column) - polars.col(column).min())
+    return frame
+
+
+def warmed(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    """An experiment of every kind of system on two VMs."""
+    (tmp_path / "my_allocators.py").write_text(
+        textwrap.dedent("""\
+            class Swap:
+                data_path = {"policy": "arc", "writes": "back"}
+
+                def allocate(self, seen):
+                    return seen.current[:, ::-1]
+            """)
+    )
+    return (
+        tiny(
+            name="warm",
+            interval="10s",
+            ops="all",
+            tiers=[
+                {"device": "dram", "capacity_blocks": 12},
+                {"device": "flash", "capacity_blocks": 30},
+            ],
+            systems=[
+                "lru",
+                {"name": "lru", "label": "lru-legacy", "legacy": True},
+                {"name": "hierarchy", "policy": "arc / lirs", "writes": "back"},
+                {"name": "multicache", "grid": 10},
+                {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 10},
+                {"name": "my_allocators:Swap"},
+            ],
+        )
+        | changes
+    )
+
+
+def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    start = 128166372000000000
+    before = {vm: rng.integers(0, 60, 47).tolist() for vm in ("w_0", "w_1")}
+    after = {vm: rng.integers(0, 60, 85).tolist() for vm in ("w_0", "w_1")}
+    for vm in before:
+        disk = vm.removeprefix("w_")
+        write_msr(tmp_path, f"before_{disk}", start + 777, before[vm])
+        write_msr(tmp_path, vm, start + 5 * 10**12, after[vm])
+        # What warms up lasts 46 s, so it begins five intervals before.
+        later = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12, after[vm]).read_text()
+        path = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12 - 50 * 10**7, before[vm])
+        path.write_text(path.read_text() + later)
+    vms = ["w_0", "w_1"]
+
+    def counts(**changes: Any) -> Results:
+        spec = tmp_path / "spec.yaml"
+        yaml.dump(warmed(tmp_path, **changes), spec)
+        return run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+
+    named = [{"name": vm, "trace": vm.replace("w", "before")} for vm in vms]
+    warm = counts(workload={"vms": vms}, warm_up={"vms": named})
+    both = [{"name": vm, "trace": vm.replace("w", "both")} for vm in vms]
+    joined = counts(workload={"vms": both}, warm_up="50s")
+    for name in WARM_TABLES:
+        assert counted(warm, name).equals(counted(joined, name)), name
+    assert warm.to_polars("vms")["begin_ns"].min() == 0
+    assert (
+        warm.environment["first_access_ns"]
+        == (counts(workload={"vms": vms}).environment["first_access_ns"])
+    )
+    assert [entry["accesses"] for entry in warm.environment["traces"]] == [85, 85]
+    for entry in warm.environment["traces"]:
+        assert entry["unique_blocks"] == len(set(after[entry["vm"]]))
+    total = pc.field("vm") == "w_0"
+    curve = warm.curves().filter(total)
+    assert pc.max(curve["accesses"]).as_py() == 85
+    hits = sum(block in before["w_0"] + after["w_0"][:i] for i, block in enumerate(after["w_0"]))
+    assert pc.max(curve["hits"]).as_py() == hits
+    assert warm.run_id != joined.run_id
+
+    # One VM alone may be warmed up, and by a part of its trace.
+    window = {"begin": "7s", "end": "27s"}
+    one = counts(workload={"vms": vms}, warm_up={"vms": named[:1], "window": window})
+    first = one.to_polars("vms").filter(system="lru", interval=0)
+    assert first["accesses"].to_list() == [10, 10]
+    assert one.to_polars("metrics").filter(system="lru", interval=8)["occupancy"].sum() == 42
+
+
+def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> None:
+    write_msr(tmp_path, "w_0", 128166372000000000, [1, 2, 3])
+    write_keys(tmp_path, "keys", [1, 2])
+
+    def mistake(warm_up: str) -> str:
+        spec = tmp_path / "spec.yaml"
+        spec.write_text(
+            "name: x\nworkload: {vms: [w_0]}\ntiers: [{device: dram, capacity_blocks: 2}]\n"
+            f"systems: [lru]\nwarm_up: {warm_up}\n"
+        )
+        with pytest.raises(ConfigError) as refused:
+            run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+        return str(refused.value).removeprefix(f"{spec}:")
+
+    assert mistake("{vms: [w_1]}").startswith(
+        "5: warm_up.vms[0]: the workload has no VM 'w_1' (did you mean 'w_0'?)"
+    )
+    assert mistake("{vms: [{name: w_0, trace: w_9}]}").startswith(
+        f"5: warm_up.vms[0]: no trace 'w_9' in {tmp_path}, and no profile"
+    )
+    assert "5: warm_up: unknown key 'length'" in mistake("{length: 2h, vms: [w_0]}")
+    assert mistake("{}") == "5: warm_up: neither VMs nor a profile"
+    assert mistake("soon").startswith("5: warm_up: ")
+    assert "5: warm_up.vms[1]: a second VM 'w_0'" in mistake("{vms: [w_0, w_0]}")
+    assert "it has no clock" in mistake("{vms: [{name: w_0, trace: keys, format: keys}]}")
+    assert mistake("{vms: [w_0], window: {begin: 5s, end: 2s}}").startswith(
+        "5: warm_up.window.end: expected more than '5s', got '2s'"
+    )
+    assert "no request of it is left" in mistake("{vms: [w_0], window: {begin: 5s}}")
+    assert "it is synthetic, and the workload is recorded" in mistake(f"{{profile: {TINY}}}")
+
+
+def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
+    # Two loops over 20 blocks, of which each VM's half of the space holds 10.
+    for vm in range(2):
+        write_msr(tmp_path, f"w_{vm}", 128166372000000000, [i % 20 for i in range(120)])
+    (tmp_path / "my_parts.py").write_text(
+        textwrap.dedent("""\
+            class Halves:
+                data_path = {"policy": "lru()"}
+                resize_mode = "eager"
+
+                def allocate(self, seen):
+                    here = ~seen.departed
+                    assert (seen.current[:, seen.departed] == 0).all()
+                    assert (seen.accesses[seen.departed] == 0).all()
+                    return seen.capacities[:, None] // here.sum() * here
+            """)
+    )
+    spec = tmp_path / "spec.yaml"
+    tiers = [{"device": "dram", "capacity_blocks": 20}]
+    systems: list[Any] = ["lru", {"name": "lru", "label": "old", "legacy": True}, "static"]
+    systems += [{"name": "multicache", "idle": "keep"}, "my_parts:Halves"]
+    tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
+    workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
+    yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec)
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    counts = results.to_polars("metrics").filter(tier=0)
+
+    def of(system: str, vm: str, column: str) -> list[int]:
+        return counts.filter(system=system, vm=vm)[column].to_list()
+
+    for system in ("lru", "old", "static", "multicache", "Halves", "my_parts:Halves"):
+        if system not in counts["system"]:
+            continue
+        assert of(system, "w_1", "invalidations")[2] > 0, system
+        assert of(system, "w_1", "occupancy")[2:] == [0] * 4, system
+    # The space of a static part is not given to another; of all others it is.
+    assert of("static", "w_0", "occupancy")[-1] == 10
+    for system in ("lru", "multicache", "my_parts:Halves"):
+        assert of(system, "w_0", "occupancy")[-1] == 20, system
+        assert of(system, "w_0", "hits")[-1] >= 19, system
+    assert of("static", "w_0", "hits")[-1] < 2
+
+    # After the workload's end, or with it, nothing departs.
+    stays = {"vms": ["w_0", {"name": "w_1", "departs": "200s"}]}
+    spec_of_stay = tiny(interval="20s", workload=stays, systems=["lru"], tiers=tiers)
+    stayed = run(spec_of_stay, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert total(stayed, "metrics", "lru", "invalidations") == 0
+
+
+def test_a_departure_writes_back_even_when_it_ends_the_run(tmp_path: Path) -> None:
+    path = write_msr(tmp_path, "w_0", 128166372000000000, list(range(60)))
+    path.write_text(path.read_text().replace("Read", "Write"))
+    spec = tiny(
+        interval="10s",
+        ops="all",
+        workload={"vms": [{"name": "w_0", "departs": "30s"}]},
+        systems=[{"name": "hierarchy", "policy": "arc", "writes": "back"}],
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert results.to_polars("vms")["write_backs"].to_list() == [0, 0, 30]
+    assert results.to_polars("metrics").filter(tier=0)["invalidations"].to_list() == [0, 0, 30]
 
 
 def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:

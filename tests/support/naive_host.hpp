@@ -45,6 +45,12 @@ class ExclusiveLru {
     }
   }
 
+  void release(std::size_t vm, BlockId first, BlockId end) {
+    for (std::list<BlockId>& list : lists_[vm]) {
+      list.remove_if([&](BlockId id) { return first <= id && id < end; });
+    }
+  }
+
   Count size(std::size_t vm, std::size_t tier) const {
     return static_cast<Count>(lists_[vm][tier].size());
   }

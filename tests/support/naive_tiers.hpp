@@ -97,6 +97,18 @@ class Tiers {
     }
   }
 
+  // Nothing of this part is held any more.
+  void release(std::size_t part) {
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      for (const Copy& of : lists_[k][part]) {
+        if (of.version == newest_[of.block] && on_backend_[of.block] < of.version) {
+          write_backend(of.block, of.version);
+        }
+      }
+      lists_[k][part].clear();
+    }
+  }
+
   // Blocks whose newest version the backend does not have.
   Count dirty() {
     return std::ranges::count_if(

@@ -26,7 +26,7 @@ from ruamel.yaml.scalarfloat import ScalarFloat
 from ruamel.yaml.scalarint import ScalarInt
 
 from mcsim import units
-from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, ExperimentSpec
+from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
 from mcsim.errors import ConfigError
 from mcsim.suggest import did_you_mean
 
@@ -247,7 +247,10 @@ def _block_bytes(plain: Mapping[str, Any]) -> int:
 
 
 def _first_complaint(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> ConfigError:
-    errors = list(errors)
+    errors = [
+        error | {"loc": tuple(step for step in error["loc"] if step not in WARM_UP_KINDS)}
+        for error in errors
+    ]
     # A misspelt key is often reported as missing too: the misspelling is the cause.
     misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
     relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]

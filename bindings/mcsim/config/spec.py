@@ -7,13 +7,14 @@ declaration in the core (`mcsim.experiment`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -22,6 +23,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     StrictInt,
     StrictStr,
+    Tag,
     ValidationInfo,
     WithJsonSchema,
     model_serializer,
@@ -42,6 +44,8 @@ __all__ = [
     "SystemSpec",
     "TierSpec",
     "VmSpec",
+    "VmTraceSpec",
+    "WarmUpSpec",
     "WindowSpec",
     "WorkloadSpec",
 ]
@@ -233,8 +237,8 @@ class WindowSpec(_Map):
     """what comes from then on is left out"""
 
 
-class VmSpec(_Map):
-    """One VM and where its requests are."""
+class VmTraceSpec(_Map):
+    """One VM and where requests of it are."""
 
     name: StrictStr
     """as results show it"""
@@ -250,23 +254,25 @@ class VmSpec(_Map):
     """what to do with a line that contradicts the format"""
     on_unsorted: Literal["error", "sort"] = "sort"
     """what to do with requests that are not in time order"""
+
+
+class VmSpec(VmTraceSpec):
+    """One VM and where its requests are."""
+
     arrives: IntervalLength | None = None
     """time since the workload's first request before which its requests are left out"""
     departs: IntervalLength | None = None
-    """time from which on its requests are left out; its blocks stay until others need the space"""
+    """time from which on it is gone: its requests are left out and its blocks freed at once, those
+    that are dirty written back; what it was granted is for the system to give to others"""
 
 
-class WorkloadSpec(_Map):
-    """The VMs that share the host."""
-
+class _TracesSpec(_Map):
     profile: StrictStr | list[StrictStr] | None = None
     """synthetic workload, or several, that stand in where the traces of `vms` are not all found"""
-    vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
-    """the VMs, in the order of results; all of the profile if empty"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
     window: WindowSpec = WindowSpec()
-    """the part of the workload that is replayed; all of it if not given"""
+    """the part of the traces that is replayed; all of it if not given"""
 
     @property
     def profiles(self) -> list[str]:
@@ -274,6 +280,29 @@ class WorkloadSpec(_Map):
         if self.profile is None:
             return []
         return [self.profile] if isinstance(self.profile, str) else self.profile
+
+
+class WorkloadSpec(_TracesSpec):
+    """The VMs that share the host."""
+
+    vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
+    """the VMs, in the order of results; all of the profile if empty"""
+
+
+class WarmUpSpec(_TracesSpec):
+    """Traces that fill the caches before the workload begins."""
+
+    vms: list[Annotated[VmTraceSpec, _Shorthand("vms")]] = []
+    """VMs of the workload, each with the trace that its caches are filled from; those of the
+    profile if empty"""
+
+
+# How an error's place says which of two kinds a value was judged as: no key is called so.
+WARM_UP_KINDS = ("<length>", "<traces>")
+WarmUp = Annotated[
+    Annotated[IntervalLength, Tag(WARM_UP_KINDS[0])] | Annotated[WarmUpSpec, Tag(WARM_UP_KINDS[1])],
+    Discriminator(lambda given: WARM_UP_KINDS[isinstance(given, (Mapping, WarmUpSpec))]),
+]
 
 
 class ComponentSpec(_Map):
@@ -320,8 +349,9 @@ class ExperimentSpec(_Map):
     """which requests are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
-    warm_up: IntervalLength | None = None
-    """first part of the replay, whole intervals, that fills the caches and is not counted"""
+    warm_up: WarmUp | None = None
+    """what fills the caches and is not counted: the first part of the workload, whole intervals,
+    or traces that are replayed before it"""
     workload: WorkloadSpec
     """the VMs"""
     devices: dict[str, DeviceSpec] = {}
@@ -339,8 +369,15 @@ class ExperimentSpec(_Map):
 
     @property
     def warm_up_intervals(self) -> int:
-        """How many intervals are not counted."""
-        return 0 if self.warm_up is None else self.warm_up.length // self.interval.length
+        """How many intervals of the workload are not counted."""
+        if not isinstance(self.warm_up, Interval):
+            return 0
+        return self.warm_up.length // self.interval.length
+
+    @property
+    def warm_up_traces(self) -> WarmUpSpec | None:
+        """What is replayed before the workload, if anything is."""
+        return self.warm_up if isinstance(self.warm_up, WarmUpSpec) else None
 
     def expanded(self) -> dict[str, Any]:
         """Return the whole spec, defaults included, as plain values that YAML can hold.
