@@ -13,6 +13,7 @@ import importlib
 import inspect
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from mcsim.config.spec import (
 )
 from mcsim.devices import CATALOGUE
 from mcsim.errors import ConfigError
+from mcsim.python_policies import Policy, PriorityPolicy, put_policy
 from mcsim.suggest import did_you_mean
 from mcsim.units import format_duration, parse_interval
 
@@ -105,6 +107,8 @@ class Experiment:
         """Return the digests of all classes given as `module:Class`, and of plugins."""
         names = {system.name for system in self.spec.systems}
         names |= {system.optimizer.name for system in self.spec.systems if system.optimizer}
+        for system in self.spec.systems:
+            names.update(_python_policies(_policy_of(system, self.source)))
         classes = sorted(name for name in names if ":" in name)
         digests = {name: _digest_of_code(name, self.source) for name in classes}
         for plugin in self.spec.plugins:
@@ -301,12 +305,15 @@ class _Components:
         interval = self._spec.interval.length
         if ":" in given.name:
             allocator = self._build_python(given, where)
+            _put_policies(_policy_of(given, self._source), self._source, where)
             try:
                 return self._make_python_system(
                     allocator, self._machine, interval=interval, vms=self._vms
                 )
             except ConfigError as error:
                 raise self._source.complain(where, str(error)) from None
+
+        _put_policies(params.get("policy"), self._source, where)
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
             return self._make_system(
@@ -466,6 +473,34 @@ def _find_class(name: str, source: Source, where: Location) -> type[Any]:
         message = f"no class {class_name!r} in {module_name}{did_you_mean(class_name, known)}"
         raise source.complain((*where, "name"), message, about=where)
     return found
+
+
+# A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
+_PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _policy_of(system: SystemSpec, source: Source) -> object:
+    """What a system, or the class that allocates, says of the policies of its data path."""
+    if ":" not in system.name:
+        return system.params.get("policy")
+    return getattr(_find_class(system.name, source, ()), "data_path", {}).get("policy")
+
+
+def _python_policies(policy: object) -> list[str]:
+    return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
+
+
+def _put_policies(policy: object, source: Source, where: Location) -> None:
+    """Let the core find the policies that are classes of Python."""
+    for name in _python_policies(policy):
+        try:
+            made = _find_class(name, source, where)
+            if not issubclass(made, (Policy, PriorityPolicy)):
+                message = f"{name} does not derive from mcsim.Policy or mcsim.PriorityPolicy"
+                raise source.complain((*where, "policy"), message, about=where)
+            put_policy(name, made)
+        except TypeError as error:
+            raise source.complain((*where, "policy"), f"{name}: {error}", about=where) from None
 
 
 def _digest_of_code(name: str, source: Source) -> str:

@@ -384,7 +384,7 @@ def simulate_lines(
         The block of each access. Of `engine.Accesses` the lines are those by which they were
         interned.
     policies, ops, seed, threads, memory, progress
-        As of `simulate`; policies that are made of others are no policies of lines.
+        As of `simulate`.
     sizes : sequence of int or str
         Capacities in blocks, as of `simulate`; what remains above whole lines is not used.
     line : int

@@ -25,7 +25,14 @@ from mcsim._core import policies as _policies
 from mcsim.errors import ConfigError
 from mcsim.specs import ParamValue
 
-__all__ = ["AnyPolicy", "Policy", "PolicyFactory", "PriorityPolicy", "PythonSpec"]
+__all__ = [
+    "AnyPolicy",
+    "Policy",
+    "PolicyFactory",
+    "PriorityPolicy",
+    "PythonSpec",
+    "put_policy",
+]
 
 
 class _Base:
@@ -59,6 +66,11 @@ class Policy(_Base, ABC):
     asked for that many victims at a time, and told of what comes in between only before it is
     asked again. A victim leaves even if it hits again in the meantime; these hits are counted,
     but as the block was given up, not told.
+
+    In a tier of an experiment (``policy: module:Class``) blocks may also leave because the host
+    takes them, of which `removed` tells, and the capacity may change, of which `resized` tells.
+    Slots stay numbers below the capacity of `start`. A removed block's slot goes to one of the
+    next newcomers.
 
     An exception ends the simulation and comes out of it.
 
@@ -118,6 +130,33 @@ class Policy(_Base, ABC):
         int or int array
             Slots in the order in which they are to be given to newcomers, at least one and none
             twice. Those that the policy returned before have left.
+        """
+
+    def removed(self, slots: NDArray[np.int64]) -> None:
+        """Learn of blocks that left without being chosen; only hosts take blocks so.
+
+        They went to another tier, are out of date or belong to a VM that departed. Those that the
+        policy gave up before are not told of.
+
+        Parameters
+        ----------
+        slots : int array, shape (n,)
+            Where they were. The accesses before were told, those after were not.
+        """
+        raise ConfigError(
+            f"{type(self).__name__}: here blocks leave that it did not choose: it needs a method "
+            "removed(slots) to learn of them"
+        )
+
+    def resized(self, capacity: int) -> None:
+        """Learn that the cache may hold no more blocks than these from now on.
+
+        If it holds more, `victims` is called until it does not.
+
+        Parameters
+        ----------
+        capacity : int
+            At most that of `start`.
         """
 
 
@@ -184,6 +223,17 @@ class PriorityPolicy(_Base, ABC):
         float array, shape (n,), or float
             Priorities; none of them NaN.
         """
+
+
+def put_policy(name: str, made: type[AnyPolicy]) -> None:
+    """Let data paths ask for a class of policies by a name `module:Class`.
+
+    Raises
+    ------
+    ConfigError
+        If it is no class of policies.
+    """
+    _policies.put(name, PythonSpec.of(made).policy)
 
 
 AnyPolicy = Policy | PriorityPolicy

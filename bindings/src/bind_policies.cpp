@@ -43,6 +43,16 @@ std::vector<std::string> names_of(TypeList<Ts...>) {
   return {Ts::kInfo.name...};
 }
 
+// All but those of Python, which are none of mcsim's.
+py::list describe_policies() {
+  std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> policies;
+  for (const auto& entry : eviction_registry().entries()) {
+    if (std::string_view(entry.info.name).find(':') != std::string_view::npos) continue;
+    policies.emplace_back(entry.info, entry.params);
+  }
+  return describe_entry_list(policies);
+}
+
 // The keys, numbered as they first appear, and how many there are.
 std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
   const std::span<const std::uint64_t> all = span_of(keys);
@@ -170,7 +180,8 @@ void bind_policies(py::module_& parent) {
              return PythonPolicy{std::move(name), is_function, std::move(factory)};
            }),
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
-  m.def("describe", [] { return describe_registry(eviction_registry()); });
+  m.def("put", &put_python_policy, py::arg("name"), py::arg("policy"));
+  m.def("describe", &describe_policies);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },

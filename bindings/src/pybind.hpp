@@ -28,8 +28,13 @@ struct Error {
   absl::Status status;
 };
 
+// Throws what Python raised if the status stands for that (python_policy.cpp).
+void rethrow_from_python(const absl::Status& status);
+
 inline void raise_if_error(const absl::Status& status) {
-  if (!status.ok()) throw Error{status};
+  if (status.ok()) return;
+  rethrow_from_python(status);
+  throw Error{status};
 }
 
 template <class T>

@@ -1,11 +1,14 @@
 #include "bindings/src/python_policy.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "policies/eviction/hooked_cache.hpp"
 #include "policies/eviction/priority_cache.hpp"
+#include "policies/eviction/registry.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -38,9 +41,10 @@ class PythonObject {
   const std::string& method() const { return method_; }
   py::object attr(const char* name) const { return object_.attr(name); }
 
-  // Runs something that may throw what Python raised.
+  // Runs something with the GIL that may throw what Python raised.
   template <class Call>
   absl::Status guarded(Call&& call) {
+    const py::gil_scoped_acquire gil;
     MCSIM_RETURN_IF_ERROR(failure_->status());
     try {
       return call();
@@ -121,6 +125,20 @@ class PythonHooks final : public PolicyHooks {
     });
   }
 
+  absl::Status removed(std::span<const std::int64_t> slots) override {
+    return python_.guarded([&] {
+      python_.attr("removed")(array_of(slots));
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status resized(Count capacity) override {
+    return python_.guarded([&] {
+      python_.attr("resized")(capacity);
+      return absl::OkStatus();
+    });
+  }
+
  private:
   PythonObject python_;
 };
@@ -175,10 +193,11 @@ class PythonFunction final : public PriorityFunction {
 };
 
 // Holds the GIL for a replay: taken and given at each call, two such caches on two
-// threads would wait for one another at each.
-class PythonCache final : public PolicyCache {
+// threads would wait for one another at each. In a host there is no such thing, and it is
+// taken for each call.
+class PythonCache final : public TierCache {
  public:
-  explicit PythonCache(std::unique_ptr<PolicyCache> cache) : cache_(std::move(cache)) {}
+  explicit PythonCache(std::unique_ptr<TierCache> cache) : cache_(std::move(cache)) {}
 
   absl::Status replay(const AccessBatch<>& batch) override {
     const py::gil_scoped_acquire gil;
@@ -186,7 +205,19 @@ class PythonCache final : public PolicyCache {
     counts_ = cache_->counts();
     return status;
   }
-  void resize(Count capacity) override { cache_->resize(capacity); }
+  void resize(Count capacity) override {
+    cache_->resize(capacity);
+    counts_ = cache_->counts();
+  }
+  bool touch(const Access<>& a) override { return cache_->touch(a); }
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override {
+    cache_->insert(a, victims);
+  }
+  bool take(BlockId block) override { return cache_->take(block); }
+  void resize(Count capacity, std::vector<BlockId>& victims) override {
+    cache_->resize(capacity, victims);
+  }
+  absl::Status failure() const override { return cache_->failure(); }
   bool contains(BlockId block) const override { return cache_->contains(block); }
   Count size() const override { return cache_->size(); }
   Count capacity() const override { return cache_->capacity(); }
@@ -195,17 +226,45 @@ class PythonCache final : public PolicyCache {
   absl::Status check() const override { return cache_->check(); }
 
  private:
-  std::unique_ptr<PolicyCache> cache_;
+  std::unique_ptr<TierCache> cache_;
 };
+
+// Exceptions that statuses stand for, by the number that these carry. Never destroyed, as
+// Python may be gone by then.
+struct KeptExceptions {
+  std::mutex mutex;
+  std::map<std::string, std::exception_ptr> by_number;
+  std::uint64_t next = 0;
+};
+KeptExceptions& kept_exceptions() {
+  static auto* const kept = new KeptExceptions;
+  return *kept;
+}
+constexpr const char* kNumber = "mcsim/python-exception";
 
 }  // namespace
 
 absl::Status PythonFailure::keep(std::exception_ptr exception) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!first_) first_ = std::move(exception);
-  }
-  return status();
+  const std::lock_guard lock(mutex_);
+  if (first_) return absl::CancelledError("Python raised an exception");
+  first_ = exception;
+  KeptExceptions& kept = kept_exceptions();
+  const std::lock_guard lock_all(kept.mutex);
+  number_ = std::to_string(kept.next++);
+  kept.by_number[number_] = std::move(exception);
+  absl::Status status = absl::CancelledError("Python raised an exception");
+  status.SetPayload(kNumber, absl::Cord(number_));
+  return status;
+}
+
+void rethrow_from_python(const absl::Status& status) {
+  const auto number = status.GetPayload(kNumber);
+  if (!number) return;
+  KeptExceptions& kept = kept_exceptions();
+  std::unique_lock lock(kept.mutex);
+  auto found = kept.by_number.extract(std::string(*number));
+  lock.unlock();
+  if (!found.empty()) std::rethrow_exception(found.mapped());
 }
 
 absl::Status PythonFailure::status() const {
@@ -214,7 +273,13 @@ absl::Status PythonFailure::status() const {
 }
 
 void PythonFailure::rethrow_if_any() {
-  if (first_) std::rethrow_exception(first_);
+  if (!first_) return;
+  KeptExceptions& kept = kept_exceptions();
+  {
+    const std::lock_guard lock(kept.mutex);
+    kept.by_number.erase(number_);
+  }
+  std::rethrow_exception(first_);
 }
 
 Tick make_tick(py::object progress, std::shared_ptr<PythonFailure> failure) {
@@ -227,10 +292,10 @@ Tick make_tick(py::object progress, std::shared_ptr<PythonFailure> failure) {
   };
 }
 
-std::unique_ptr<PolicyCache> make_python_cache(std::shared_ptr<const PythonPolicy> policy,
-                                               const PolicySetup& setup,
-                                               std::shared_ptr<PythonFailure> failure) {
-  std::unique_ptr<PolicyCache> cache;
+std::unique_ptr<TierCache> make_python_cache(std::shared_ptr<const PythonPolicy> policy,
+                                             const PolicySetup& setup,
+                                             std::shared_ptr<PythonFailure> failure) {
+  std::unique_ptr<TierCache> cache;
   if (policy->is_function) {
     auto function = std::make_unique<PythonFunction>(std::move(policy), std::move(failure));
     cache = std::make_unique<PriorityCache>(std::move(function), setup);
@@ -239,6 +304,22 @@ std::unique_ptr<PolicyCache> make_python_cache(std::shared_ptr<const PythonPolic
     cache = std::make_unique<HookedCache>(std::move(hooks), setup);
   }
   return std::make_unique<PythonCache>(std::move(cache));
+}
+
+void put_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy) {
+  // Both stay for ever, as the names of all policies do.
+  const auto* const kept_name = new std::string(name);
+  const auto* const kept_policy = new std::shared_ptr(std::move(policy));
+  put_eviction_policy({.info = {.name = kept_name->c_str(),
+                                .summary = "A policy written in Python.",
+                                .reference = "a class of the experiment's"},
+                       .params = {},
+                       .make = [kept_policy](const ParamMap& given, const PolicySetup& setup)
+                           -> absl::StatusOr<std::unique_ptr<TierCache>> {
+                         MCSIM_RETURN_IF_ERROR(parse_params<NoParams>(given).status());
+                         return make_python_cache(*kept_policy, setup,
+                                                  std::make_shared<PythonFailure>());
+                       }});
 }
 
 }  // namespace mcsim::python

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,7 @@ template <class Interface, class Context>
 struct Entry {
   ComponentInfo info;
   std::vector<ParamInfo> params;
-  absl::StatusOr<std::unique_ptr<Interface>> (*make)(const ParamMap&, Context);
+  std::function<absl::StatusOr<std::unique_ptr<Interface>>(const ParamMap&, Context)> make;
 };
 
 // `kind` names the list in messages: "system", "optimizer", "format".
@@ -56,6 +57,16 @@ class Registry {
       if (all.find(name).ok()) return invalid_argument("there is an {} '{}' already", kind_, name);
       all.entries_.push_back(entry);
     }
+    return all;
+  }
+
+  // These and one more, which takes the place of the one that has its name.
+  Registry with_in_place(EntryType entry) const {
+    Registry all = *this;
+    std::erase_if(all.entries_, [&](const EntryType& old) {
+      return std::string_view(old.info.name) == entry.info.name;
+    });
+    all.entries_.push_back(std::move(entry));
     return all;
   }
 

@@ -43,6 +43,11 @@ class SlotHeap {
     }
   }
 
+  // Of each slot, in the order in which rekey() asks.
+  void for_each(auto&& visit) const {
+    for (std::size_t i = 0; i < size_; ++i) visit(Slot{entries_[i].slot});
+  }
+
   // Gives every slot another key, in O(n).
   void rekey(auto&& key_of) {
     for (std::size_t i = 0; i < size_; ++i) entries_[i].key = key_of(entries_[i].slot);

@@ -41,12 +41,12 @@ namespace mcsim {
 inline constexpr char kPolicyInterface[] =
     "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY;
 
-using ExportedPolicies = std::vector<Entry<PolicyCache, PolicySetup>>;
+using ExportedPolicies = std::vector<Entry<TierCache, PolicySetup>>;
 
 template <class... Ps>
 const ExportedPolicies& exported_policies() {
-  static const Registry<PolicyCache, PolicySetup> registry("eviction policy",
-                                                           TypeList<PolicyCacheOf<Ps>...>{});
+  static const Registry<TierCache, PolicySetup> registry("eviction policy",
+                                                         TypeList<PolicyCacheOf<Ps>...>{});
   return registry.entries();
 }
 

@@ -34,6 +34,10 @@ class Host {
   // give to others.
   virtual void release(std::size_t vm) = 0;
 
+  // What went wrong since construction, in a policy that can fail: what was counted means
+  // nothing.
+  virtual absl::Status failure() const { return absl::OkStatus(); }
+
   // One per VM; running totals since construction, occupancy and target as now.
   virtual std::vector<VmCounters> counters() const = 0;
 

@@ -225,7 +225,14 @@ class TierCache : public PolicyCache {
   virtual bool take(BlockId block) = 0;
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   // Towards an access to a block that has a slot.
-  virtual void prefetch_slot(BlockId block) const = 0;
+  virtual void prefetch_slot(BlockId) const {}
+
+  // Whether a block that is not held, and that nothing else keeps out, may come in; only a
+  // selective one ever says no.
+  virtual bool admits(const Access<>&) { return true; }
+  virtual bool selective() const { return false; }
+  // What went wrong in a policy that can fail. It goes on, but decides nothing any more.
+  virtual absl::Status failure() const { return absl::OkStatus(); }
 
   // Takes all steps; a cache without capacity leaves them as they are. What is not held,
   // and the victims, are steps for the cache below: from `next` on, where there must be
@@ -252,6 +259,12 @@ class TierCache : public PolicyCache {
     return next;
   }
 };
+
+// Where a cache finds its slots: in its column, or in a table of its own.
+inline DenseIndex index_for(const PolicySetup& setup) {
+  if (setup.table == nullptr) return DenseIndex(setup.blocks);
+  return {setup.table, setup.column, setup.first_block, setup.blocks};
+}
 
 // The list of policies becomes a registry of these.
 template <class P>
@@ -327,11 +340,6 @@ class PolicyCacheOf final : public TierCache {
   absl::Status check() const override { return cache_.check(); }
 
  private:
-  static DenseIndex index_for(const PolicySetup& setup) {
-    if (setup.table == nullptr) return DenseIndex(setup.blocks);
-    return {setup.table, setup.column, setup.first_block, setup.blocks};
-  }
-
   struct Evictions {
     Count& count;
     void evicted(BlockId) { ++count; }

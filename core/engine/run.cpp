@@ -47,6 +47,7 @@ class Runner {
         if (next_is_empty) break;
       }
     }
+    MCSIM_RETURN_IF_ERROR(host_->failure());
     MCSIM_RETURN_IF_ERROR(host_->check_invariants());
     return std::move(result_);
   }
@@ -93,6 +94,7 @@ class Runner {
       const auto start = Clock::now();
       host_->replay(trace_, {at_, stop});
       result_.replay_seconds += seconds_since(start);
+      MCSIM_RETURN_IF_ERROR(host_->failure());
       at_ = stop;
       if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
     }

@@ -17,11 +17,15 @@ Tier::Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
 
 bool Tier::admits(std::size_t part, BlockId block, Count request_blocks) {
   if (!has_room(part)) return false;
-  if (!filter_) return true;
-  const TierCache& own = *parts_[part].cache;
-  const bool full =
-      held_ == capacity_ || (rules_.mode != ResizeMode::kLazy && own.size() >= parts_[part].target);
-  return filter_->admits({.block = block, .request_blocks = request_blocks, .full = full});
+  TierCache& own = *parts_[part].cache;
+  if (filter_) {
+    const bool full = held_ == capacity_ ||
+                      (rules_.mode != ResizeMode::kLazy && own.size() >= parts_[part].target);
+    if (!filter_->admits({.block = block, .request_blocks = request_blocks, .full = full})) {
+      return false;
+    }
+  }
+  return own.admits({.block = block});
 }
 
 void Tier::tell_filter(std::span<const BlockId> victims) {
@@ -76,6 +80,11 @@ std::size_t Tier::donor(std::size_t part) const {
     }
   }
   return worst;
+}
+
+absl::Status Tier::failure() const {
+  for (const Part& part : parts_) MCSIM_RETURN_IF_ERROR(part.cache->failure());
+  return absl::OkStatus();
 }
 
 std::size_t Tier::bytes() const {

@@ -67,12 +67,14 @@ class Tier {
 
   // Whether blocks come and go as each part's policy alone says, so that a part can be
   // asked for many at once.
-  bool independent_parts() const { return rules_.mode == ResizeMode::kEager && !filter_; }
+  bool independent_parts() const { return rules_.mode == ResizeMode::kEager && !has_filter(); }
   TierCache& cache(std::size_t part) { return *parts_[part].cache; }
   // To be called when that is done.
   void count_held();
 
-  bool has_filter() const { return filter_ != nullptr; }
+  // Whether not every block may come in for which there is room.
+  bool has_filter() const { return filter_ != nullptr || parts_[0].cache->selective(); }
+  absl::Status failure() const;
   bool needs_next_use() const { return parts_[0].cache->needs_next_use(); }
   std::size_t bytes() const;
   absl::Status check() const;

@@ -481,6 +481,11 @@ absl::Status TieredHost::set_write_modes(std::span<const WriteMode> modes) {
   return absl::OkStatus();
 }
 
+absl::Status TieredHost::failure() const {
+  for (const Tier& tier : tiers_) MCSIM_RETURN_IF_ERROR(tier.failure());
+  return absl::OkStatus();
+}
+
 void TieredHost::release(std::size_t vm) {
   for (BlockId id = first_id_[vm]; id < end_of_ids(vm); ++id) drop(vm, id);
 }

@@ -66,6 +66,7 @@ class TieredHost final : public Host {
   absl::Status resize(const Allocation& targets) override;
   absl::Status set_write_modes(std::span<const WriteMode> modes) override;
   void release(std::size_t vm) override;
+  absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 

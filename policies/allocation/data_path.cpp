@@ -111,13 +111,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(const ComponentSpec& 
     };
     return make_sub_block_cache(make, setup, line_blocks);
   }
-  MCSIM_ASSIGN_OR_RETURN(auto cache, eviction_registry().make(policy.name, policy.params, setup));
-  if (auto* const tier_cache = dynamic_cast<TierCache*>(cache.get())) {
-    cache.release();
-    return std::unique_ptr<TierCache>(tier_cache);
-  }
-  return invalid_argument("policy: {} replays whole traces and cannot be part of a tier",
-                          policy.name);
+  return eviction_registry().make(policy.name, policy.params, setup);
 }
 
 absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec& admission,

@@ -28,9 +28,10 @@ struct DataPathParams {
   static constexpr auto fields() {
     using P = DataPathParams;
     return std::tuple{
-        Field{"policy", &P::policy,
-              "eviction policy, with parameters as in arc(step=integer); one for all tiers, or "
-              "one a tier, fastest first, divided by /"},
+        Field{
+            "policy", &P::policy,
+            "eviction policy, with parameters as in arc(step=integer), or module:Class of Python; "
+            "one for all tiers, or one a tier, fastest first, divided by /"},
         Field{"chain", &P::chain, "how blocks move between tiers"},
         Field{"admission", &P::admission,
               "filter of what may come in, as in nth(n=2); one for all tiers, or one a tier, "

@@ -12,24 +12,25 @@ namespace {
 constexpr Count kSteps = 256;
 
 template <class Wrapper>
-absl::StatusOr<std::unique_ptr<PolicyCache>> make_bent(const BendingParams& params,
-                                                       const PolicySetup& setup,
-                                                       bool distances_for_lru, bool gradual) {
+absl::StatusOr<std::unique_ptr<TierCache>> make_bent(const BendingParams& params,
+                                                     const PolicySetup& setup,
+                                                     bool distances_for_lru, bool gradual) {
   MCSIM_ASSIGN_OR_RETURN(const ComponentSpec spec, parse_component(params.policy));
-  std::array<std::unique_ptr<PolicyCache>, 2> shards;
+  std::array<std::unique_ptr<TierCache>, 2> shards;
   for (auto& shard : shards) {
     MCSIM_ASSIGN_OR_RETURN(shard, make_wrapped(spec, setup));
   }
   Random random = Random(setup.seed).split(Wrapper::kInfo.name);
   const double rate = sample_rate(params.sample, setup.capacity);
   std::unique_ptr<CurveMonitor> monitor;
-  if (distances_for_lru && spec.name == "lru") {
+  const bool in_host = setup.table != nullptr;
+  if (distances_for_lru && spec.name == "lru" && !in_host) {
     monitor = lru_monitor(setup.blocks, rate, random());
   } else {
     MCSIM_ASSIGN_OR_RETURN(monitor, miniature_monitor(spec, setup, rate, random()));
   }
   return std::make_unique<BentCache>(
-      std::move(shards), std::move(monitor), setup.capacity, random(),
+      std::move(shards), std::move(monitor), setup, random(),
       BendingOptions{.epoch = params.epoch, .margin = params.margin, .gradual = gradual});
 }
 
@@ -39,27 +40,29 @@ double sample_rate(Count sample, Count capacity) {
   return std::min(1.0, static_cast<double>(sample) / static_cast<double>(capacity));
 }
 
-absl::StatusOr<std::unique_ptr<PolicyCache>> Talus::make(const Params& params,
-                                                         const PolicySetup& setup) {
+absl::StatusOr<std::unique_ptr<TierCache>> Talus::make(const Params& params,
+                                                       const PolicySetup& setup) {
   return make_bent<Talus>(params, setup, true, false);
 }
 
-absl::StatusOr<std::unique_ptr<PolicyCache>> Slide::make(const Params& params,
-                                                         const PolicySetup& setup) {
+absl::StatusOr<std::unique_ptr<TierCache>> Slide::make(const Params& params,
+                                                       const PolicySetup& setup) {
   return make_bent<Slide>(params, setup, false, true);
 }
 
-BentCache::BentCache(std::array<std::unique_ptr<PolicyCache>, 2> shards,
-                     std::unique_ptr<CurveMonitor> monitor, Count capacity, std::uint64_t seed,
-                     const BendingOptions& options)
+BentCache::BentCache(std::array<std::unique_ptr<TierCache>, 2> shards,
+                     std::unique_ptr<CurveMonitor> monitor, const PolicySetup& setup,
+                     std::uint64_t seed, const BendingOptions& options)
     : options_(options),
-      capacity_(capacity),
+      capacity_(setup.capacity),
+      first_block_(setup.first_block),
       salt_(mix64(seed)),
       shards_(std::move(shards)),
       monitor_(std::move(monitor)),
-      target_{0, capacity},
+      target_{0, setup.capacity},
       until_plan_(options.epoch) {
   shards_[0]->resize(0);
+  claim_column(setup);
 }
 
 absl::Status BentCache::replay(const AccessBatch<>& batch) {
@@ -73,10 +76,53 @@ absl::Status BentCache::replay(const AccessBatch<>& batch) {
     MCSIM_RETURN_IF_ERROR(monitor_->process(piece.blocks));
     MCSIM_RETURN_IF_ERROR(replay_piece(piece));
     until_plan_ -= static_cast<Count>(piece.blocks.size());
-    if (until_plan_ == 0) plan();
+    if (until_plan_ == 0) plan(victims_);
+    moved_out_ += static_cast<Count>(victims_.size());
+    victims_.clear();
   }
   count();
   return absl::OkStatus();
+}
+
+void BentCache::follow(TierStep step, Access<> a) {
+  a.block -= first_block_;
+  monitor_->follow(step, a);
+  if (step != TierStep::kInsert && until_plan_ > 0) --until_plan_;
+}
+
+bool BentCache::touch(const Access<>& a) {
+  if (capacity_ == 0) return false;
+  follow(TierStep::kTouch, a);
+  return shards_[0]->touch(a) || shards_[1]->touch(a);
+}
+
+bool BentCache::take(BlockId block) {
+  if (capacity_ == 0) return false;
+  follow(TierStep::kTake, {.block = block});
+  return shards_[0]->take(block) || shards_[1]->take(block);
+}
+
+// The monitor goes on as if it had come in.
+bool BentCache::admits(const Access<>& a) {
+  const std::size_t shard = shard_of(a.block);
+  if ((first_share_ > 0 || shard == 1) && shards_[shard]->admits(a)) return true;
+  follow(TierStep::kInsert, a);
+  return false;
+}
+
+void BentCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
+  if (until_plan_ == 0) plan(victims);
+  follow(TierStep::kInsert, a);
+  std::size_t shard = shard_of(a.block);
+  make_room(shard, victims);
+  // The plan may have changed since it was admitted, and it comes in nevertheless.
+  if (shards_[shard]->capacity() == 0) shard = 1 - shard;
+  shards_[shard]->insert(a, victims);
+}
+
+absl::Status BentCache::failure() const {
+  for (const auto& shard : shards_) MCSIM_RETURN_IF_ERROR(shard->failure());
+  return monitor_->failure();
 }
 
 absl::Status BentCache::replay_piece(const AccessBatch<>& piece) {
@@ -94,17 +140,17 @@ absl::Status BentCache::access(const AccessBatch<>& one) {
     if (shards_[1 - shard]->contains(block)) {
       shard = 1 - shard;
     } else {
-      make_room(shard);
+      make_room(shard, victims_);
     }
   }
   return shards_[shard]->replay(one);
 }
 
 std::size_t BentCache::shard_of(BlockId block) const {
-  return mix64(block ^ salt_) < first_hashes_ ? 0 : 1;
+  return mix64((block - first_block_) ^ salt_) < first_hashes_ ? 0 : 1;
 }
 
-void BentCache::plan() {
+void BentCache::plan(std::vector<BlockId>& victims) {
   until_plan_ = options_.epoch;
   const std::vector<CurvePoint> curve = monitor_->next_curve();
   const auto blocks = static_cast<double>(capacity_);
@@ -113,39 +159,52 @@ void BentCache::plan() {
   if (split_ && misses_of(curve, *split_) >= (1 - options_.margin) * now) split_.reset();
   first_hashes_ =
       split_ ? static_cast<std::uint64_t>(std::ldexp(std::min(split_->first_keys, 1.0), 64)) : 0;
-  set_target(split_ ? std::llround(split_->first_blocks) : 0);
+  first_share_ = split_ ? split_->first_blocks / blocks : 0;
+  set_targets();
+  if (!options_.gradual) set_capacity(target_[0], victims);
 }
 
-void BentCache::set_target(Count first) {
+void BentCache::set_targets() {
+  const Count first = std::llround(first_share_ * static_cast<double>(capacity_));
   target_ = {first, capacity_ - first};
-  if (options_.gradual) return;
+}
+
+// Of the first shard, the other having the rest; what shrinks does so first.
+void BentCache::set_capacity(Count first, std::vector<BlockId>& victims) {
+  const std::array<Count, 2> wanted{first, capacity_ - first};
   const std::size_t shrinks = shards_[0]->capacity() > first ? 0 : 1;
-  shards_[shrinks]->resize(target_[shrinks]);
-  shards_[1 - shrinks]->resize(target_[1 - shrinks]);
+  shards_[shrinks]->resize(wanted[shrinks], victims);
+  shards_[1 - shrinks]->resize(wanted[1 - shrinks], victims);
 }
 
 // For a block that comes to a full shard below its target, which the other is then above.
-void BentCache::make_room(std::size_t shard) {
-  PolicyCache& grows = *shards_[shard];
-  PolicyCache& shrinks = *shards_[1 - shard];
+void BentCache::make_room(std::size_t shard, std::vector<BlockId>& victims) {
+  TierCache& grows = *shards_[shard];
+  TierCache& shrinks = *shards_[1 - shard];
   if (grows.size() < grows.capacity() || grows.capacity() >= target_[shard]) return;
   const Count step =
       std::min(std::max<Count>(1, capacity_ / kSteps), target_[shard] - grows.capacity());
-  shrinks.resize(shrinks.capacity() - step);
-  grows.resize(grows.capacity() + step);
+  shrinks.resize(shrinks.capacity() - step, victims);
+  grows.resize(grows.capacity() + step, victims);
 }
 
 void BentCache::resize(Count capacity) {
-  const double scale =
-      static_cast<double>(capacity) / static_cast<double>(std::max<Count>(1, capacity_));
-  const Count first = std::llround(static_cast<double>(shards_[0]->capacity()) * scale);
-  const Count first_target = std::llround(static_cast<double>(target_[0]) * scale);
-  capacity_ = capacity;
-  shards_[0]->resize(first);
-  shards_[1]->resize(capacity - first);
-  target_ = {first_target, capacity - first_target};
-  monitor_->resize(std::max<Count>(1, capacity));
+  resize(capacity, victims_);
+  moved_out_ += static_cast<Count>(victims_.size());
+  victims_.clear();
   count();
+}
+
+// Each shard changes as the whole does, and no more than that: towards its target.
+void BentCache::resize(Count capacity, std::vector<BlockId>& victims) {
+  const Count more = capacity - capacity_;
+  const Count first = shards_[0]->capacity();
+  capacity_ = capacity;
+  set_targets();
+  const Count least = std::max<Count>(0, first + std::min<Count>(0, more));
+  const Count most = std::min(capacity, first + std::max<Count>(0, more));
+  set_capacity(options_.gradual ? std::clamp(target_[0], least, most) : target_[0], victims);
+  monitor_->resize(std::max<Count>(1, capacity));
 }
 
 void BentCache::count() {
@@ -155,7 +214,7 @@ void BentCache::count() {
   counts_.hits += other.hits;
   counts_.writes += other.writes;
   counts_.write_hits += other.write_hits;
-  counts_.evictions += other.evictions;
+  counts_.evictions += other.evictions + moved_out_;
 }
 
 absl::Status BentCache::check() const {

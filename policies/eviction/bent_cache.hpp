@@ -25,15 +25,26 @@ struct BendingOptions {
 // Two shards, each a cache under the policy, and a monitor of the miss curve. After
 // every epoch there is a new plan, and a split is made where the curve says that it
 // saves more than the margin. A block stays in the shard it came to, and is found there,
-// until it is evicted; what misses goes where its hash says.
-class BentCache final : public PolicyCache {
+// until it is evicted; what misses goes where its hash says. If that is a shard without
+// space, it does not come in: a host is told not to admit it.
+//
+// In a host a plan is made when a block comes in after the epoch, as space that moves
+// makes victims.
+class BentCache final : public TierCache {
  public:
-  BentCache(std::array<std::unique_ptr<PolicyCache>, 2> shards,
-            std::unique_ptr<CurveMonitor> monitor, Count capacity, std::uint64_t seed,
-            const BendingOptions& options);
+  BentCache(std::array<std::unique_ptr<TierCache>, 2> shards, std::unique_ptr<CurveMonitor> monitor,
+            const PolicySetup& setup, std::uint64_t seed, const BendingOptions& options);
 
   absl::Status replay(const AccessBatch<>& batch) override;
   void resize(Count capacity) override;
+
+  bool touch(const Access<>& a) override;
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override;
+  bool take(BlockId block) override;
+  void resize(Count capacity, std::vector<BlockId>& victims) override;
+  bool admits(const Access<>& a) override;
+  bool selective() const override { return true; }
+  absl::Status failure() const override;
   bool contains(BlockId block) const override {
     return shards_[0]->contains(block) || shards_[1]->contains(block);
   }
@@ -52,18 +63,24 @@ class BentCache final : public PolicyCache {
   absl::Status replay_piece(const AccessBatch<>& piece);
   absl::Status access(const AccessBatch<>& one);
   std::size_t shard_of(BlockId block) const;
-  void plan();
-  // Blocks of the first shard, the other having the rest.
-  void set_target(Count first);
-  void make_room(std::size_t shard);
+  void follow(TierStep step, Access<> a);
+  void plan(std::vector<BlockId>& victims);
+  // Divides the space as it was planned.
+  void set_targets();
+  void set_capacity(Count first, std::vector<BlockId>& victims);
+  void make_room(std::size_t shard, std::vector<BlockId>& victims);
   void count();
 
   BendingOptions options_;
   Count capacity_;
+  BlockId first_block_;
   std::uint64_t salt_;
-  std::array<std::unique_ptr<PolicyCache>, 2> shards_;
+  std::array<std::unique_ptr<TierCache>, 2> shards_;
   std::unique_ptr<CurveMonitor> monitor_;
+  double first_share_ = 0;       // of the space, for the first shard
   std::array<Count, 2> target_;  // blocks
+  Count moved_out_ = 0;          // evicted because space moved
+  std::vector<BlockId> victims_;
   std::optional<Split> split_;
   std::uint64_t first_hashes_ = 0;  // hashes below are of the first shard
   Count until_plan_;
@@ -100,8 +117,8 @@ class Talus {
           "Beckmann, Sanchez: Talus: a simple way to remove cliffs in cache performance, "
           "HPCA 2015"};
 
-  static absl::StatusOr<std::unique_ptr<PolicyCache>> make(const Params& params,
-                                                           const PolicySetup& setup);
+  static absl::StatusOr<std::unique_ptr<TierCache>> make(const Params& params,
+                                                         const PolicySetup& setup);
 };
 
 // SLIDE: one cache with two shards between which space moves as it is needed, and the
@@ -118,8 +135,8 @@ class Slide {
           "Waldspurger, Saemundsson, Ahmad, Park: Cache modeling and optimization using "
           "miniature simulations, USENIX ATC 2017"};
 
-  static absl::StatusOr<std::unique_ptr<PolicyCache>> make(const Params& params,
-                                                           const PolicySetup& setup);
+  static absl::StatusOr<std::unique_ptr<TierCache>> make(const Params& params,
+                                                         const PolicySetup& setup);
 };
 
 // The rate at which a sample of so many blocks stands for the capacity.

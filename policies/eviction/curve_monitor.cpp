@@ -19,6 +19,17 @@ std::span<const BlockId> OnlineSample::pick(std::span<const BlockId> blocks) {
   return picked;
 }
 
+void MiniatureCache::follow(TierStep step, const Access<>& a) {
+  if (step == TierStep::kTouch) {
+    found_ += cache_->touch(a) ? 1 : 0;
+  } else if (step == TierStep::kTake) {
+    found_ += cache_->take(a.block) ? 1 : 0;
+  } else if (cache_->capacity() > 0 && !cache_->contains(a.block) && cache_->admits(a)) {
+    cache_->insert(a, victims_);
+    victims_.clear();
+  }
+}
+
 namespace {
 
 class LruMonitor final : public CurveMonitor {
@@ -29,6 +40,10 @@ class LruMonitor final : public CurveMonitor {
   absl::Status process(std::span<const BlockId> blocks) override {
     distances_.process(sample_.pick(blocks));
     return absl::OkStatus();
+  }
+  // Where blocks are taken away distances say nothing: miniatures are for there.
+  void follow(TierStep step, const Access<>& a) override {
+    if (step == TierStep::kTouch) distances_.process(sample_.pick(std::span(&a.block, 1)));
   }
 
   std::vector<CurvePoint> next_curve() override {
@@ -65,32 +80,41 @@ class MiniatureMonitor final : public CurveMonitor {
         std::unique_ptr<MiniatureMonitor>(new MiniatureMonitor(setup.blocks, rate, seed));
     PolicySetup small = setup;
     small.blocks = monitor->sample_.unique();
+    small.first_block = 0;
     for (const Count capacity : monitor->capacities(setup.capacity)) {
       small.capacity = capacity;
       MCSIM_ASSIGN_OR_RETURN(auto cache, make_wrapped(spec, small));
-      monitor->caches_.push_back({.cache = std::move(cache)});
+      monitor->caches_.emplace_back(std::move(cache));
     }
     return monitor;
   }
 
   absl::Status process(std::span<const BlockId> blocks) override {
     const std::span<const BlockId> picked = sample_.pick(blocks);
-    for (const Miniature& mini : caches_) {
-      MCSIM_RETURN_IF_ERROR(mini.cache->replay({.blocks = picked}));
-    }
+    for (MiniatureCache& mini : caches_) MCSIM_RETURN_IF_ERROR(mini.replay(picked));
     references_ += static_cast<Count>(picked.size());
+    return absl::OkStatus();
+  }
+
+  void follow(TierStep step, const Access<>& a) override {
+    Access<> picked = a;
+    picked.block = sample_.pick(a.block);
+    if (picked.block == kNoBlock) return;
+    for (MiniatureCache& mini : caches_) mini.follow(step, picked);
+    references_ += step == TierStep::kInsert ? 0 : 1;
+  }
+  absl::Status failure() const override {
+    for (const MiniatureCache& mini : caches_) MCSIM_RETURN_IF_ERROR(mini.cache().failure());
     return absl::OkStatus();
   }
 
   std::vector<CurvePoint> next_curve() override {
     if (references_ == 0) return {};
     std::vector<CurvePoint> curve{{.blocks = 0, .misses = 1}};
-    for (Miniature& mini : caches_) {
-      const Count misses = mini.cache->counts().misses();
-      const double blocks = static_cast<double>(mini.cache->capacity()) / sample_.rate();
+    for (MiniatureCache& mini : caches_) {
+      const double blocks = static_cast<double>(mini.cache().capacity()) / sample_.rate();
       const double share =
-          static_cast<double>(misses - mini.misses_before) / static_cast<double>(references_);
-      mini.misses_before = misses;
+          static_cast<double>(references_ - mini.next_hits()) / static_cast<double>(references_);
       // Small capacities may be the same when they are rounded.
       if (blocks > curve.back().blocks) curve.push_back({.blocks = blocks, .misses = share});
     }
@@ -100,23 +124,20 @@ class MiniatureMonitor final : public CurveMonitor {
 
   void resize(Count capacity) override {
     const std::vector<Count> wanted = capacities(capacity);
-    for (std::size_t i = 0; i < caches_.size(); ++i) caches_[i].cache->resize(wanted[i]);
+    for (std::size_t i = 0; i < caches_.size(); ++i) {
+      if (caches_[i].cache().capacity() != wanted[i]) caches_[i].cache().resize(wanted[i]);
+    }
   }
 
   std::size_t bytes() const override {
     std::size_t bytes = sample_.bytes();
-    for (const Miniature& mini : caches_) bytes += mini.cache->bytes();
+    for (const MiniatureCache& mini : caches_) bytes += mini.cache().bytes();
     return bytes;
   }
 
  private:
   static constexpr int kPerDoubling = 3;
   static constexpr int kDoublings = 3;  // down and up
-
-  struct Miniature {
-    std::unique_ptr<PolicyCache> cache;
-    Count misses_before = 0;  // this epoch
-  };
 
   MiniatureMonitor(std::size_t unique, double rate, std::uint64_t seed)
       : sample_(unique, rate, seed) {}
@@ -131,8 +152,8 @@ class MiniatureMonitor final : public CurveMonitor {
   }
 
   OnlineSample sample_;
-  std::vector<Miniature> caches_;  // by capacity
-  Count references_ = 0;           // this epoch
+  std::vector<MiniatureCache> caches_;  // by capacity
+  Count references_ = 0;                // this epoch
 };
 
 }  // namespace

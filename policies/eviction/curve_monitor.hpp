@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/pages.hpp"
@@ -30,6 +31,8 @@ class OnlineSample {
   std::size_t unique() const { return unique_; }
   // Of at most kPiece blocks; valid until the next call.
   std::span<const BlockId> pick(std::span<const BlockId> blocks);
+  // Of one block; kNoBlock if it is not picked.
+  BlockId pick(BlockId block) const { return filter_.samples(block) ? number_[block] : kNoBlock; }
   std::size_t bytes() const { return number_.bytes() + picked_.size() * sizeof(BlockId); }
 
  private:
@@ -39,11 +42,44 @@ class OnlineSample {
   std::vector<BlockId> picked_;
 };
 
+// What a cache is asked in a host, one block at a time. It is looked for, by a touch or to
+// be taken away, and that is a reference to it; and it comes in, for whatever reason.
+enum class TierStep : std::uint8_t { kTouch, kTake, kInsert };
+
+// A cache in miniature, and what it had of what it was asked for.
+class MiniatureCache {
+ public:
+  explicit MiniatureCache(std::unique_ptr<TierCache> cache) : cache_(std::move(cache)) {}
+
+  absl::Status replay(std::span<const BlockId> blocks) {
+    return cache_->replay({.blocks = blocks});
+  }
+  // What the cache that it stands for does, whether that holds the block or not.
+  void follow(TierStep step, const Access<>& a);
+
+  // Since the last call.
+  Count next_hits() { return hits() - std::exchange(before_, hits()); }
+  TierCache& cache() { return *cache_; }
+  const TierCache& cache() const { return *cache_; }
+
+ private:
+  Count hits() const { return cache_->counts().hits + found_; }
+
+  std::unique_ptr<TierCache> cache_;
+  Count found_ = 0;
+  Count before_ = 0;
+  std::vector<BlockId> victims_;
+};
+
 // Makes a miss curve of every epoch, from caches that go on through all of them.
 class CurveMonitor {
  public:
   virtual ~CurveMonitor() = default;
   virtual absl::Status process(std::span<const BlockId> blocks) = 0;
+  // In place of that, in a host.
+  virtual void follow(TierStep step, const Access<>& a) = 0;
+  // Of what it follows with.
+  virtual absl::Status failure() const { return absl::OkStatus(); }
   // Of the references since the last call, beginning at no blocks; empty if there were
   // none.
   virtual std::vector<CurvePoint> next_curve() = 0;

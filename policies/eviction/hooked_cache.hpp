@@ -30,6 +30,12 @@ class PolicyHooks {
   // Appends 1 to `count` slots to `victims`, in the order in which they are to leave.
   // All accesses so far were told.
   virtual absl::Status choose(std::size_t count, std::vector<std::int64_t>& victims) = 0;
+  // Blocks that left these slots without being victims, in that order; told between the
+  // accesses before and after. Not of those that were given up.
+  virtual absl::Status removed(std::span<const std::int64_t> slots) = 0;
+  // No more blocks than these may be in the cache from now on, nor ever more than those
+  // of `start`, below which slots stay. All that happened so far was told.
+  virtual absl::Status resized(Count capacity) = 0;
 };
 
 // A cache under hooks. The engine finds the blocks and counts; the hooks see every
@@ -37,37 +43,57 @@ class PolicyHooks {
 // they choose those that leave next without knowing what comes in between: a block that
 // was given up leaves even if it hits again, and its hits are counted but not told.
 //
-// A slot is a number below the capacity. The capacity cannot change.
-class HookedCache final : public PolicyCache {
+// A slot is a number below the capacity of the setup, above which the capacity cannot
+// grow. When the hooks fail, any block leaves from then on.
+class HookedCache final : public TierCache {
  public:
   HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup);
 
   absl::Status replay(const AccessBatch<>& batch) override;
   void resize(Count capacity) override;
+
+  bool touch(const Access<>& a) override;
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override;
+  bool take(BlockId block) override;
+  void resize(Count capacity, std::vector<BlockId>& victims) override;
+  absl::Status failure() const override { return failure_; }
   bool contains(BlockId block) const override { return directory_.find(block) != kNoSlot; }
   Count size() const override { return static_cast<Count>(directory_.size()); }
-  Count capacity() const override { return setup_.capacity; }
+  Count capacity() const override { return capacity_; }
   std::size_t bytes() const override;
   bool needs_next_use() const override { return false; }
   absl::Status check() const override;
 
  private:
-  // What was accessed and not yet told.
+  // What happened and was not yet told: accesses, and after them removals.
   struct Untold {
     std::vector<std::int64_t> slots;
     std::vector<std::int64_t> blocks;
     std::vector<std::uint8_t> hits;
+    std::vector<std::int64_t> removed;
   };
 
+  // Does a step of what the hooks are needed for, unless they failed before.
+  template <class Step>
+  void attempt(Step&& step) {
+    if (failure_.ok()) failure_ = step();
+  }
   absl::Status start();
-  absl::StatusOr<bool> access(BlockId block);
+  void note(Slot slot, BlockId block, bool hit);
+  // Out of the cache; what comes next may be in its slot.
+  Slot evict(std::vector<BlockId>& victims);
   absl::StatusOr<Slot> next_victim();
+  Slot any_block() const;
   absl::Status ask();
+  absl::Status check_victim(std::int64_t victim) const;
   absl::Status tell();
 
   std::unique_ptr<PolicyHooks> hooks_;
   PolicySetup setup_;
+  Count capacity_;
   Directory<DenseIndex> directory_;
+  BitArray held_;  // by slot
+  std::vector<BlockId> gone_;
   Untold untold_;
   std::size_t ahead_ = 0;              // victims asked for at a time; 0 before the start
   std::vector<std::int64_t> victims_;  // as chosen; those before `left_` have left

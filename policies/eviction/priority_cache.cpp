@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mcsim {
 namespace {
@@ -14,68 +15,126 @@ constexpr std::int64_t kNewcomersAhead = 1 << 13;
 PriorityCache::PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup)
     : function_(std::move(function)),
       setup_(setup),
-      directory_(DenseIndex(setup.blocks), setup.slots_for(setup.capacity)),
+      capacity_(setup.capacity),
+      directory_(index_for(setup), setup.slots_for(setup.capacity)),
       heap_(setup.slots_for(setup.capacity)),
       blocks_(setup.slots_for(setup.capacity)) {}
 
+void PriorityCache::start() {
+  const auto terms = function_->start(setup_);
+  if (terms.ok()) terms_ = *terms;
+  failure_ = terms.status();
+  started_ = true;
+}
+
 absl::Status PriorityCache::replay(const AccessBatch<>& batch) {
-  if (failure_.ok() && !started_) {
-    const auto terms = function_->start(setup_);
-    if (terms.ok()) terms_ = *terms;
-    failure_ = terms.status();
-    started_ = true;
-  }
+  if (!started_) start();
   const std::span<const BlockId> blocks = batch.blocks;
   for (std::size_t i = 0; i < blocks.size() && failure_.ok(); ++i) {
     directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
     const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
     if (soon != kNoSlot) __builtin_prefetch(&blocks_[soon], 1);
 
-    const absl::StatusOr<bool> hit = access(blocks[i]);
-    if (!hit.ok()) {
-      failure_ = hit.status();
-      break;
+    const Access<> a{.block = blocks[i]};
+    const bool hit = touch(a);
+    if (!hit && capacity_ > 0) {
+      insert(a, gone_);
+      if (!failure_.ok()) break;
+      counts_.evictions += static_cast<Count>(gone_.size());
+      gone_.clear();
     }
     const Count op = batch.ops.empty() ? 0 : batch.ops[i];
     ++counts_.accesses;
-    counts_.hits += *hit ? 1 : 0;
+    counts_.hits += hit ? 1 : 0;
     counts_.writes += op;
-    counts_.write_hits += *hit ? op : 0;
-    ++now_;
+    counts_.write_hits += hit ? op : 0;
   }
   return failure_;
 }
 
-absl::StatusOr<bool> PriorityCache::access(BlockId block) {
-  if (const Slot slot = directory_.find(block); slot != kNoSlot) {
-    Block& known = blocks_[slot];
-    ++known.accesses;
-    known.last = now_;
-    if (!known.stale) stale_.push_back(slot);
-    known.stale = true;
-    return true;
+bool PriorityCache::touch(const Access<>& a) {
+  const Slot slot = directory_.find(a.block);
+  if (slot == kNoSlot) return false;
+  Block& known = blocks_[slot];
+  ++known.accesses;
+  known.last = now_++;
+  if (known.stale == kFresh) {
+    known.stale = stale_.size();
+    stale_.push_back(slot);
   }
-  MCSIM_ASSIGN_OR_RETURN(const double priority, newcomer());
-  const Key key{.priority = priority, .last = now_};
-  Slot slot;
-  if (size() < capacity()) {
-    slot = directory_.insert(block);
-    heap_.push(slot, key);
-  } else {
-    MCSIM_ASSIGN_OR_RETURN(slot, victim());
-    directory_.replace(slot, block);
-    heap_.update(slot, key);
-    ++counts_.evictions;
+  return true;
+}
+
+void PriorityCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
+  if (!started_) start();
+  Key key{.priority = 0, .last = now_};
+  if (failure_.ok()) {
+    const absl::StatusOr<double> priority = newcomer();
+    failure_ = priority.status();
+    if (priority.ok()) key.priority = *priority;
   }
-  blocks_[slot] = {.accesses = 1, .last = now_, .inserted = now_, .stale = false};
-  return false;
+  if (size() == capacity_) evict(victims);
+  const Slot slot = directory_.insert(a.block);
+  heap_.push(slot, key);
+  blocks_[slot] = {.accesses = 1, .last = now_, .inserted = now_};
+  ++now_;
+}
+
+bool PriorityCache::take(BlockId block) {
+  const Slot slot = directory_.find(block);
+  if (slot == kNoSlot) return false;
+  refreshed(slot);
+  heap_.erase(slot);
+  directory_.erase(slot);
+  return true;
+}
+
+void PriorityCache::resize(Count capacity) {
+  resize(capacity, gone_);
+  counts_.evictions += static_cast<Count>(gone_.size());
+  gone_.clear();
+}
+
+void PriorityCache::resize(Count capacity, std::vector<BlockId>& victims) {
+  if (capacity > setup_.capacity) {
+    failure_ = absl::UnimplementedError(fmt::format("{}: the cache was made for {} blocks, not {}",
+                                                    function_->name(), setup_.capacity, capacity));
+    return;
+  }
+  capacity_ = capacity;
+  while (size() > capacity_) evict(victims);
+}
+
+void PriorityCache::evict(std::vector<BlockId>& victims) {
+  Slot slot = heap_.top();
+  if (failure_.ok()) {
+    const absl::StatusOr<Slot> chosen = victim();
+    failure_ = chosen.status();
+    slot = chosen.ok() ? *chosen : heap_.top();
+  }
+  victims.push_back(directory_.block(slot));
+  ++evicted_;
+  take(directory_.block(slot));
+}
+
+// No longer stale, or gone.
+void PriorityCache::refreshed(Slot slot) {
+  const std::size_t at = std::exchange(blocks_[slot].stale, kFresh);
+  if (at == kFresh) return;
+  const Slot last = stale_.back();
+  stale_.pop_back();
+  if (last == slot) return;
+  stale_[at] = last;
+  blocks_[last].stale = at;
 }
 
 absl::StatusOr<Slot> PriorityCache::victim() {
-  if (terms_.refresh > 0 && counts_.evictions % terms_.refresh == 0) {
+  if (terms_.refresh > 0 && evicted_ % terms_.refresh == 0) {
     MCSIM_RETURN_IF_ERROR(evaluate_all());
   }
-  if (!terms_.rising || blocks_[heap_.top()].stale) MCSIM_RETURN_IF_ERROR(evaluate_stale());
+  if (!terms_.rising || blocks_[heap_.top()].stale != kFresh) {
+    MCSIM_RETURN_IF_ERROR(evaluate_stale());
+  }
   return heap_.top();
 }
 
@@ -84,7 +143,7 @@ absl::StatusOr<double> PriorityCache::newcomer() {
   if (times.empty() || now_ > times.back()) {
     newcomers_.clear();
     for (std::int64_t time = now_; time < now_ + kNewcomersAhead; ++time) {
-      newcomers_.add({.accesses = 1, .last = time, .inserted = time, .stale = false}, time);
+      newcomers_.add({.accesses = 1, .last = time, .inserted = time}, time);
     }
     MCSIM_RETURN_IF_ERROR(ask(newcomers_));
   }
@@ -107,7 +166,7 @@ absl::Status PriorityCache::evaluate_stale() {
           function_->name(), before, priority, block.accesses);
     }
     heap_.update(stale_[i], {.priority = priority, .last = block.last});
-    block.stale = false;
+    block.stale = kFresh;
   }
   stale_.clear();
   return absl::OkStatus();
@@ -115,14 +174,15 @@ absl::Status PriorityCache::evaluate_stale() {
 
 absl::Status PriorityCache::evaluate_all() {
   question_.clear();
-  for (Slot slot = 0; slot < static_cast<Slot>(size()); ++slot) {
-    blocks_[slot].stale = false;
+  heap_.for_each([&](Slot slot) {
+    blocks_[slot].stale = kFresh;
     question_.add(blocks_[slot], now_);
-  }
+  });
   stale_.clear();
   MCSIM_RETURN_IF_ERROR(ask(question_));
+  std::size_t asked = 0;
   heap_.rekey([&](Slot slot) {
-    return Key{.priority = question_.priorities[slot], .last = blocks_[slot].last};
+    return Key{.priority = question_.priorities[asked++], .last = blocks_[slot].last};
   });
   return absl::OkStatus();
 }
@@ -163,14 +223,10 @@ std::size_t PriorityCache::Question::bytes() const {
          priorities.capacity() * sizeof(double);
 }
 
-void PriorityCache::resize(Count) {
-  failure_ = absl::UnimplementedError(
-      fmt::format("{}: the capacity cannot change while it runs", function_->name()));
-}
-
 std::size_t PriorityCache::bytes() const {
   return directory_.bytes() + heap_.bytes() + blocks_.size() * sizeof(Block) +
-         stale_.capacity() * sizeof(Slot) + question_.bytes() + newcomers_.bytes();
+         stale_.capacity() * sizeof(Slot) + gone_.capacity() * sizeof(BlockId) + question_.bytes() +
+         newcomers_.bytes();
 }
 
 absl::Status PriorityCache::check() const {

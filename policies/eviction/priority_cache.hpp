@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,16 +56,24 @@ class PriorityFunction {
 // priorities change without an access, they do so at refreshes only, but no block
 // leaves on a priority that is older than its last access.
 //
-// The capacity cannot change.
-class PriorityCache final : public PolicyCache {
+// The capacity cannot grow above that of the setup. When the function fails, the block on
+// top of the heap leaves from then on.
+class PriorityCache final : public TierCache {
  public:
   PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup);
 
   absl::Status replay(const AccessBatch<>& batch) override;
   void resize(Count capacity) override;
+
+  bool touch(const Access<>& a) override;
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override;
+  bool take(BlockId block) override;
+  void resize(Count capacity, std::vector<BlockId>& victims) override;
+  absl::Status failure() const override { return failure_; }
+
   bool contains(BlockId block) const override { return directory_.find(block) != kNoSlot; }
   Count size() const override { return static_cast<Count>(directory_.size()); }
-  Count capacity() const override { return setup_.capacity; }
+  Count capacity() const override { return capacity_; }
   std::size_t bytes() const override;
   bool needs_next_use() const override { return false; }
   absl::Status check() const override;
@@ -74,8 +83,11 @@ class PriorityCache final : public PolicyCache {
     std::int64_t accesses;
     std::int64_t last;
     std::int64_t inserted;
-    bool stale;  // accessed since it was evaluated
+    // Accessed since it was evaluated: where `stale_` has it.
+    std::size_t stale = kFresh;
   };
+  static constexpr std::size_t kFresh = std::numeric_limits<std::size_t>::max();
+
   struct Key {
     double priority;
     std::int64_t last;
@@ -94,7 +106,9 @@ class PriorityCache final : public PolicyCache {
     std::size_t bytes() const;
   };
 
-  absl::StatusOr<bool> access(BlockId block);
+  void start();
+  void evict(std::vector<BlockId>& victims);
+  void refreshed(Slot slot);
   absl::StatusOr<Slot> victim();
   absl::StatusOr<double> newcomer();
   absl::Status evaluate_stale();
@@ -104,10 +118,13 @@ class PriorityCache final : public PolicyCache {
   std::unique_ptr<PriorityFunction> function_;
   PriorityFunction::Terms terms_;
   PolicySetup setup_;
+  Count capacity_;
   Directory<DenseIndex> directory_;
   SlotHeap<Key> heap_;
   Pages<Block> blocks_;      // by slot
   std::vector<Slot> stale_;  // those that are
+  std::vector<BlockId> gone_;
+  Count evicted_ = 0;
   Question question_;
   Question newcomers_;  // one for every access from newcomers_.now[0] on
   std::int64_t now_ = 0;

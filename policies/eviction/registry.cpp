@@ -48,4 +48,9 @@ absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType
   return absl::OkStatus();
 }
 
+void put_eviction_policy(EvictionRegistry::EntryType policy) {
+  const std::lock_guard lock(registries().adding);
+  registries().publish(eviction_registry().with_in_place(std::move(policy)));
+}
+
 }  // namespace mcsim

@@ -32,14 +32,14 @@ constexpr double kPaceElsewhere = 1e-6;
 // More than ids can tell apart, and few enough that multiples do not overflow.
 constexpr Count kMostBlocks = Count{1} << 40;
 
-absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& config,
-                                                        const PolicySetup& setup) {
+absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
+                                                      const PolicySetup& setup) {
   if (config.make) return config.make(setup);
   return eviction_registry().make(config.policy, config.params, setup);
 }
 
-absl::StatusOr<std::unique_ptr<PolicyCache>> make_cache(const CacheConfig& config,
-                                                        const SharedTrace& trace) {
+absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
+                                                      const SharedTrace& trace) {
   const PolicySetup setup{.capacity = config.capacity,
                           .blocks = trace.unique,
                           .seed = config.seed,

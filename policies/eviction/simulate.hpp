@@ -23,7 +23,7 @@ struct CacheConfig {
   Count capacity = 1;  // blocks, at least 1
   std::uint64_t seed = 1;
   // In place of the registry, for policies that it does not have.
-  std::function<absl::StatusOr<std::unique_ptr<PolicyCache>>(const PolicySetup&)> make = nullptr;
+  std::function<absl::StatusOr<std::unique_ptr<TierCache>>(const PolicySetup&)> make = nullptr;
 };
 
 struct SimulatedCache {

@@ -25,8 +25,7 @@ class SubBlockCache final : public TierCache {
                 std::uint32_t line_blocks)
       : trace_(std::move(trace)),
         lines_(std::move(lines)),
-        held_(setup.table ? DenseIndex(setup.table, setup.column, setup.first_block, setup.blocks)
-                          : DenseIndex(setup.blocks)),
+        held_(index_for(setup)),
         first_block_(setup.first_block),
         line_blocks_(line_blocks) {}
 
@@ -41,7 +40,7 @@ class SubBlockCache final : public TierCache {
       if (!batch.next_uses.empty()) a.next_use = batch.next_uses[i];
       replay_one(a, victims);
     }
-    return absl::OkStatus();
+    return failure();
   }
 
   void resize(Count capacity) override {
@@ -71,12 +70,17 @@ class SubBlockCache final : public TierCache {
     return true;
   }
   void prefetch_slot(BlockId block) const override { lines_->prefetch_slot(line(block)); }
+  bool admits(const Access<>& a) override {
+    return lines_->contains(line(a.block)) || lines_->admits(of_line(a));
+  }
+  bool selective() const override { return lines_->selective(); }
 
   bool contains(BlockId block) const override { return held_.find(block) != kNoSlot; }
   Count size() const override { return size_; }
   Count capacity() const override { return lines_->capacity() * line_blocks_; }
   std::size_t bytes() const override { return lines_->bytes() + held_.bytes() + trace_.bytes(); }
   bool needs_next_use() const override { return lines_->needs_next_use(); }
+  absl::Status failure() const override { return lines_->failure(); }
 
   // What is held is in lines that are held, which have something each.
   absl::Status check() const override {
@@ -133,7 +137,7 @@ class SubBlockCache final : public TierCache {
       counts_.write_hits += write;
       return;
     }
-    if (capacity() == 0) return;
+    if (capacity() == 0 || !admits(a)) return;
     counts_.partial_misses += lines_->contains(line(a.block)) ? 1 : 0;
     insert(a, victims);
     counts_.evictions += static_cast<Count>(victims.size());
@@ -149,17 +153,6 @@ class SubBlockCache final : public TierCache {
   BlockId line_blocks_;
 };
 
-absl::StatusOr<std::unique_ptr<TierCache>> make_lines(const MakeLines& make,
-                                                      const PolicySetup& setup) {
-  MCSIM_ASSIGN_OR_RETURN(auto cache, make(setup));
-  auto* const lines = dynamic_cast<TierCache*>(cache.get());
-  if (lines == nullptr) {
-    return invalid_argument("line: this policy replays whole traces and cannot be one of lines");
-  }
-  cache.release();
-  return std::unique_ptr<TierCache>(lines);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines& make,
@@ -169,7 +162,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines&
     return invalid_argument("line: a cache of {} blocks is less than a line of {}", setup.capacity,
                             line_blocks);
   }
-  MCSIM_ASSIGN_OR_RETURN(const auto smallest, make_lines(make, {.capacity = 1, .blocks = 1}));
+  MCSIM_ASSIGN_OR_RETURN(const auto smallest, make({.capacity = 1, .blocks = 1}));
   Pages<BlockId> trace;
   if (smallest->needs_next_use()) trace = lines_of(setup.trace, line_blocks);
   // Its table is of lines, and its own: the one of the setup is of blocks.
@@ -178,7 +171,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines&
                              .blocks = lines,
                              .seed = setup.seed,
                              .trace = {trace.data(), trace.size()}};
-  MCSIM_ASSIGN_OR_RETURN(auto cache, make_lines(make, of_lines));
+  MCSIM_ASSIGN_OR_RETURN(auto cache, make(of_lines));
   return std::make_unique<SubBlockCache>(std::move(cache), std::move(trace), setup, line_blocks);
 }
 

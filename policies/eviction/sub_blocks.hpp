@@ -16,7 +16,7 @@ namespace mcsim {
 
 // Makes a cache under the policy of lines.
 using MakeLines =
-    std::function<absl::StatusOr<std::unique_ptr<PolicyCache>>(const PolicySetup& setup)>;
+    std::function<absl::StatusOr<std::unique_ptr<TierCache>>(const PolicySetup& setup)>;
 
 // Every policy will do: it sees lines, each access to a block as one to its line. Block b
 // is in line b / line_blocks; a capacity in blocks is that of the lines that fit. Next

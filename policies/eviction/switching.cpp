@@ -22,11 +22,12 @@ CacheCounts sum(const CacheCounts& a, const CacheCounts& b, Count sign = 1) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PolicyCache>> Switching::make(const Params& params,
-                                                             const PolicySetup& setup) {
+absl::StatusOr<std::unique_ptr<TierCache>> Switching::make(const Params& params,
+                                                           const PolicySetup& setup) {
   Random random = Random(setup.seed).split(kInfo.name);
   std::unique_ptr<Switching> made(new Switching(params, setup, random()));
   MCSIM_RETURN_IF_ERROR(made->begin());
+  claim_column(setup);
   return made;
 }
 
@@ -36,17 +37,16 @@ Switching::Switching(const Params& params, const PolicySetup& setup, std::uint64
       sample_(setup.blocks, sample_rate(params.sample, setup.capacity), seed),
       epoch_(static_cast<std::size_t>(params.epoch)) {
   setup_.trace = {};
+  setup_.table = nullptr;
 }
 
 absl::Status Switching::begin() {
   MCSIM_ASSIGN_OR_RETURN(const auto specs, parse_components(params_.candidates, '+'));
   for (const ComponentSpec& spec : specs) {
-    Candidate candidate{.spec = spec, .miniature = nullptr};
     MCSIM_ASSIGN_OR_RETURN(const auto cache, make_wrapped(spec, setup_));
-    candidate.bytes = cache->bytes();
-    MCSIM_ASSIGN_OR_RETURN(candidate.miniature,
-                           make_wrapped(spec, miniature_setup(setup_.capacity)));
-    candidates_.push_back(std::move(candidate));
+    MCSIM_ASSIGN_OR_RETURN(auto miniature, make_wrapped(spec, miniature_setup(setup_.capacity)));
+    candidates_.push_back(
+        {.spec = spec, .miniature = MiniatureCache(std::move(miniature)), .bytes = cache->bytes()});
   }
   MCSIM_ASSIGN_OR_RETURN(main_, make_wrapped(candidates_[0].spec, setup_));
   return absl::OkStatus();
@@ -56,6 +56,7 @@ PolicySetup Switching::miniature_setup(Count capacity) const {
   PolicySetup small = setup_;
   small.capacity = miniature_capacity(capacity, sample_.rate());
   small.blocks = sample_.unique();
+  small.first_block = 0;
   return small;
 }
 
@@ -67,54 +68,111 @@ absl::Status Switching::replay(const AccessBatch<>& batch) {
     const auto piece = batch.part(begin, std::min(OnlineSample::kPiece, epoch_.size() - in_epoch_));
     begin += piece.blocks.size();
     MCSIM_RETURN_IF_ERROR(replay_piece(piece));
-    if (in_epoch_ == epoch_.size()) {
-      MCSIM_RETURN_IF_ERROR(choose());
-      in_epoch_ = 0;
-    }
+    if (in_epoch_ == epoch_.size()) MCSIM_RETURN_IF_ERROR(choose(victims_));
+    victims_.clear();
   }
   count();
   return absl::OkStatus();
 }
 
+void Switching::follow(TierStep step, Access<> a) {
+  a.block = sample_.pick(a.block - setup_.first_block);
+  if (a.block == kNoBlock) return;
+  for (Candidate& candidate : candidates_) candidate.miniature.follow(step, a);
+  asked_ += step == TierStep::kInsert ? 0 : 1;
+}
+
+void Switching::remember(BlockId block) {
+  if (in_epoch_ < epoch_.size()) epoch_[in_epoch_++] = block;
+}
+
+bool Switching::touch(const Access<>& a) {
+  if (capacity() == 0) return false;
+  follow(TierStep::kTouch, a);
+  if (!main_->touch(a)) return false;
+  remember(a.block);
+  return true;
+}
+
+bool Switching::take(BlockId block) {
+  if (capacity() == 0) return false;
+  follow(TierStep::kTake, {.block = block});
+  return main_->take(block);
+}
+
+void Switching::insert(const Access<>& a, std::vector<BlockId>& victims) {
+  if (in_epoch_ == epoch_.size() && failure_.ok()) failure_ = choose(victims);
+  follow(TierStep::kInsert, a);
+  main_->insert(a, victims);
+  remember(a.block);
+}
+
+bool Switching::selective() const {
+  return std::ranges::any_of(candidates_, [](const Candidate& candidate) {
+    return candidate.miniature.cache().selective();
+  });
+}
+
+// The others go on as if it had come in.
+bool Switching::admits(const Access<>& a) {
+  if (main_->admits(a)) return true;
+  follow(TierStep::kInsert, a);
+  return false;
+}
+
+absl::Status Switching::failure() const {
+  MCSIM_RETURN_IF_ERROR(failure_);
+  MCSIM_RETURN_IF_ERROR(main_->failure());
+  for (const Candidate& candidate : candidates_) {
+    MCSIM_RETURN_IF_ERROR(candidate.miniature.cache().failure());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Switching::replay_piece(const AccessBatch<>& piece) {
   const std::span<const BlockId> picked = sample_.pick(piece.blocks);
-  for (const Candidate& candidate : candidates_) {
-    MCSIM_RETURN_IF_ERROR(candidate.miniature->replay({.blocks = picked}));
+  for (Candidate& candidate : candidates_) {
+    MCSIM_RETURN_IF_ERROR(candidate.miniature.replay(picked));
   }
+  asked_ += static_cast<Count>(picked.size());
   std::ranges::copy(piece.blocks, epoch_.data() + in_epoch_);
   in_epoch_ += piece.blocks.size();
   return main_->replay(piece);
 }
 
-absl::Status Switching::choose() {
+absl::Status Switching::choose(std::vector<BlockId>& victims) {
+  in_epoch_ = 0;
+  const Count asked = std::exchange(asked_, 0);
   std::vector<Count> misses;
   for (Candidate& candidate : candidates_) {
-    const Count now = candidate.miniature->counts().misses();
-    misses.push_back(now - candidate.misses_before);
-    candidate.misses_before = now;
+    misses.push_back(asked - candidate.miniature.next_hits());
   }
   const auto best = std::ranges::min_element(misses);
   const double own = static_cast<double>(misses[current_]);
   if (static_cast<double>(*best) >= (1 - params_.hysteresis) * own) return absl::OkStatus();
-  return go_over_to(static_cast<std::size_t>(best - misses.begin()));
+  return go_over_to(static_cast<std::size_t>(best - misses.begin()), victims);
 }
 
-absl::Status Switching::go_over_to(std::size_t candidate) {
-  PolicySetup setup = setup_;
-  setup.capacity = main_->capacity();
-  MCSIM_ASSIGN_OR_RETURN(auto next, make_wrapped(candidates_[candidate].spec, setup));
+absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& victims) {
+  MCSIM_ASSIGN_OR_RETURN(auto next, make_wrapped(candidates_[candidate].spec, setup_));
+  if (capacity() != setup_.capacity) next->resize(capacity());
 
-  const std::span<const BlockId> epoch(epoch_.data(), in_epoch_);
+  const std::span<const BlockId> epoch(epoch_.data(), epoch_.size());
   BitArray accessed(setup_.blocks);
-  for (const BlockId block : epoch) accessed.set(block);
+  for (const BlockId block : epoch) accessed.set(block - setup_.first_block);
   std::vector<BlockId> held;
-  for (BlockId block = 0; block < setup_.blocks; ++block) {
-    if (!accessed[block] && main_->contains(block)) held.push_back(block);
+  for (std::size_t i = 0; i < setup_.blocks; ++i) {
+    const BlockId block = setup_.first_block + static_cast<BlockId>(i);
+    if (!accessed[i] && main_->contains(block)) held.push_back(block);
   }
   for (const BlockId block : epoch) {
     if (main_->contains(block)) held.push_back(block);
   }
   MCSIM_RETURN_IF_ERROR(next->replay({.blocks = held}));
+  for (std::size_t i = 0; i < setup_.blocks; ++i) {
+    const BlockId block = setup_.first_block + static_cast<BlockId>(i);
+    if (main_->contains(block) && !next->contains(block)) victims.push_back(block);
+  }
 
   settled_ = sum(sum(settled_, main_->counts()), next->counts(), -1);
   // Those that the new policy would not keep all at once.
@@ -126,10 +184,21 @@ absl::Status Switching::go_over_to(std::size_t candidate) {
 
 void Switching::resize(Count capacity) {
   main_->resize(capacity);
-  for (const Candidate& candidate : candidates_) {
-    candidate.miniature->resize(miniature_setup(capacity).capacity);
-  }
+  resize_miniatures();
   count();
+}
+
+void Switching::resize(Count capacity, std::vector<BlockId>& victims) {
+  main_->resize(capacity, victims);
+  resize_miniatures();
+}
+
+void Switching::resize_miniatures() {
+  const Count small = miniature_setup(capacity()).capacity;
+  for (Candidate& candidate : candidates_) {
+    TierCache& cache = candidate.miniature.cache();
+    if (cache.capacity() != small) cache.resize(small);
+  }
 }
 
 void Switching::count() { counts_ = sum(settled_, main_->counts()); }
@@ -138,7 +207,7 @@ std::size_t Switching::bytes() const {
   std::size_t bytes = sample_.bytes() + epoch_.size() * sizeof(BlockId);
   std::size_t most = main_->bytes();
   for (const Candidate& candidate : candidates_) {
-    bytes += candidate.miniature->bytes();
+    bytes += candidate.miniature.cache().bytes();
     most = std::max(most, candidate.bytes);
   }
   return bytes + 2 * most;
@@ -147,7 +216,7 @@ std::size_t Switching::bytes() const {
 absl::Status Switching::check() const {
   MCSIM_RETURN_IF_ERROR(main_->check());
   for (const Candidate& candidate : candidates_) {
-    MCSIM_RETURN_IF_ERROR(candidate.miniature->check());
+    MCSIM_RETURN_IF_ERROR(candidate.miniature.cache().check());
   }
   return absl::OkStatus();
 }

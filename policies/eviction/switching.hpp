@@ -18,7 +18,11 @@ namespace mcsim {
 // The blocks stay. A new policy gets them in the order in which they were accessed, once
 // for each access in the last epoch, those not accessed in it first; so it knows of them
 // what it could have learnt in that time. Of blocks that were evicted it knows nothing.
-class Switching final : public PolicyCache {
+//
+// In a host it goes over when a block comes in after the epoch, which is one of hits and
+// blocks that came in. A candidate's hits are then also the blocks that it had when they
+// were to be taken away.
+class Switching final : public TierCache {
  public:
   struct Params {
     std::string candidates = "lru+lirs+s3-fifo";
@@ -43,11 +47,19 @@ class Switching final : public PolicyCache {
           "Waldspurger, Saemundsson, Ahmad, Park: Cache modeling and optimization using "
           "miniature simulations, USENIX ATC 2017"};
 
-  static absl::StatusOr<std::unique_ptr<PolicyCache>> make(const Params& params,
-                                                           const PolicySetup& setup);
+  static absl::StatusOr<std::unique_ptr<TierCache>> make(const Params& params,
+                                                         const PolicySetup& setup);
 
   absl::Status replay(const AccessBatch<>& batch) override;
   void resize(Count capacity) override;
+
+  bool touch(const Access<>& a) override;
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override;
+  bool take(BlockId block) override;
+  void resize(Count capacity, std::vector<BlockId>& victims) override;
+  bool admits(const Access<>& a) override;
+  bool selective() const override;
+  absl::Status failure() const override;
   bool contains(BlockId block) const override { return main_->contains(block); }
   Count size() const override { return main_->size(); }
   Count capacity() const override { return main_->capacity(); }
@@ -62,9 +74,8 @@ class Switching final : public PolicyCache {
  private:
   struct Candidate {
     ComponentSpec spec;
-    std::unique_ptr<PolicyCache> miniature;
+    MiniatureCache miniature;
     std::size_t bytes = 0;  // of a cache under it
-    Count misses_before = 0;
   };
 
   Switching(const Params& params, const PolicySetup& setup, std::uint64_t seed);
@@ -73,8 +84,11 @@ class Switching final : public PolicyCache {
   absl::Status begin();
   PolicySetup miniature_setup(Count capacity) const;
   absl::Status replay_piece(const AccessBatch<>& piece);
-  absl::Status choose();
-  absl::Status go_over_to(std::size_t candidate);
+  void follow(TierStep step, Access<> a);
+  void remember(BlockId block);
+  void resize_miniatures();
+  absl::Status choose(std::vector<BlockId>& victims);
+  absl::Status go_over_to(std::size_t candidate, std::vector<BlockId>& victims);
   void count();
 
   Params params_;
@@ -82,10 +96,13 @@ class Switching final : public PolicyCache {
   OnlineSample sample_;
   std::vector<Candidate> candidates_;
   std::size_t current_ = 0;
-  std::unique_ptr<PolicyCache> main_;
+  std::unique_ptr<TierCache> main_;
   CacheCounts settled_;  // by caches before this one, less what went into filling it
+  absl::Status failure_;
+  std::vector<BlockId> victims_;
   Pages<BlockId> epoch_;
   std::size_t in_epoch_ = 0;  // accesses so far
+  Count asked_ = 0;           // of the sample, in this epoch
 };
 
 }  // namespace mcsim

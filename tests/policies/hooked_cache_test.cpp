@@ -14,11 +14,15 @@
 
 #include "policies/eviction/priority_cache.hpp"
 #include "policies/eviction/registry.hpp"
+#include "tests/support/list_hooks.hpp"
 #include "tests/support/policy_traces.hpp"
 
 namespace mcsim {
 namespace {
 
+using testing::Formula;
+using testing::FormulaFunction;
+using testing::ListHooks;
 using testing::PolicyTrace;
 
 constexpr Count kCapacities[] = {1, 2, 3, 10, 40, 1000};
@@ -44,47 +48,6 @@ absl::Status replay_in_pieces(PolicyCache& cache, std::span<const BlockId> block
   }
   return cache.check();
 }
-
-// Lists of slots, the next to leave in front. Also: what it is told is what happens.
-class ListHooks final : public PolicyHooks {
- public:
-  ListHooks(bool recency, std::size_t ahead) : recency_(recency), ahead_(ahead) {}
-
-  const std::string& name() const override { return name_; }
-  absl::StatusOr<std::size_t> start(const PolicySetup& setup) override {
-    block_of_.assign(static_cast<std::size_t>(setup.capacity), -1);
-    return ahead_;
-  }
-  absl::Status accessed(std::span<const std::int64_t> slots, std::span<const std::int64_t> blocks,
-                        std::span<const std::uint8_t> hits) override {
-    EXPECT_EQ(slots.size(), blocks.size());
-    EXPECT_EQ(slots.size(), hits.size());
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      auto& block = block_of_.at(static_cast<std::size_t>(slots[i]));
-      EXPECT_EQ(hits[i] != 0, block == blocks[i]);
-      block = blocks[i];
-      const auto at = std::ranges::find(order_, slots[i]);
-      EXPECT_EQ(hits[i] != 0, at != order_.end());
-      if (recency_ && hits[i] != 0) order_.erase(at);
-      if (recency_ || hits[i] == 0) order_.push_back(slots[i]);
-    }
-    return absl::OkStatus();
-  }
-  absl::Status choose(std::size_t count, std::vector<std::int64_t>& victims) override {
-    for (std::size_t i = 0; i < count && !order_.empty(); ++i) {
-      victims.push_back(order_.front());
-      order_.pop_front();
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  std::string name_ = "List";
-  bool recency_;
-  std::size_t ahead_;
-  std::vector<std::int64_t> block_of_;
-  std::list<std::int64_t> order_;
-};
 
 TEST(HookedCache, OneVictimAtATimeIsExact) {
   for (const PolicyTrace& trace : traces()) {
@@ -167,6 +130,10 @@ class WrongHooks final : public PolicyHooks {
     victims = victims_;
     return absl::OkStatus();
   }
+  absl::Status removed(std::span<const std::int64_t>) override {
+    return invalid_argument("Wrong.removed");
+  }
+  absl::Status resized(Count) override { return invalid_argument("Wrong.resized"); }
 
  private:
   std::string name_ = "Wrong.victims";
@@ -192,36 +159,38 @@ TEST(HookedCache, WrongVictimsAreNamed) {
   EXPECT_EQ(message({1, 2, 1}, 3), "Wrong.victims: gave slot 1 as a victim twice");
 }
 
-TEST(HookedCache, ItsCapacityCannotChange) {
-  HookedCache cache(std::make_unique<ListHooks>(true, 1), {.capacity = 3, .blocks = 4});
-  cache.resize(2);
-  EXPECT_EQ(cache.replay({}).message(), "List: the capacity cannot change while it runs");
+TEST(HookedCache, EmptySlotsAreNoVictims) {
+  HookedCache cache(std::make_unique<WrongHooks>(std::vector<std::int64_t>{2}, 1),
+                    {.capacity = 3, .blocks = 4});
+  std::vector<BlockId> victims;
+  for (const BlockId block : {0, 1}) cache.insert({.block = block}, victims);
+  cache.resize(1, victims);
+  EXPECT_EQ(message_of(cache.failure()), "Wrong.resized");
+  EXPECT_EQ(victims.size(), 1U) << "somebody has to go";
+  EXPECT_TRUE(cache.check().ok());
+
+  HookedCache empty(std::make_unique<ListHooks>(true, 1), {.capacity = 3, .blocks = 4});
+  empty.resize(2);
+  empty.resize(4);
+  EXPECT_EQ(message_of(empty.replay({})), "List: the cache was made for 3 blocks, not 4");
 }
 
-using Formula = std::function<double(std::int64_t accesses, std::int64_t last,
-                                     std::int64_t inserted, std::int64_t now)>;
-
-class FormulaFunction final : public PriorityFunction {
- public:
-  FormulaFunction(Formula formula, Terms terms, int* calls = nullptr)
-      : formula_(std::move(formula)), terms_(terms), calls_(calls) {}
-  const std::string& name() const override { return name_; }
-  absl::StatusOr<Terms> start(const PolicySetup&) override { return terms_; }
-  absl::Status evaluate(const Blocks& blocks, std::span<double> priorities) override {
-    if (calls_ != nullptr) ++*calls_;
-    for (std::size_t i = 0; i < priorities.size(); ++i) {
-      priorities[i] =
-          formula_(blocks.accesses[i], blocks.last[i], blocks.inserted[i], blocks.now[i]);
-    }
-    return absl::OkStatus();
+TEST(HookedCache, HooksThatFailAreAskedNoMore) {
+  HookedCache cache(std::make_unique<WrongHooks>(std::vector<std::int64_t>{0}, 1),
+                    {.capacity = 2, .blocks = 9});
+  std::vector<BlockId> victims;
+  cache.insert({.block = 1}, victims);
+  EXPECT_TRUE(cache.take(1));
+  EXPECT_FALSE(cache.take(1));
+  EXPECT_TRUE(cache.failure().ok()) << "it is told when something else happens";
+  for (const BlockId block : {2, 3, 4, 5}) {
+    cache.insert({.block = block}, victims);
+    ASSERT_TRUE(cache.check().ok());
+    ASSERT_TRUE(cache.contains(block));
   }
-
- private:
-  std::string name_ = "Formula.priority";
-  Formula formula_;
-  Terms terms_;
-  int* calls_;
-};
+  EXPECT_EQ(message_of(cache.failure()), "Wrong.removed");
+  EXPECT_EQ(victims.size(), 2U);
+}
 
 double recency(std::int64_t, std::int64_t last, std::int64_t, std::int64_t) {
   return static_cast<double>(last);
@@ -366,8 +335,63 @@ TEST(PriorityCache, ContradictionsAreTold) {
   PriorityCache cache(std::make_unique<FormulaFunction>(recency, PriorityFunction::Terms{}),
                       {.capacity = 2, .blocks = 4});
   cache.resize(1);
-  EXPECT_EQ(cache.replay({}).message(),
-            "Formula.priority: the capacity cannot change while it runs");
+  EXPECT_TRUE(cache.replay({.blocks = blocks}).ok());
+  cache.resize(3);
+  EXPECT_EQ(message_of(cache.replay({})),
+            "Formula.priority: the cache was made for 2 blocks, not 3");
+}
+
+// What a host may do, at random, to a cache and to one under the policy that it imitates.
+void expect_equal_in_a_host(TierCache& cache, const char* policy, std::uint64_t seed) {
+  constexpr BlockId kBlocks = 60;
+  const auto twin =
+      eviction_registry().make(policy, {}, {.capacity = 30, .blocks = kBlocks}).value();
+  Random random(seed);
+  for (int step = 0; step < 6'000; ++step) {
+    const Access<> a{.block =
+                         static_cast<BlockId>(random.below(random.below(2) == 0 ? 12 : kBlocks))};
+    std::vector<BlockId> ours;
+    std::vector<BlockId> theirs;
+    if (random.below(200) == 0) {
+      const auto capacity = static_cast<Count>(random.below(31));
+      cache.resize(capacity, ours);
+      twin->resize(capacity, theirs);
+    } else if (random.below(5) == 0) {
+      ASSERT_EQ(cache.take(a.block), twin->take(a.block)) << step;
+    } else {
+      const bool hit = twin->touch(a);
+      ASSERT_EQ(cache.touch(a), hit) << step;
+      if (!hit && twin->capacity() > 0) {
+        cache.insert(a, ours);
+        twin->insert(a, theirs);
+      }
+    }
+    ASSERT_EQ(ours, theirs) << step;
+    ASSERT_EQ(cache.size(), twin->size()) << step;
+    ASSERT_TRUE(cache.failure().ok()) << cache.failure();
+    ASSERT_TRUE(cache.check().ok()) << cache.check();
+  }
+}
+
+TEST(HookedCache, IsThePolicyThatItsHooksAreInAHostToo) {
+  const PolicySetup setup{.capacity = 30, .blocks = 60};
+  for (const bool recency : {false, true}) {
+    HookedCache cache(std::make_unique<ListHooks>(recency, 1), setup);
+    expect_equal_in_a_host(cache, recency ? "lru" : "fifo", recency ? 1 : 2);
+  }
+}
+
+TEST(PriorityCache, IsThePolicyThatItsFunctionIsInAHostToo) {
+  const PolicySetup setup{.capacity = 30, .blocks = 60};
+  for (const auto& [formula, policy] :
+       {std::pair<Formula, const char*>{recency, "lru"}, {arrival, "fifo"}, {frequency, "lfu"}}) {
+    for (const Count refresh : {0, 1, 7}) {
+      PriorityCache cache(
+          std::make_unique<FormulaFunction>(formula, PriorityFunction::Terms{.refresh = refresh}),
+          setup);
+      expect_equal_in_a_host(cache, policy, 3);
+    }
+  }
 }
 
 }  // namespace

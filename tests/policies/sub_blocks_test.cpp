@@ -96,7 +96,6 @@ TEST(SubBlocks, OfLinesOfOneBlockAreTheOrdinaryCache) {
     for (const auto& entry : eviction_registry().entries()) {
       const PolicySetup setup{.capacity = 20, .blocks = trace.unique, .trace = trace.blocks};
       const auto ordinary = eviction_registry().make(entry.info.name, {}, setup).value();
-      if (dynamic_cast<TierCache*>(ordinary.get()) == nullptr) continue;
       const auto cache = sub_blocks(entry.info.name, trace, trace.unique, 20, 1);
       const AccessBatch<> all{.blocks = trace.blocks, .next_uses = trace.next_uses};
       ASSERT_TRUE(cache->replay(all).ok());
@@ -116,9 +115,6 @@ TEST(SubBlocks, WithPartialMissesTakenForHitsAreACacheOfLargerBlocks) {
     std::vector<CacheConfig> of_lines;
     std::vector<CacheConfig> of_blocks;
     for (const auto& entry : eviction_registry().entries()) {
-      const PolicySetup any{.capacity = 1, .blocks = 1};
-      const auto made = eviction_registry().make(entry.info.name, {}, any).value();
-      if (dynamic_cast<TierCache*>(made.get()) == nullptr) continue;
       of_lines.push_back({entry.info.name, {}, 12});
       of_blocks.push_back({entry.info.name, {}, 12 * kLine});
     }
@@ -175,8 +171,6 @@ TEST(SubBlocks, ImpossibleOnesAreRefused) {
   const SimulateOptions options{.line_blocks = 8};
   EXPECT_EQ(message_of(simulate(blocks, {}, 8, {{CacheConfig{"lru", {}, 7}}}, options).status()),
             "line: a cache of 7 blocks is less than a line of 8");
-  EXPECT_EQ(message_of(simulate(blocks, {}, 8, {{CacheConfig{"talus", {}, 8}}}, options).status()),
-            "line: this policy replays whole traces and cannot be one of lines");
 }
 
 // Requests of one VM, from a byte and so long.

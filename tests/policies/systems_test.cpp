@@ -11,6 +11,7 @@
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/naive_host.hpp"
+#include "tests/support/naive_tiers.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -107,6 +108,52 @@ TEST(Systems, WhatComesBeforeTheFirstCutIsReplayedAndNotCounted) {
       EXPECT_EQ(rest.decisions[i].request, (first + static_cast<std::ptrdiff_t>(i))->request);
     }
   }
+}
+
+// Warmed up by a trace of its own, a host counts what the twin counts after it.
+TEST(Hierarchy, WarmedUpCountsWhatTheTwinCountsFromThenOn) {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  Random random(17);
+  for (const char* vm : {"a", "b"}) {
+    builder.begin_vm(vm);
+    for (const Nanoseconds begin : {0, 1'000}) {
+      Requests requests;
+      for (Nanoseconds i = 0; i < 700; ++i) {
+        const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
+        requests.push(begin + i, 0, op, 4096 * random.below(60), 4096);
+      }
+      ASSERT_TRUE(builder.add(requests.view()).ok());
+      if (begin == 0) builder.end_warm_up();
+    }
+  }
+  const Accesses trace = std::move(builder).finish().value();
+  ASSERT_EQ(trace.warm_up, 1'400U);
+  const ParamMap params{{"policy", std::string("lru()")}, {"writes", std::string("back")}};
+  const auto system = make("hierarchy", params, machine_of({9, 25}));
+  const RunResult result = run_once(trace, *system, {trace.warm_up, trace.request_count()});
+
+  naive::Tiers twin(Chain::kExclusive, {{9}, {25}});
+  naive::Tiers::Counts before;
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    if (r == trace.warm_up) before = twin.counts();
+    if (trace.request_op[r] != 0) {
+      twin.write(0, trace.ids[r], WriteMode::kBack);
+    } else {
+      ASSERT_TRUE(twin.read(0, trace.ids[r]));
+    }
+  }
+  const naive::Tiers::Counts& all = twin.counts();
+  ASSERT_EQ(result.intervals.size(), 1U);
+  const std::vector<VmCounters>& vms = result.intervals[0];
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(vms[0].tiers[k].hits + vms[1].tiers[k].hits, all.hits[k] - before.hits[k]);
+    EXPECT_EQ(vms[0].tiers[k].device_writes() + vms[1].tiers[k].device_writes(),
+              all.writes[k] - before.writes[k]);
+  }
+  EXPECT_EQ(vms[0].accesses + vms[1].accesses, 1'400);
+  EXPECT_EQ(vms[0].backend_reads + vms[1].backend_reads, all.backend_reads - before.backend_reads);
+  EXPECT_EQ(vms[0].backend_writes + vms[1].backend_writes,
+            all.backend_writes - before.backend_writes);
 }
 
 TEST(StaticPartition, EachVmHitsWhatItsOwnLruWould) {

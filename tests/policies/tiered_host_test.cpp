@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/component_spec.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/run.hpp"
 #include "policies/admission/registry.hpp"
@@ -13,6 +14,7 @@
 #include "policies/allocation/shares.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/simulate.hpp"
+#include "tests/support/list_hooks.hpp"
 #include "tests/support/naive_tiers.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -27,17 +29,51 @@ using testing::single_vm;
 // is made for LRU alone.
 constexpr const char* kLru = "lru()";
 
-// Policies that are made of others replay whole traces instead.
-std::vector<std::string> tier_policies() {
-  std::vector<std::string> names;
-  for (const auto& entry : eviction_registry().entries()) {
-    const auto made = eviction_registry().make(entry.info.name, {}, {.capacity = 1, .blocks = 1});
-    if (made.ok() && dynamic_cast<const TierCache*>(made->get()) != nullptr) {
-      names.emplace_back(entry.info.name);
-    }
-  }
-  return names;
+// Policies of hooks and functions, as those of other languages are.
+void put_policies_from_elsewhere() {
+  using Made = std::unique_ptr<TierCache>;
+  const auto put = [](const char* name, std::function<Made(const PolicySetup&)> make) {
+    put_eviction_policy(
+        {.info = {.name = name, .summary = "", .reference = ""},
+         .params = {},
+         .make = [make](const ParamMap&, const PolicySetup& setup) -> absl::StatusOr<Made> {
+           return make(setup);
+         }});
+  };
+  put("test:lru", [](const PolicySetup& setup) {
+    return std::make_unique<HookedCache>(std::make_unique<testing::ListHooks>(true, 1), setup);
+  });
+  put("test:lru-ahead", [](const PolicySetup& setup) {
+    return std::make_unique<HookedCache>(std::make_unique<testing::ListHooks>(true, 3), setup);
+  });
+  put("test:recency", [](const PolicySetup& setup) {
+    const testing::Formula last = [](auto, std::int64_t at, auto, auto) {
+      return static_cast<double>(at);
+    };
+    return std::make_unique<PriorityCache>(
+        std::make_unique<testing::FormulaFunction>(last, PriorityFunction::Terms{}), setup);
+  });
 }
+
+// All policies as a data path asks for them, those made of others also with epochs that
+// are short enough to end.
+std::vector<std::string> tier_policies() {
+  put_policies_from_elsewhere();
+  std::vector<std::string> specs{"talus(epoch=150,sample=64)",
+                                 "slide(epoch=150,sample=64)",
+                                 "slide(policy=lru,epoch=90,sample=64)",
+                                 "talus(policy=switching(epoch=70),epoch=200)",
+                                 "talus(policy=test:lru,epoch=90,sample=64)",
+                                 "switching(candidates=lru+mru+lfu,epoch=80,sample=64)",
+                                 "switching(candidates=talus(epoch=60)+mru,epoch=150)"};
+  for (const auto& entry : eviction_registry().entries()) {
+    specs.push_back(fmt::format("{}()", entry.info.name));
+  }
+  return specs;
+}
+
+// The policy alone, with its parameters.
+ComponentSpec spec_of(const std::string& policy) { return parse_component(policy).value(); }
 
 Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
   Random random(seed);
@@ -256,7 +292,6 @@ TEST(TieredHost, ServesBatchesAsItDoesAccessesOneByOne) {
         SCOPED_TRACE(fmt::format("{}, {} tiers, {}", policy, capacities.size(),
                                  shared ? "shared" : "divided"));
         DataPathParams params = params_of(policy.c_str());
-        params.policy += "()";
         serve_both_ways(params, machine_of(capacities), shared, seed += 3);
         if (::testing::Test::HasFatalFailure()) return;
       }
@@ -327,17 +362,18 @@ TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
   const Machine machine = machine_of({40});
   for (const std::string& policy : tier_policies()) {
     SCOPED_TRACE(policy);
+    const auto [name, given] = spec_of(policy);
     const std::vector<CacheConfig> alone{
-        {.policy = policy, .params = {}, .capacity = 40, .seed = 1},
-        {.policy = policy, .params = {}, .capacity = 40, .seed = 2}};
+        {.policy = name, .params = given, .capacity = 40, .seed = 1},
+        {.policy = name, .params = given, .capacity = 40, .seed = 2}};
     const auto runs = simulate(trace.ids, ops, trace.id_count(), alone).value();
     const CacheCounts& wanted = runs[0].counts;
     DataPathParams params = params_of(policy.c_str(), Chain::kVictim);
     const auto host = make(params, machine, trace, shared_by_all(machine, trace));
     host->replay(trace, trace.all());
     const naive::Tiers::Counts counts = counts_of(*host);
-    // Those that draw random numbers draw others in a tier.
-    if (wanted == runs[1].counts) {
+    // Those that draw random numbers draw others in a tier, and plans are made later.
+    if (given.empty() && wanted == runs[1].counts) {
       EXPECT_EQ(counts.hits[0], wanted.hits);
     }
     EXPECT_EQ(counts.hits[1], trace.access_count() - counts.hits[0]);
@@ -502,8 +538,8 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 of them for 2 tiers");
   EXPECT_THAT(error(params_of("sive")), ::testing::HasSubstr("did you mean 'sieve'?"));
   EXPECT_THAT(error(params_of("arc(stop=integer)")), ::testing::HasSubstr("did you mean 'step'?"));
-  EXPECT_EQ(error(params_of("talus(policy=lru)")),
-            "policy: talus replays whole traces and cannot be part of a tier");
+  EXPECT_THAT(error(params_of("talus(policy=opt)")),
+              ::testing::HasSubstr("opt must know the future: it cannot be wrapped"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "backwards")),
               ::testing::HasSubstr("one of through, back, around"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),
@@ -511,6 +547,58 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
+}
+
+// Whatever the chain, the mode and the writes: hooks that are LRU, a function that is, and
+// a wrapper that never does anything are LRU.
+TEST(TieredHost, IsTheSameUnderEverythingThatIsLru) {
+  put_policies_from_elsewhere();
+  std::uint64_t seed = 5'000;
+  for (const char* policy : {"test:lru", "test:recency", "talus", "slide(policy=lru)",
+                             "switching(candidates=lru+lru,epoch=50)"}) {
+    for (const auto& [chain_name, chain] : Choices<Chain>::names) {
+      for (const auto& [mode_name, mode] : Choices<ResizeMode>::names) {
+        SCOPED_TRACE(fmt::format("{} {} {}", policy, chain_name, mode_name));
+        const Machine machine = machine_of({15, 40});
+        ++seed;
+        const Accesses trace = with_writes(random_trace(1'500, 3, 80, seed), seed);
+        Random random(seed);
+        const Division division =
+            one_part_each(random_targets(machine, 3, random, 0), {.mode = mode});
+        const char* const writes = "back, vm1=around";
+        const auto ours = make(params_of(policy, chain, writes), machine, trace, division);
+        const auto theirs = make(params_of(kLru, chain, writes), machine, trace, division);
+        for (std::size_t r = 0; r < trace.request_count(); r += 30) {
+          const Allocation targets = random_targets(machine, 3, random, 0);
+          ASSERT_TRUE(ours->resize(targets).ok());
+          ASSERT_TRUE(theirs->resize(targets).ok());
+          ours->replay(trace, {r, r + 30});
+          theirs->replay(trace, {r, r + 30});
+          ASSERT_TRUE(ours->failure().ok()) << ours->failure();
+          expect_same(ours->counters(), theirs->counters());
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A loop over more than the space, in the first of two tiers, and in the second.
+TEST(TieredHost, HasNoCliffUnderTalusInAnyTier) {
+  std::vector<std::uint64_t> loop;
+  for (std::uint64_t i = 0; i < 200'000; ++i) loop.push_back(i % 8'000);
+  const Accesses trace = single_vm(loop);
+  const Machine machine = machine_of({1'000, 4'000});
+  const auto hits = [&](const char* policy, std::size_t tier) {
+    const auto host = make(params_of(policy), machine, trace, shared_by_all(machine, trace));
+    host->replay(trace, trace.all());
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    return host->counters()[0].tiers[tier].hits;
+  };
+  EXPECT_EQ(hits(kLru, 0) + hits(kLru, 1), 0);
+  // An eighth and a half of the loop, less the margin and what is learnt first.
+  EXPECT_GT(hits("talus(epoch=20000,margin=0.1) / lru", 0), 200'000 * 0.08);
+  EXPECT_GT(hits("lru / talus(epoch=20000,margin=0.1)", 1), 200'000 * 0.35);
 }
 
 }  // namespace

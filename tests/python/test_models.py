@@ -169,7 +169,7 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
         ({"policy": "lru / arc"}, "policy: 2 of them for 1 tiers"),
         ({"admission": "nth(n=0)"}, r"nth: n: 0 is outside \[1, 255\]"),
         ({"writes": "back, a=often"}, "writes: unknown choice 'often'"),
-        ({"policy": "talus"}, "cannot be part of a tier"),
+        ({"policy": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
     ],
 )
 def test_data_paths_that_cannot_be_are_refused_before_the_run(

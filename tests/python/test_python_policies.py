@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import traceback
 from collections import OrderedDict
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 import mcsim as mc
 from mcsim.errors import ConfigError
@@ -368,3 +370,120 @@ def test_other_threads_of_python_go_on() -> None:
     stop.set()
     other.join()
     assert after > before
+
+
+IN_TIERS = textwrap.dedent("""\
+    import mcsim
+    from collections import OrderedDict
+
+
+    class Last(mcsim.PriorityPolicy):
+        def priority(self, accesses, last, inserted, now):
+            return last
+
+
+    class Deaf(mcsim.Policy):
+        def start(self, capacity, seed):
+            self.order = OrderedDict()
+
+        def accessed(self, slots, blocks, hits):
+            for slot in slots.tolist():
+                self.order[slot] = None
+                self.order.move_to_end(slot)
+
+        def victims(self, count):
+            return self.order.popitem(last=False)[0]
+
+
+    class Ordered(Deaf):
+        def removed(self, slots):
+            for slot in slots.tolist():
+                del self.order[slot]
+
+        def resized(self, capacity):
+            assert len(self.order) >= 0
+
+
+    class Broken(Ordered):
+        def victims(self, count):
+            raise ZeroDivisionError("in a tier")
+
+
+    class Halves:
+        data_path = {"policy": "my_tiers:Ordered"}
+        resize_mode = "eager"
+
+        def allocate(self, seen):
+            return seen.current[:, ::-1]
+
+
+    class NoPolicy:
+        pass
+    """)
+
+
+def in_tiers(tmp_path: Path, *systems: Any, **changes: Any) -> Any:
+    (tmp_path / "my_tiers.py").write_text(IN_TIERS)
+    spec = {
+        "name": "tiers",
+        "interval": "30min",
+        "ops": "all",
+        "workload": {"profile": str(ROOT / "experiments" / "workloads" / "tiny.yaml")},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": 40},
+            {"device": "flash", "capacity_blocks": 160},
+        ],
+        "systems": list(systems),
+    }
+    path = tmp_path / "spec.yaml"
+    YAML().dump(spec | changes, path)
+    return mc.run(path, out=tmp_path / "results", figures=False, jobs=2)
+
+
+def of_system(results: Any, system: str) -> Any:
+    return results.to_polars("metrics").filter(system=system).drop("system")
+
+
+def test_in_tiers_they_are_the_policies_that_they_imitate(tmp_path: Path) -> None:
+    def lru(policy: str, **params: str) -> dict[str, str]:
+        return {"name": "hierarchy", "label": policy + str(params), "policy": policy} | params
+
+    for params in ({}, {"chain": "inclusive", "writes": "back"}):
+        policies = [
+            "lru()",
+            "my_tiers:Last",
+            "my_tiers:Ordered",
+            "lru / my_tiers:Ordered",
+            "my_tiers:Last / lru",
+            "talus(policy=my_tiers:Ordered)",
+            "switching(candidates=my_tiers:Last+my_tiers:Ordered,epoch=500)",
+        ]
+        results = in_tiers(tmp_path, *(lru(policy, **params) for policy in policies))
+        theirs = of_system(results, "lru()" + str(params))
+        assert theirs["hits"].sum() > 1000
+        for policy in policies[1:]:
+            assert of_system(results, policy + str(params)).equals(theirs), policy
+    divided = in_tiers(
+        tmp_path,
+        {"name": "multicache", "label": "built in", "policy": "lru()", "grid": 20},
+        {"name": "multicache", "label": "in Python", "policy": "my_tiers:Ordered", "grid": 20},
+        "my_tiers:Halves",
+    )
+    assert of_system(divided, "in Python").equals(of_system(divided, "built in"))
+    assert of_system(divided, "my_tiers:Halves")["hits"].sum() > 0
+    assert "my_tiers:Ordered" in divided.environment["code"]
+
+
+def test_in_tiers_their_mistakes_end_the_run(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError, match="in a tier"):
+        in_tiers(tmp_path, {"name": "hierarchy", "policy": "my_tiers:Broken / lru"})
+    with pytest.raises(ConfigError, match=r"Deaf: here blocks leave that it did not choose.*remo"):
+        in_tiers(tmp_path, {"name": "hierarchy", "policy": "lru / my_tiers:Deaf"})
+    # In the fastest of exclusive tiers no block leaves in that way.
+    in_tiers(tmp_path, {"name": "hierarchy", "policy": "my_tiers:Deaf / lru"})
+    refused = r"spec.yaml:\d+: systems\[0\]: my_tiers:NoPolicy does not derive from mcsim.Policy"
+    with pytest.raises(ConfigError, match=refused):
+        in_tiers(tmp_path, {"name": "hierarchy", "policy": "my_tiers:NoPolicy"})
+    with pytest.raises(ConfigError, match=r"no class 'Orderd' in my_tiers \(did you mean 'Ordered"):
+        in_tiers(tmp_path, {"name": "hierarchy", "policy": "my_tiers:Orderd"})
+    assert not [name for name in mc.policy_names() if ":" in name]

@@ -250,7 +250,7 @@ def test_threads_change_nothing() -> None:
         ({"tier": "flsh"}, r"tier: unknown device 'flsh' \(did you mean 'flash'\?\)"),
         ({"policies": "lur"}, "unknown eviction policy 'lur'"),
         ({"policies": "arc:steps=1"}, "steps"),
-        ({"policies": "talus"}, "talus replays whole traces and cannot be part of a tier"),
+        ({"policies": "talus:policy=opt"}, "opt must know the future: it cannot be wrapped"),
         ({"blocks": []}, "nothing to try"),
     ],
 )
