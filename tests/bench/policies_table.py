@@ -51,6 +51,10 @@ PRINTED = {
     "mq": "another implementation",
 }
 
+# Whose authors' program, given our draws, misses as often as ours, in
+# tests/policies/authors_counts_test.cpp: with which parameters.
+AUTHORS = {"hyperbolic": "", "lecar": "", "cacheus": "variant=authors"}
+
 # What else a policy is held to.
 LAWS = {
     "lru": "reuse distances, at all sizes",
@@ -70,6 +74,9 @@ def oracles(name: str, wrappers: list[str]) -> str:
         found.append("libCacheSim")
     if name in PRINTED:
         found.append(f"printed hits: {PRINTED[name]}")
+    if name in AUTHORS:
+        given = f" ({AUTHORS[name]})" if AUTHORS[name] else ""
+        found.append(f"its authors' program{given}, given our draws")
     if name in LAWS:
         found.append(LAWS[name])
     return "; ".join(found)
