@@ -43,6 +43,7 @@ def miniatures(
     rate: float,
     min_blocks: int,
     sample_seeds: Sequence[int],
+    ops: NDArray[np.uint8] | None = None,
     seed: int = 1,
     threads: int = 1,
     memory: int = ...,
