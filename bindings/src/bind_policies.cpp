@@ -122,9 +122,9 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
 
 py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t unique,
                                 const std::vector<Config>& configs, std::size_t memory,
-                                bool one_pass) {
+                                bool one_pass, std::uint32_t line_blocks) {
   const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
-  const SimulateOptions options{.memory = memory, .one_pass = one_pass};
+  const SimulateOptions options{.memory = memory, .one_pass = one_pass, .line_blocks = line_blocks};
   const std::span<const BlockId> all = span_of(blocks);
   std::vector<std::size_t> bytes;
   {
@@ -197,7 +197,8 @@ void bind_policies(py::module_& parent) {
         py::arg("line_blocks") = SimulateOptions{}.line_blocks);
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
-        py::arg("one_pass") = SimulateOptions{}.one_pass);
+        py::arg("one_pass") = SimulateOptions{}.one_pass,
+        py::arg("line_blocks") = SimulateOptions{}.line_blocks);
   m.def(
       "miniature_rate",
       [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {

@@ -34,6 +34,7 @@ def memory_needed(
     configs: Sequence[_Config],
     memory: int = ...,
     one_pass: bool = True,
+    line_blocks: int = 1,
 ) -> NDArray[np.int64]: ...
 def miniature_rate(capacity: int, rate: float, min_blocks: int, seeds: int) -> float: ...
 def miniatures(
