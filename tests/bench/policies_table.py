@@ -53,6 +53,7 @@ PRINTED = {
 
 # Whose program misses as often as ours in tests/policies/authors_counts_test.cpp.
 PROGRAMS = {
+    "lirs": "its authors' program",
     "w-tinylfu": "Caffeine (counters=4096), its sketch exact",
     "hyperbolic": "its authors' program, given our draws",
     "lecar": "its authors' program, given our draws",

@@ -1,20 +1,24 @@
-// Trusts: misses that the authors' own simulators count when they are given our draws:
-// of CACHEUS and LeCaR, sylab/cacheus at commit 1eec63c and (where the history has the
-// whole capacity) sylab/LeCaR at e4044de, whose np.random.rand gave uniform() of
-// Random(1).split(policy) and whose choice of two gave the first below 0.5; of
-// Hyperbolic, kantai/hyperbolic-caching at 884c466, whose randint(n) gave below(n).
+// Trusts: misses that the authors' own simulators count, given our draws: of CACHEUS and
+// LeCaR, sylab/cacheus at commit 1eec63c and (where the history has the whole capacity)
+// sylab/LeCaR at e4044de, whose np.random.rand gave uniform() of Random(1).split(policy)
+// and whose choice of two gave the first below 0.5; of Hyperbolic,
+// kantai/hyperbolic-caching at 884c466, whose randint(n) gave below(n).
 //
 // What was changed beside: weights are float64, not float32, which now and then makes
-// another expert of a draw; of equal counts LeCaR takes the least recently used,
-// where we do (`ties`); of equal priorities the first drawn leaves, which Python 2 left to
+// another expert of a draw; of equal counts LeCaR takes the least recently used, where we
+// do (`ties`); of equal priorities the first drawn leaves, which Python 2 left to
 // addresses, and the last block takes the place of the one that leaves, where theirs move
 // up, so that a draw means the same block.
 //
-// And of W-TinyLFU, misses that Caffeine's simulator, version 3.2.4, counts when its sketch
-// is exact (perfect-table) and no loser stays (jitter).
+// Of LIRS, misses that its authors' simulator in C counts, which draws nothing and is at
+// ben-manes/caffeine, commit ccef955, with MAX_S_LEN of as many capacities as `stack` says.
+//
+// Of W-TinyLFU, misses that Caffeine's simulator, version 3.2.4, counts when its sketch is
+// exact (perfect-table) and no loser stays (jitter).
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
 
 #include "policies/eviction/registry.hpp"
 #include "tests/support/policy_traces.hpp"
@@ -80,6 +84,17 @@ struct Counted {
 std::vector<Counted> counted() {
   const ParamMap by_number{{"ties", std::string("number")}};
   return {
+      {"lirs", {}, {{200, 37'049}, {400, 25'857}}, {}, {{200, 50'206}, {400, 42'168}}},
+      {"lirs",
+       {{"stack", 2.0}},
+       {{200, 42'840}, {400, 26'221}},
+       {},
+       {{200, 49'460}, {400, 41'813}}},
+      {"lirs",
+       {{"stack", 2500.0}},
+       {{50, 52'412}, {200, 37'041}, {2000, 11'422}},
+       {{50, 25'248}, {200, 10'398}},
+       {{50, 57'340}, {1000, 23'756}}},
       {"cacheus",
        {{"variant", std::string("authors")}},
        {{50, 53'899}, {400, 32'914}, {2000, 11'565}},
@@ -162,7 +177,7 @@ TEST_P(AuthorsCounts, AreOurs) {
 std::string case_name(const ::testing::TestParamInfo<Counted>& each) {
   std::string name = each.param.policy;
   for (const auto& [key, value] : each.param.params) name += "_" + key;
-  return name;
+  return name + "_" + std::to_string(each.index);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, AuthorsCounts, ::testing::ValuesIn(counted()), case_name);

@@ -46,9 +46,13 @@ std::vector<Published> by_frequency() {
   };
 }
 
-// By the programs of their authors, given our draws as authors_counts_test.cpp tells.
-std::vector<Published> by_two_experts_and_samples() {
+// By the programs of their authors, of which authors_counts_test.cpp tells.
+std::vector<Published> by_authors_programs() {
   return {
+      {"arc/OLTP.lis.zst", "lirs", {{"stack", 2500.0}}, {{1000, 318'160}}, {}},
+      {"lirs/2_pools.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 50'401}, {1000, 54'392}}, {}},
+      {"lirs/sprite.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 59'948}, {1000, 117'407}}, {}},
+      {"lirs/multi2.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 10'402}, {1000, 15'299}}, {}},
       {"arc/OLTP.lis.zst", "cacheus", {{"variant", std::string("authors")}}, {{1000, 350'354}}, {}},
       {"arc/OLTP.lis.zst", "lecar", {{"ties", std::string("number")}}, {{1000, 318'493}}, {}},
       {"arc/OLTP.lis.zst",
@@ -461,8 +465,8 @@ std::string case_name(const ::testing::TestParamInfo<Published>& each) {
 INSTANTIATE_TEST_SUITE_P(Traces, PublishedHits, ::testing::ValuesIn(published()), case_name);
 INSTANTIATE_TEST_SUITE_P(ByFrequency, PublishedHits, ::testing::ValuesIn(by_frequency()),
                          case_name);
-INSTANTIATE_TEST_SUITE_P(ByDraws, PublishedHits, ::testing::ValuesIn(by_two_experts_and_samples()),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(ByAuthorsPrograms, PublishedHits,
+                         ::testing::ValuesIn(by_authors_programs()), case_name);
 INSTANTIATE_TEST_SUITE_P(ByRecency, PublishedHits,
                          ::testing::ValuesIn(by_inter_reference_recency()), case_name);
 
