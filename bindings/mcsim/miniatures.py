@@ -26,6 +26,7 @@ def miniature(
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
+    ops: ArrayLike | None = None,
     rate: float = 0.01,
     seeds: int | Sequence[int] = 5,
     min_blocks: int = 100,
@@ -47,7 +48,7 @@ def miniature(
 
     Parameters
     ----------
-    trace, policies, sizes
+    trace, policies, sizes, ops
         As of `simulate`.
     rate : float
         Share of the blocks that is sampled, in (0, 1].
@@ -67,7 +68,8 @@ def miniature(
     threads : int, optional
         Caches at a time; all cores if not given.
     memory : int or str, optional
-        As of `simulate`; the samples of one seed come on top, at 4 bytes a reference.
+        As of `simulate`; the samples of one seed come on top, at 4 bytes a reference
+        and one for its operation.
     progress : callable, optional
         ``progress(accesses_done)``, those of all miniatures together.
 
@@ -78,8 +80,10 @@ def miniature(
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds, by
         Student's t; nan with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at
         rate 1), ``plain`` and ``adjusted`` (both estimates), ``rate``, ``blocks`` (of the
-        miniature), ``sampled`` (references, mean over the seeds), ``bytes`` (the most that a
-        miniature of it took) and ``seconds`` (of CPU time, all seeds).
+        miniature), ``sampled`` (references, mean over the seeds), ``writes`` (of the trace, all
+        of them), ``write_hits`` (of the whole cache, by the same estimate) with its band
+        ``write_hits_low`` and ``write_hits_high``, ``bytes`` (the most that a miniature of it
+        took) and ``seconds`` (of CPU time, all seeds).
 
     Raises
     ------
@@ -98,7 +102,7 @@ def miniature(
     if correction not in ("auto", "none", "adj"):
         raise ConfigError(f"correction: expected auto, none or adj, got {correction!r}")
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-    caches = Caches.asked(trace, policies, sizes)
+    caches = Caches.asked(trace, policies, sizes, ops)
     flat = _policies.miniatures(
         caches.blocks,
         caches.unique,
@@ -106,6 +110,7 @@ def miniature(
         rate,
         min_blocks,
         chosen,
+        caches.operations,
         seed,
         cores,
         memory_given(memory),
@@ -113,32 +118,55 @@ def miniature(
     )
     found = {name: column.reshape(len(chosen), -1) for name, column in flat.items()}
     rates = found["rate"][0]
-    misses = found["accesses"] - found["hits"]
-    plain = 1 - misses / np.maximum(found["accesses"], 1)
-    adjusted = np.clip(1 - misses / (found["rate"] * max(len(caches.blocks), 1)), 0, 1)
-    if len(caches.blocks) == 0:
-        plain = adjusted = np.zeros_like(plain)
+    writes = 0 if caches.operations is None else int(np.count_nonzero(caches.operations))
+    plain, adjusted = _whole(found["accesses"], found["hits"], found["rate"], len(caches.blocks))
+    plain_writes, adjusted_writes = _whole(
+        found["writes"], found["write_hits"], found["rate"], writes
+    )
     if correction == "auto":
         correction = "none" if varies_less(plain, adjusted) else "adj"
-    estimates = plain if correction == "none" else adjusted
-    mean = estimates.mean(axis=0)
-    margin = margin_of(estimates)
+    hits, low, high = _band(plain if correction == "none" else adjusted, len(caches.blocks))
+    write_hits, fewest, most = _band(
+        plain_writes if correction == "none" else adjusted_writes, writes
+    )
+    accesses = max(len(caches.blocks), 1)
     return caches.table(
         {
-            "hit_ratio": mean,
-            "low": np.clip(mean - margin, 0, 1),
-            "high": np.clip(mean + margin, 0, 1),
+            "hit_ratio": hits / accesses,
+            "low": low / accesses,
+            "high": high / accesses,
             "correction": np.where(rates == 1, "exact", correction),
-            "plain": plain.mean(axis=0),
-            "adjusted": adjusted.mean(axis=0),
+            "plain": plain.mean(axis=0) / accesses,
+            "adjusted": adjusted.mean(axis=0) / accesses,
             "rate": rates,
             "blocks": found["capacity"][0],
             "sampled": found["accesses"].mean(axis=0),
+            "writes": np.full(len(rates), writes, dtype=np.int64),
+            "write_hits": write_hits,
+            "write_hits_low": fewest,
+            "write_hits_high": most,
             "bytes": found["bytes"].max(axis=0),
             # What is simulated at rate 1 is, once for all seeds.
             "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
         }
     )
+
+
+def _whole(
+    sampled: NDArray[np.int64], hits: NDArray[np.int64], rate: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both estimates of how many of all `count` references hit: plain and adjusted."""
+    plain = hits * (count / np.maximum(sampled, 1))
+    return plain, np.clip(count - (sampled - hits) / rate, 0, count)
+
+
+def _band(
+    estimates: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean over the seeds and its 95 % band, within 0 and `count`."""
+    mean = estimates.mean(axis=0)
+    margin = margin_of(estimates)
+    return mean, np.clip(mean - margin, 0, count), np.clip(mean + margin, 0, count)
 
 
 def rates_of(

@@ -26,11 +26,13 @@ __all__ = [
     "Source",
     "cores",
     "interruptible",
+    "output_options",
     "picture_options",
     "print_plainly",
     "sizes_given",
     "stream_options",
     "table_of",
+    "write_figure",
     "write_tables",
 ]
 
@@ -57,9 +59,14 @@ def stream_options(*, seed: str, jobs: str) -> Callable[[Command], Command]:
 
 
 def picture_options(command: Command) -> Command:
-    """Give a command the options of what it draws and writes."""
+    """Give a command the options of what it draws over size, and writes."""
+    linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
+    return linear(output_options(command))
+
+
+def output_options(command: Command) -> Command:
+    """Give a command the options of where it writes what."""
     options = [
-        click.option("--linear", is_flag=True, help="Draw sizes on a linear axis."),
         click.option(
             "--out",
             metavar="DIR",
@@ -184,17 +191,22 @@ class Report:
         tables: Mapping[str, Callable[[Any], None]],
     ) -> None:
         """Write pictures, and tables by their ending; print the names of all."""
-        base.parent.mkdir(parents=True, exist_ok=True)
         written: list[Path] = []
         if figure is not None:
-            from mcsim.figures.style import styled, write
-
-            with styled():
-                drawn = figure()
-            written += write(drawn, base, self.title, self.footer(), ("png", "svg"))
+            written += write_figure(base, figure, self.title, self.footer())
         written += write_tables(base, tables)
         for path in written:
             click.echo(path)
+
+
+def write_figure(base: Path, draw: Callable[[], Figure], title: str, footer: str) -> list[Path]:
+    """Draw a figure and write it, as .png and .svg."""
+    from mcsim.figures.style import styled, write
+
+    base.parent.mkdir(parents=True, exist_ok=True)
+    with styled():
+        drawn = draw()
+    return write(drawn, base, title, footer, ("png", "svg"))
 
 
 def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> list[Path]:

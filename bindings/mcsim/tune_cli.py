@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.plugin_cli import plugin_option
+from mcsim.policy_report import memory_option
 from mcsim.stream_cli import (
     Source,
     cores,
     interruptible,
+    output_options,
     print_plainly,
     table_of,
+    write_figure,
     write_tables,
 )
 from mcsim.trace_cli import reading_options
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
 
-    from mcsim.tuning import Objective
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from mcsim.progress import Reporter
+    from mcsim.tuning import Objective, Point
 
 __all__ = ["tune"]
 
@@ -82,16 +90,10 @@ __all__ = ["tune"]
 @click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of policies that draw.")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
+@memory_option
 @plugin_option
 @reading_options
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default="results",
-    show_default=True,
-    help="Folder of the table.",
-)
+@output_options
 def tune(
     files: tuple[str, ...],
     size: str,
@@ -106,19 +108,23 @@ def tune(
     backend: str,
     seed: int,
     jobs: int | None,
+    memory: str | None,
     out: Path,
+    no_figures: bool,
     **reading: Any,
 ) -> None:
     """Find the block size, write mode and policy of a cache for the requests of TRACEs.
 
     Every combination is replayed, or a sample of the requests through a miniature of it, and
-    the table is sorted by the objective, the best in bold. DIR gets it as .csv.
+    the table is sorted by the objective, the best in bold. DIR gets it as .csv, and a picture
+    of all objectives over block size (.png, .svg).
 
     A block, or sub-block, is read and written whole. Requests are cut where blocks of the
     largest size begin; the hit ratio is the share of the pieces read that did not wait for
     the backend, and the latency the mean of all pieces. In miniature the rate is doubled
     until the cache has 100 of the largest blocks; where the samples together would be as long
-    as the trace, that is replayed.
+    as the trace, that is replayed. What the caches of every block size will hold is said before
+    they are replayed.
 
     \b
     mcsim tune web_0.csv.gz --size 1GiB
@@ -131,6 +137,7 @@ def tune(
     from mcsim.devices import device_named
     from mcsim.errors import ConfigError
     from mcsim.mrc_cli import share_given
+    from mcsim.policies import memory_given
     from mcsim.progress import Reporter
     from mcsim.tuning import Grid
     from mcsim.tuning import tune as replay
@@ -148,9 +155,11 @@ def tune(
     grid = Grid.asked(size, **layouts)
     device_named("--tier", tier)
     device_named("--backend", backend)
+    limit = memory_given(memory)
     source = Source(files, "", "all", seed, jobs or cores(), reading)
     reporter = Reporter(Console(stderr=True))
     caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
+    memory_told = _MemoryTold(reporter, len(grid.points), source.jobs, limit)
     with interruptible(), reporter.live():
         traces = source.open(reporter)
         with reporter.stage("tune", total=caches, unit="caches") as stage:
@@ -165,15 +174,48 @@ def tune(
                 backend=backend,
                 seed=seed,
                 threads=source.jobs,
+                memory=limit,
+                told=memory_told,
                 progress=stage.update,
             )
     report = _Report(source, grid.size, f"{tier} before {backend}", objective, rows)
     report.show()
-    report.write(out)
+    report.write(out, figures=not no_figures)
 
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+@dataclass
+class _MemoryTold:
+    """Says what caches will hold, those of the first sample: others are much like it."""
+
+    reporter: Reporter
+    caches: int
+    jobs: int
+    limit: int
+    told: set[tuple[int, int]] = field(default_factory=set)
+
+    def __call__(self, points: Sequence[Point], sizes: NDArray[np.int64]) -> None:
+        """Say it of caches of one block size, by policy."""
+        from mcsim.units import format_bytes, format_size
+
+        if not self.told:
+            self.reporter.note(
+                f"memory for {self.caches} caches, {self.jobs} at a time within "
+                f"{format_size(self.limit)}; about, by block size:"
+            )
+        block, sub_block = points[0].layout
+        if points[0].layout in self.told:
+            return
+        self.told.add(points[0].layout)
+        largest: dict[str, int] = {}
+        for point, size in zip(points, sizes.tolist(), strict=True):
+            largest[str(point.policy)] = max(size, largest.get(str(point.policy), 0))
+        of = "" if sub_block == block else f" of {format_bytes(sub_block)}"
+        held = "  ".join(f"{policy} {format_size(size)}" for policy, size in largest.items())
+        self.reporter.note(f"  {format_bytes(block) + of:<15} {held}")
 
 
 @dataclass(frozen=True)
@@ -233,14 +275,38 @@ class _Report:
             f"ratio, latency, device and backend writes, and better in one{unsure}"
         )
 
-    def write(self, out: Path) -> None:
-        """Write the table, and print its name."""
+    def figure(self) -> Figure:
+        """Draw the objectives over block size."""
+        from mcsim.figures.tuning import objectives_by_block
+        from mcsim.tuning import OBJECTIVES
+
+        return objectives_by_block(self.rows, OBJECTIVES[self.objective]).frame(
+            self.title, self.footer()
+        )
+
+    @property
+    def title(self) -> str:
+        """Of the picture."""
+        from mcsim.units import format_bytes
+
+        return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
+
+    def footer(self) -> str:
+        """Return the small print of the picture."""
+        from mcsim import __version__
+
+        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
+
+    def write(self, out: Path, *, figures: bool) -> None:
+        """Write picture and table, and print their names."""
         import pyarrow as pa
         from pyarrow import csv
 
+        base = out / f"{self.source.file_name}-tune"
         columns = pa.table({name: pa.array(self.rows[name]) for name in self.rows.dtype.names})
         save = {".csv": lambda sink: csv.write_csv(columns, sink)}
-        for path in write_tables(out / f"{self.source.file_name}-tune", save):
+        pictures = write_figure(base, self.figure, self.title, self.footer()) if figures else []
+        for path in [*pictures, *write_tables(base, save)]:
             click.echo(path)
 
 

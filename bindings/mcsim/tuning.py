@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
+from mcsim._core import policies as _policies
 from mcsim.devices import Device, device_named
-from mcsim.errors import ConfigError
+from mcsim.errors import ConfigError, OutOfMemoryError
 from mcsim.miniatures import margin_of, rates_of, varies_less
 from mcsim.mrc import vms_of
-from mcsim.policies import PolicySpec, parse_policies, threads_given
+from mcsim.policies import PolicySpec, memory_given, parse_policies, threads_given
 from mcsim.suggest import did_you_mean
-from mcsim.units import format_bytes, parse_bytes
+from mcsim.units import format_bytes, format_size, parse_bytes
 from mcsim.workload import Workload
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ _CORRECTIONS: tuple[Correction, ...] = ("none", "adj")
 WriteMode = Literal["through", "back", "around"]
 WHOLE = "none"
 
+_DIRTY_BYTES = 9
+"""What writing back takes for each block of the trace."""
+
 
 def tune(
     traces: Trace | Sequence[Trace],
@@ -58,6 +64,8 @@ def tune(
     backend: str = "hdd",
     seed: int = 1,
     threads: int | None = None,
+    memory: int | str | None = None,
+    told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> np.recarray[Any, Any]:
     """Replay traces through a cache of one size for every combination of its parameters.
@@ -98,6 +106,12 @@ def tune(
         Of policies that draw.
     threads : int, optional
         Caches at a time; all cores if not given.
+    memory : int or str, optional
+        What the caches at work may hold together, as of `simulate`; the blocks of the requests,
+        interned, come on top, and what `opt` is told of the future.
+    told : callable, optional
+        ``told(points, bytes)``: about what each of the caches that share a block size will hold,
+        before they are replayed.
     progress : callable, optional
         ``progress(caches_done)``; each sample of a cache counts.
 
@@ -111,12 +125,15 @@ def tune(
         over the seeds in a column ``…_margin`` (nan with one seed, 0 where nothing is
         sampled); ``dirty`` (bytes at the end that are still to be written back), ``pareto``
         (no other is as good in all four objectives and better in one), ``rate``,
-        ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at rate 1).
+        ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at rate 1) and ``bytes`` (what the
+        cache was said to hold, the most of all samples).
 
     Raises
     ------
     ConfigError
         If the grid is impossible, or an argument is wrong.
+    OutOfMemoryError
+        If a cache alone needs more than `memory`.
 
     Notes
     -----
@@ -153,6 +170,8 @@ def tune(
         used,
         seed,
         threads_given(threads),
+        _Room(memory_given(memory)),
+        told,
         progress,
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
@@ -278,6 +297,28 @@ def _bytes(what: str, value: int | str) -> int:
     return size
 
 
+class _Room:
+    """Memory, in bytes, for which the caches at work wait."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._free = size
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Wait until there is room, and have it; `size` is at most that of all."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= size)
+            self._free -= size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += size
+                self._changed.notify_all()
+
+
 @dataclass
 class _Replay:
     """Replays every point of the grid over samples of a workload."""
@@ -288,6 +329,8 @@ class _Replay:
     rate: float
     seed: int
     threads: int
+    room: _Room
+    told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None
     progress: Callable[[int], object] | None
     done: int = field(default=0, init=False)
 
@@ -310,9 +353,12 @@ class _Replay:
                     if self.rate < 1
                     else "tune: there are no requests"
                 )
+            points = [self.grid.points[i] for i in members]
+            needed = self._needed(accesses, points)
+            if self.told is not None:
+                self.told(points, needed)
             with ThreadPoolExecutor(min(self.threads, len(members))) as pool:
-                points = [self.grid.points[i] for i in members]
-                measured = pool.map(self._measure, repeat(accesses), points)
+                measured = pool.map(self._measure, repeat(accesses), points, needed.tolist())
                 for i, one in zip(members, measured, strict=True):
                     found[i] = one
                     self.done += 1
@@ -320,19 +366,47 @@ class _Replay:
                         self.progress(self.done)
         return [found[i] for i in range(len(self.grid.points))]
 
-    def _measure(self, accesses: engine.Accesses, point: Point) -> _Counted:
+    def _capacity(self, point: Point) -> int:
+        """Return how many sub-blocks the cache, or its miniature, has."""
         lines = max(1, round(self.rate * (self.grid.size // point.block)))
+        return lines * (point.block // point.sub_block)
+
+    def _needed(self, accesses: engine.Accesses, points: Sequence[Point]) -> NDArray[np.int64]:
+        """Return the bytes that each cache will hold; an error if one is too many."""
+        of_caches = _policies.memory_needed(
+            accesses.ids,
+            accesses.id_count,
+            [(p.policy.policy, p.policy.declared(), self._capacity(p)) for p in points],
+            one_pass=False,
+            line_blocks=accesses.line_blocks,
+        )
+        dirty = [_DIRTY_BYTES * accesses.id_count * (p.writes == "back") for p in points]
+        needed = np.asarray(of_caches + np.array(dirty, dtype=np.int64))
+        for point, size in zip(points, needed, strict=True):
+            if size > self.room.size:
+                raise OutOfMemoryError(
+                    f"memory: {point.policy} with blocks of {format_bytes(point.block)} needs "
+                    f"{format_size(size)} of the {format_size(self.room.size)} that there may be; "
+                    "larger blocks and a lower rate need less"
+                )
+        return needed
+
+    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
+        with self.room.taken(needed):
+            return self._replayed(accesses, point, needed)
+
+    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
         tier, backend = (
             engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
             for d in self.devices
         )
-        machine = engine.Machine([(tier, lines * (point.block // point.sub_block))], backend)
+        machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)
         cuts = np.array([0, accesses.request_count], dtype=np.int64)
         result = engine.run(accesses, system, None, cuts)
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
-        return _Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given)
+        return _Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)
 
 
 @dataclass(frozen=True)
@@ -346,6 +420,8 @@ class _Counted:
     vms: dict[str, int]
     given: dict[str, list[int]]
     """How much there is in the whole, by operation."""
+    bytes: int
+    """What the cache held."""
 
     def estimates(self, correction: Correction) -> dict[str, float]:
         """Return estimates of all columns, those of bytes in bytes."""
@@ -431,6 +507,7 @@ def _rows(
     columns["rate"] = np.full(len(points), float(rate))
     correction = "exact" if rate == 1 else "none" if use_plain else "adj"
     columns["correction"] = np.full(len(points), correction)
+    columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
     order = np.argsort(_costs(columns)[list(OBJECTIVES).index(objective)], kind="stable")
     rows = np.recarray(len(points), dtype=[(name, c.dtype) for name, c in columns.items()])
     for name, column in columns.items():

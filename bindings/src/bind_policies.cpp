@@ -95,6 +95,18 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
   return columns;
 }
 
+// None if all are reads.
+std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint8_t>>& ops,
+                                            std::size_t accesses) {
+  if (!ops) return {};
+  const std::span<const std::uint8_t> operations = span_of(*ops);
+  if (operations.size() != accesses) {
+    raise_if_error(
+        invalid_argument("ops: {} of them for {} accesses", operations.size(), accesses));
+  }
+  return operations;
+}
+
 py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
@@ -103,12 +115,7 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
-  std::span<const std::uint8_t> operations;
-  if (ops) operations = span_of(*ops);
-  if (ops && operations.size() != all.size()) {
-    raise_if_error(
-        invalid_argument("ops: {} of them for {} accesses", operations.size(), all.size()));
-  }
+  const std::span<const std::uint8_t> operations = operations_of(ops, all.size());
   const SimulateOptions options{.threads = threads,
                                 .tick = make_tick(std::move(progress), failure),
                                 .memory = memory,
@@ -125,9 +132,9 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
 
 py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t unique,
                                 const std::vector<Config>& configs, std::size_t memory,
-                                bool one_pass) {
+                                bool one_pass, std::uint32_t line_blocks) {
   const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
-  const SimulateOptions options{.memory = memory, .one_pass = one_pass};
+  const SimulateOptions options{.memory = memory, .one_pass = one_pass, .line_blocks = line_blocks};
   const std::span<const BlockId> all = span_of(blocks);
   std::vector<std::size_t> bytes;
   {
@@ -140,11 +147,13 @@ py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t uniqu
 // A row for every seed, and in it one for every cache.
 py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
                              const std::vector<Config>& configs, double rate, Count min_blocks,
-                             const std::vector<std::uint64_t>& sample_seeds, std::uint64_t seed,
+                             const std::vector<std::uint64_t>& sample_seeds,
+                             const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
                              int threads, std::size_t memory, py::object progress) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
+  const std::span<const std::uint8_t> operations = operations_of(ops, all.size());
   const MiniatureOptions options{
       .rate = rate,
       .min_blocks = min_blocks,
@@ -154,16 +163,20 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
   absl::StatusOr<std::vector<Miniature>> simulated;
   {
     py::gil_scoped_release release;
-    simulated = miniatures(all, unique, wanted, options);
+    simulated = miniatures(all, operations, unique, wanted, options);
   }
   failure->rethrow_if_any();
   const std::vector<Miniature> found = value_or_raise(std::move(simulated));
   py::dict columns;
   columns["rate"] = column_of(found, [](const Miniature& m) { return m.rate; });
   columns["capacity"] = column_of(found, [](const Miniature& m) { return m.capacity; });
-  columns["accesses"] =
-      column_of(found, [](const Miniature& m) { return m.cache.counts.accesses; });
-  columns["hits"] = column_of(found, [](const Miniature& m) { return m.cache.counts.hits; });
+  const auto counted = [&](Count CacheCounts::* count) {
+    return column_of(found, [count](const Miniature& m) { return m.cache.counts.*count; });
+  };
+  columns["accesses"] = counted(&CacheCounts::accesses);
+  columns["hits"] = counted(&CacheCounts::hits);
+  columns["writes"] = counted(&CacheCounts::writes);
+  columns["write_hits"] = counted(&CacheCounts::write_hits);
   columns["bytes"] =
       column_of(found, [](const Miniature& m) { return static_cast<Count>(m.cache.bytes); });
   columns["seconds"] = column_of(found, [](const Miniature& m) { return m.cache.seconds; });
@@ -195,7 +208,8 @@ void bind_policies(py::module_& parent) {
         py::arg("line_blocks") = SimulateOptions{}.line_blocks);
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
-        py::arg("one_pass") = SimulateOptions{}.one_pass);
+        py::arg("one_pass") = SimulateOptions{}.one_pass,
+        py::arg("line_blocks") = SimulateOptions{}.line_blocks);
   m.def(
       "miniature_rate",
       [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {
@@ -205,7 +219,8 @@ void bind_policies(py::module_& parent) {
       py::arg("capacity"), py::arg("rate"), py::arg("min_blocks"), py::arg("seeds"));
   m.def("miniatures", &simulate_miniatures, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("rate"), py::arg("min_blocks"), py::arg("sample_seeds"),
-        py::arg("seed") = CacheConfig{}.seed, py::arg("threads") = SimulateOptions{}.threads,
+        py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
+        py::arg("threads") = SimulateOptions{}.threads,
         py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none());
 }
 

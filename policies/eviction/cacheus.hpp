@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
@@ -12,6 +13,21 @@
 #include "policies/eviction/two_experts.hpp"
 
 namespace mcsim {
+
+enum class CacheusVariant : std::uint8_t {
+  kPaper,
+  // As the authors' simulator has it: rates are rounded to three digits before they are
+  // compared; the learning rate also stays if the hit rate did, and moves by a quarter,
+  // up or down at random, if that fell while it stayed. A hit leaves a block new, and one
+  // that returns from a history has the count with which it left.
+  kAuthors,
+};
+
+template <>
+struct Choices<CacheusVariant> {
+  static constexpr std::array names{std::pair{"paper", CacheusVariant::kPaper},
+                                    std::pair{"authors", CacheusVariant::kAuthors}};
+};
 
 // CACHEUS: LeCaR with better experts and no parameters. SR-LRU keeps what was reused
 // in an LRU list S, and newcomers and what S has too much in a list Q, from which it
@@ -28,7 +44,12 @@ namespace mcsim {
 // O(log n) an access; 45 bytes a slot, two slots a block of the capacity.
 class Cacheus {
  public:
-  using Params = NoParams;
+  struct Params {
+    CacheusVariant variant = CacheusVariant::kPaper;
+    static constexpr auto fields() {
+      return std::tuple{Field{"variant", &Params::variant, "whose algorithm"}};
+    }
+  };
   static constexpr ComponentInfo kInfo{
       .name = "cacheus",
       .summary = "Learns which of a scan- and a churn-resistant expert to follow.",
@@ -36,8 +57,9 @@ class Cacheus {
           "Rodriguez, Yusuf, Lyons, Paz, Rangaswami, Liu, Zhao, Narasimhan: Learning cache "
           "replacement with CACHEUS, FAST 2021"};
 
-  Cacheus(const Params&, const PolicySetup& setup)
-      : lists_(setup.slots_for(2 * setup.capacity)),
+  Cacheus(const Params& params, const PolicySetup& setup)
+      : params_(params),
+        lists_(setup.slots_for(2 * setup.capacity)),
         counts_(lists_.slots()),
         blocks_(lists_.slots()),
         experts_(Random(setup.seed).split(kInfo.name)) {
@@ -131,7 +153,7 @@ class Cacheus {
     rate_ = first_rate_;
     last_rate_ = last_hit_rate_ = 0;
     accesses_ = hits_ = 0;
-    idle_periods_ = 0;
+    idle_periods_ = falls_ = 0;
   }
   void set_most_queued(Count blocks) {
     most_reused_ = std::max<Count>(0, capacity_ - blocks);
@@ -143,7 +165,7 @@ class Cacheus {
   void hit(Slot slot) {
     Block& block = blocks_[slot];
     counts_.update(slot, rank(++block.count));
-    block.is_new = false;
+    if (is_paper()) block.is_new = false;
     if (lists_.list_of(slot) == kReused) {
       lists_.move_to_front(kReused, slot);
       return;
@@ -169,7 +191,7 @@ class Cacheus {
     }
     experts_.punish(history == kOfLru ? kLru : kLfu, rate_);
     if (size() == capacity_) evict(cache);
-    block = {.count = block.count + 1, .demoted = false, .is_new = false};
+    block = {.count = block.count + (is_paper() ? 1 : 0), .demoted = false, .is_new = false};
     enter(kReused, slot);
     limit_reused();
   }
@@ -189,7 +211,7 @@ class Cacheus {
     counts_.push(slot, rank(blocks_[slot].count));
   }
   // Of equal counts the last access comes first.
-  CountAndTime rank(std::uint32_t count) const { return {.count = count, .time = ~now_}; }
+  CountAndTie rank(std::uint32_t count) const { return {.count = count, .tie = ~now_}; }
 
   static double ratio(Count a, Count b) {
     return static_cast<double>(a) / static_cast<double>(std::max<Count>(1, b));
@@ -235,31 +257,74 @@ class Cacheus {
 
   // --- The learning rate ---------------------------------------------------------
 
-  // At the end of a period the rate goes on, if the hit rate followed its last change,
-  // or else back.
+  // A period ends with every access whose number is a multiple of the capacity, before
+  // it is served. The rate goes on, if the hit rate followed its last change, or back.
   void learn() {
-    if (accesses_++ < capacity_) return;
-    const double hit_rate = static_cast<double>(hits_) / static_cast<double>(capacity_);
-    const double change = hit_rate - last_hit_rate_;
-    const double step = rate_ - last_rate_;
+    if (++accesses_ < capacity_) return;
+    const double hit_rate = compared(static_cast<double>(hits_) / static_cast<double>(capacity_));
+    const double change = compared(hit_rate - last_hit_rate_);
+    const double step = compared(rate_) - compared(last_rate_);
     last_hit_rate_ = hit_rate;
     last_rate_ = rate_;
-    accesses_ = 1;
-    hits_ = 0;
-    if (step != 0) {
+    accesses_ = hits_ = 0;
+    if (is_paper() ? step != 0 : step * change != 0) {
       const double size = std::abs(rate_ * step);
-      rate_ = std::clamp(change / step > 0 ? rate_ + size : rate_ - size, kLeastRate, 1.0);
-      idle_periods_ = 0;
-    } else if ((hit_rate == 0 || change <= 0) && ++idle_periods_ == kPatience) {
-      rate_ = std::clamp(first_rate_, kLeastRate, 1.0);
-      idle_periods_ = 0;
+      set_rate(step * change > 0 ? rate_ + size : rate_ - size);
+      idle_periods_ = falls_ = 0;
+    } else if (is_paper()) {
+      if ((hit_rate == 0 || change <= 0) && ++idle_periods_ == kPatience) begin_anew();
+    } else if (change <= 0) {
+      go_anywhere(hit_rate, change);
+    }
+  }
+  double compared(double rate) const { return is_paper() ? rate : round_to_thousandths(rate); }
+  void set_rate(double rate) { rate_ = std::clamp(rate, kLeastRate, 1.0); }
+  void begin_anew() {
+    set_rate(first_rate_);
+    idle_periods_ = 0;
+  }
+
+  // What the authors do where there is no slope to follow.
+  void go_anywhere(double hit_rate, double change) {
+    const bool falls = change < 0;
+    if (falls || hit_rate == 0) ++idle_periods_;
+    if (falls) ++falls_;
+    if (idle_periods_ >= kPatience) {
+      begin_anew();
+    } else if (falls && falls_ >= kPatience) {
+      set_rate(first_rate_);
+      falls_ = 0;
+    } else if (falls) {
+      move_at_random();
+    }
+  }
+  void move_at_random() {
+    if (rate_ >= 1) {
+      rate_ = 0.9;
+    } else if (rate_ <= kLeastRate) {
+      rate_ = 0.005;
+    } else {
+      set_rate(experts_.toss() ? rate_ * 1.25 : rate_ * 0.75);
     }
   }
 
+  // As decimals are rounded: by the exact value, and ties to even.
+  static double round_to_thousandths(double x) {
+    const double below = std::floor(x * 1000);
+    double rounded = below;
+    // The sign of an exact difference.
+    const double above_middle = std::fma(x, 1000, -(below + 0.5));
+    if (above_middle > 0 || (above_middle == 0 && std::fmod(below, 2) != 0)) rounded += 1;
+    return rounded / 1000;
+  }
+
+  bool is_paper() const { return params_.variant == CacheusVariant::kPaper; }
+
   static constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-  SlotLists<4> lists_;             // most recent first
-  SlotHeap<CountAndTime> counts_;  // of what is held
+  Params params_;
+  SlotLists<4> lists_;            // most recent first
+  SlotHeap<CountAndTie> counts_;  // of what is held
   Pages<Block> blocks_;
   TwoExperts experts_;
   std::uint64_t now_ = 0;
@@ -276,6 +341,7 @@ class Cacheus {
   Count accesses_ = 0;  // of this period
   Count hits_ = 0;
   int idle_periods_ = 0;
+  int falls_ = 0;  // of the hit rate, while the learning rate stayed
 };
 
 }  // namespace mcsim

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/portable_math.hpp"
 #include "core/containers/slot_heap.hpp"
@@ -13,13 +14,27 @@
 
 namespace mcsim {
 
+// Which of equal counts the least frequently used is.
+enum class LeCarTies : std::uint8_t {
+  kRecency,  // the least recently used
+  kNumber,   // the least block number
+};
+
+template <>
+struct Choices<LeCarTies> {
+  static constexpr std::array names{std::pair{"recency", LeCarTies::kRecency},
+                                    std::pair{"number", LeCarTies::kNumber}};
+};
+
 // LeCaR: each victim is that of LRU or that of LFU, by weights. Each of the two has a
 // history of what it evicted; a miss that is found in one costs that expert weight, the
 // more the shorter it was there. A block that both would evict is not remembered.
 //
-// As in the authors' code, the histories have half the capacity each, counts outlast
-// an eviction in them and weights stay between 0.01 and 0.99. Of equal counts LFU takes
-// the least recently used.
+// As in the authors' code, counts outlast an eviction in the histories and weights stay
+// between 0.01 and 0.99. Histories have half the capacity each, as in the code that they
+// published with CACHEUS; they had all of it in the one that they published with LeCaR
+// (`history`). Of equal counts LFU takes the least recently used; the authors' code, the
+// one of the least number (`ties`).
 //
 // O(log n) an access; 53 bytes a slot, two slots a block of the capacity.
 class LeCar {
@@ -28,12 +43,14 @@ class LeCar {
     double learning_rate = 0.45;
     double discount = 0.005;
     double history = 0.5;
+    LeCarTies ties = LeCarTies::kRecency;
     static constexpr auto fields() {
       return std::tuple{
           Field{"learning_rate", &Params::learning_rate, "lambda", 0, 100},
           Field{"discount", &Params::discount,
                 "what is left of a regret after as many accesses as blocks fit", 1e-9, 1},
-          Field{"history", &Params::history, "of each expert, in capacities", 0}};
+          Field{"history", &Params::history, "of each expert, in capacities", 0},
+          Field{"ties", &Params::ties, "which of equal counts LFU evicts"}};
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -56,7 +73,7 @@ class LeCar {
     Slot slot = cache.find(a.block);
     if (slot != kNoSlot && resident(slot)) {
       lists_.move_to_front(kHeld, slot);
-      counts_.update(slot, {++blocks_[slot].count, now_});
+      counts_.update(slot, rank(slot, a.block));
       return true;
     }
     if (slot != kNoSlot) {
@@ -69,7 +86,7 @@ class LeCar {
       blocks_[slot].count = 0;
     }
     lists_.push_front(kHeld, slot);
-    counts_.push(slot, {++blocks_[slot].count, now_});
+    counts_.push(slot, rank(slot, a.block));
     return false;
   }
 
@@ -127,6 +144,12 @@ class LeCar {
   }
   Count most_slots(Count capacity) const { return capacity + 2 * most_remembered(capacity); }
 
+  // With one more access.
+  CountAndTie rank(Slot slot, std::uint64_t block) {
+    const std::uint64_t tie = params_.ties == LeCarTies::kRecency ? now_ : block;
+    return {.count = ++blocks_[slot].count, .tie = tie};
+  }
+
   // Of the expert that evicted this block.
   void regret(Slot slot) {
     const auto since = static_cast<double>(now_ - blocks_[slot].evicted);
@@ -157,8 +180,8 @@ class LeCar {
   }
 
   Params params_;
-  SlotLists<3> lists_;             // most recently used, or evicted, first
-  SlotHeap<CountAndTime> counts_;  // of what is held
+  SlotLists<3> lists_;            // most recently used, or evicted, first
+  SlotHeap<CountAndTie> counts_;  // of what is held
   Pages<Block> blocks_;
   TwoExperts experts_;
   std::uint64_t now_ = 0;

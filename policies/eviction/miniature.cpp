@@ -16,6 +16,7 @@ namespace {
 struct Sample {
   double rate = 1;
   Pages<BlockId> blocks;
+  Pages<std::uint8_t> ops;  // none if all are reads
   Pages<NextUse> next_uses;
   SharedTrace trace;
 };
@@ -42,21 +43,38 @@ absl::Status add_next_uses(Sample& sample) {
   return absl::OkStatus();
 }
 
+// The operations of those of `blocks` that the filter picks.
+Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, std::size_t picked) {
+  Pages<std::uint8_t> ops(picked);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < all.blocks.size(); ++i) {
+    if (filter.samples(all.blocks[i])) ops[count++] = all.ops[i];
+  }
+  return ops;
+}
+
 // Draws each sample from the one before, of which it is a part. The room for all that
 // could be picked costs nothing where nothing is.
-Samples draw(std::span<const BlockId> blocks, std::size_t unique, std::span<const double> rates,
+Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const double> rates,
              std::uint64_t seed) {
   Samples samples;
   for (const double rate : rates) {
     if (rate < 1) samples[rate];
   }
-  std::span<const BlockId> from = blocks;
+  AccessBatch<> from = all;
   for (auto& [rate, sample] : samples) {
     const SpatialFilter filter(rate, seed);
+    AccessBatch<>& picked = sample.trace.accesses;
     sample.rate = filter.rate();
-    sample.blocks = Pages<BlockId>(from.size());
-    const std::size_t count = filter.select(from, {sample.blocks.data(), from.size()});
-    sample.trace.accesses.blocks = from = {sample.blocks.data(), count};
+    sample.blocks = Pages<BlockId>(from.blocks.size());
+    const std::size_t count =
+        filter.select(from.blocks, {sample.blocks.data(), from.blocks.size()});
+    picked.blocks = {sample.blocks.data(), count};
+    if (!from.ops.empty()) {
+      sample.ops = select_ops(filter, from, count);
+      picked.ops = {sample.ops.data(), count};
+    }
+    from = picked;
   }
   for (auto& [rate, sample] : samples) {
     const std::size_t count = sample.trace.accesses.blocks.size();
@@ -66,23 +84,22 @@ Samples draw(std::span<const BlockId> blocks, std::size_t unique, std::span<cons
 }
 
 // All of the trace, at rate 1.
-Sample everything(std::span<const BlockId> blocks, std::size_t unique) {
+Sample everything(const AccessBatch<>& all, std::size_t unique) {
   Sample sample;
-  sample.trace = {.accesses = {.blocks = blocks}, .unique = unique};
+  sample.trace = {.accesses = all, .unique = unique};
   return sample;
 }
 
 class Miniatures {
  public:
-  Miniatures(std::span<const BlockId> blocks, std::size_t unique,
-             std::span<const CacheConfig> configs, const MiniatureOptions& options,
-             bool with_next_uses)
-      : blocks_(blocks),
+  Miniatures(const AccessBatch<>& all, std::size_t unique, std::span<const CacheConfig> configs,
+             const MiniatureOptions& options, bool with_next_uses)
+      : all_(all),
         unique_(unique),
         configs_(configs),
         options_(options),
         with_next_uses_(with_next_uses),
-        whole_(everything(blocks, unique)),
+        whole_(everything(all, unique)),
         results_(options.seeds.size() * configs.size()) {
     for (const CacheConfig& config : configs) {
       rates_.push_back(miniature_rate(config.capacity, options));
@@ -100,7 +117,7 @@ class Miniatures {
 
  private:
   absl::Status run_seed(std::size_t s) {
-    Samples samples = draw(blocks_, unique_, rates_, options_.seeds[s]);
+    Samples samples = draw(all_, unique_, rates_, options_.seeds[s]);
     for (auto& [rate, sample] : samples) {
       if (with_next_uses_) MCSIM_RETURN_IF_ERROR(add_next_uses(sample));
     }
@@ -134,7 +151,7 @@ class Miniatures {
     return absl::OkStatus();
   }
 
-  std::span<const BlockId> blocks_;
+  AccessBatch<> all_;
   std::size_t unique_;
   std::span<const CacheConfig> configs_;
   const MiniatureOptions& options_;
@@ -156,6 +173,7 @@ double miniature_rate(Count capacity, const MiniatureOptions& options) {
 }
 
 absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> blocks,
+                                                  std::span<const std::uint8_t> ops,
                                                   std::size_t unique,
                                                   std::span<const CacheConfig> configs,
                                                   const MiniatureOptions& options) {
@@ -166,9 +184,12 @@ absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> block
     return out_of_range("min_blocks: expected at least 1, got {}", options.min_blocks);
   }
   if (options.seeds.empty()) return invalid_argument("seeds: expected at least one");
+  if (!ops.empty() && ops.size() != blocks.size()) {
+    return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
+  }
   MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
   MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
-  return Miniatures(blocks, unique, configs, options, with_next_uses).run();
+  return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses).run();
 }
 
 }  // namespace mcsim

@@ -39,8 +39,9 @@ struct Miniature {
 // Every cache in miniature with the first seed, then with the next, and so on. Caches
 // with the same seed and rate share the sampled references, of which those of one seed
 // are in memory at a time. Those at rate 1 are simulated once: no seed changes them.
-// Fails as simulate() does.
+// `ops` may be empty: all are reads. Fails as simulate() does.
 absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> blocks,
+                                                  std::span<const std::uint8_t> ops,
                                                   std::size_t unique,
                                                   std::span<const CacheConfig> configs,
                                                   const MiniatureOptions& options);

@@ -19,6 +19,8 @@ class TwoExperts {
   explicit TwoExperts(const Random& random) : random_(random) {}
 
   Expert choose() { return random_.uniform() < first_ ? kFirst : kSecond; }
+  // Of the same draws.
+  bool toss() { return random_.uniform() < 0.5; }
 
   // Divides a weight by e to the loss.
   void punish(Expert expert, double loss) {
@@ -36,11 +38,11 @@ class TwoExperts {
 };
 
 // By which the least frequently used is found.
-struct CountAndTime {
+struct CountAndTie {
   std::uint64_t count;
-  std::uint64_t time;
-  friend bool operator<(const CountAndTime& a, const CountAndTime& b) {
-    return std::tie(a.count, a.time) < std::tie(b.count, b.time);
+  std::uint64_t tie;  // among equal counts the least leaves first
+  friend bool operator<(const CountAndTie& a, const CountAndTie& b) {
+    return std::tie(a.count, a.tie) < std::tie(b.count, b.tie);
   }
 };
 

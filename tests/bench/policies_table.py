@@ -51,6 +51,15 @@ PRINTED = {
     "mq": "another implementation",
 }
 
+# Whose program misses as often as ours in tests/policies/authors_counts_test.cpp.
+PROGRAMS = {
+    "lirs": "its authors' program",
+    "w-tinylfu": "Caffeine (counters=4096), its sketch exact",
+    "hyperbolic": "its authors' program, given our draws",
+    "lecar": "its authors' program, given our draws",
+    "cacheus": "its authors' program (variant=authors), given our draws",
+}
+
 # What else a policy is held to.
 LAWS = {
     "lru": "reuse distances, at all sizes",
@@ -70,6 +79,8 @@ def oracles(name: str, wrappers: list[str]) -> str:
         found.append("libCacheSim")
     if name in PRINTED:
         found.append(f"printed hits: {PRINTED[name]}")
+    if name in PROGRAMS:
+        found.append(PROGRAMS[name])
     if name in LAWS:
         found.append(LAWS[name])
     return "; ".join(found)

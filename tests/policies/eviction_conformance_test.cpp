@@ -43,9 +43,14 @@ std::vector<ParamMap> variants(std::string_view policy) {
     all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
   }
   if (policy == "lecar") {
-    all = {{}, {{"learning_rate", 3.0}, {"discount", 0.5}, {"history", 1.0}}};
+    all = {{},
+           {{"learning_rate", 3.0},
+            {"discount", 0.5},
+            {"history", 1.0},
+            {"ties", std::string("number")}}};
   }
-  if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}}};
+  if (policy == "cacheus") all = {{}, {{"variant", std::string("authors")}}};
+  if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}, {"leeway", 0.1}}};
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {
     all = {{},
@@ -64,7 +69,9 @@ bool evicts_early(std::string_view policy, const ParamMap& params) {
 }
 
 // Whether victims depend on what blocks are called, and how many there may be.
-bool goes_by_name(std::string_view policy) { return policy == "w-tinylfu"; }
+bool goes_by_name(std::string_view policy, const ParamMap& params) {
+  return policy == "w-tinylfu" || (policy == "lecar" && params.contains("ties"));
+}
 
 struct Victims {
   std::vector<BlockId> blocks;
@@ -300,7 +307,7 @@ TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
       Subject<TypeParam> dense(trace, params, capacity);
       Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
                                        {.capacity = capacity}, KeyIndex());
-      const bool by_name = goes_by_name(TypeParam::kInfo.name);
+      const bool by_name = goes_by_name(TypeParam::kInfo.name, params);
       const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
       if (capacity > most) return;
       const auto key_of = [&](BlockId block) {

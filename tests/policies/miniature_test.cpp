@@ -18,12 +18,17 @@ namespace {
 using testing::policy_trace;
 using testing::PolicyTrace;
 
-CacheCounts counts_by_hand(const PolicyTrace& trace, const CacheConfig& config, double rate,
-                           std::uint64_t seed) {
+using Ops = std::vector<std::uint8_t>;
+
+CacheCounts counts_by_hand(const PolicyTrace& trace, const Ops& ops, const CacheConfig& config,
+                           double rate, std::uint64_t seed) {
   const SpatialFilter filter(rate, seed);
   std::vector<std::uint64_t> kept;
-  for (const BlockId block : trace.blocks) {
-    if (filter.samples(block)) kept.push_back(block);
+  Ops kept_ops;
+  for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+    if (!filter.samples(trace.blocks[i])) continue;
+    kept.push_back(trace.blocks[i]);
+    kept_ops.push_back(ops[i]);
   }
   const PolicyTrace sample = policy_trace("sample", kept);
   const auto cache =
@@ -34,8 +39,19 @@ CacheCounts counts_by_hand(const PolicyTrace& trace, const CacheConfig& config, 
                  .seed = config.seed,
                  .trace = sample.blocks})
           .value();
-  EXPECT_TRUE(cache->replay({.blocks = sample.blocks, .next_uses = sample.next_uses}).ok());
+  EXPECT_TRUE(
+      cache->replay({.blocks = sample.blocks, .ops = kept_ops, .next_uses = sample.next_uses})
+          .ok());
   return cache->counts();
+}
+
+// Some blocks are only read, some written every other time.
+Ops ops_of(const PolicyTrace& trace) {
+  Ops ops;
+  for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+    ops.push_back(trace.blocks[i] % 3 == 0 && i % 2 == 0 ? 1 : 0);
+  }
+  return ops;
 }
 
 TEST(Miniature, IsTheCacheOfASampleDrawnByHand) {
@@ -48,14 +64,16 @@ TEST(Miniature, IsTheCacheOfASampleDrawnByHand) {
   const std::vector<std::uint64_t> seeds{7, 8};
   const MiniatureOptions options{
       .rate = 0.1, .min_blocks = 50, .seeds = seeds, .simulate = {.threads = 2}};
-  const auto found = miniatures(trace.blocks, trace.unique, configs, options).value();
+  const Ops ops = ops_of(trace);
+  const auto found = miniatures(trace.blocks, ops, trace.unique, configs, options).value();
   ASSERT_EQ(found.size(), seeds.size() * configs.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     const CacheConfig& config = configs[i % configs.size()];
     const double rate = config.capacity == 200 ? 0.4 : 0.1;
     EXPECT_NEAR(found[i].rate, rate, 1e-9);
     EXPECT_EQ(found[i].capacity, std::llround(rate * static_cast<double>(config.capacity)));
-    EXPECT_EQ(found[i].cache.counts, counts_by_hand(trace, config, rate, seeds[i / configs.size()]))
+    EXPECT_EQ(found[i].cache.counts,
+              counts_by_hand(trace, ops, config, rate, seeds[i / configs.size()]))
         << config.policy << ", " << config.capacity << " blocks";
   }
 }
@@ -64,11 +82,13 @@ TEST(Miniature, OfEverythingIsTheCacheItself) {
   const PolicyTrace trace = policy_trace("zipf", streams::zipf(20'000, 3000, 0.9, 1));
   const std::vector<CacheConfig> configs{{"lru", {}, 100}, {"opt", {}, 100}, {"arc", {}, 50}};
   const std::vector<std::uint64_t> seeds{1, 2, 3};
-  const auto exact = simulate(trace.blocks, {}, trace.unique, configs).value();
+  const Ops ops = ops_of(trace);
+  const auto exact = simulate(trace.blocks, ops, trace.unique, configs).value();
   // Asked for, and where a smaller rate would leave too few blocks.
   for (const double rate : {1.0, 0.3}) {
     const auto found =
-        miniatures(trace.blocks, trace.unique, configs, {.rate = rate, .seeds = seeds}).value();
+        miniatures(trace.blocks, ops, trace.unique, configs, {.rate = rate, .seeds = seeds})
+            .value();
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i].rate, 1);
       EXPECT_EQ(found[i].capacity, configs[i % configs.size()].capacity);
@@ -100,7 +120,7 @@ TEST(Miniature, TellsHowFarItIs) {
     told.push_back(done);
     return absl::OkStatus();
   };
-  const auto found = miniatures(trace.blocks, trace.unique, configs, options).value();
+  const auto found = miniatures(trace.blocks, {}, trace.unique, configs, options).value();
   Count replayed = -50'000;  // the whole stream, replayed once for both seeds
   for (const Miniature& one : found) replayed += one.cache.counts.accesses;
   EXPECT_TRUE(std::ranges::is_sorted(told));
@@ -111,7 +131,7 @@ TEST(Miniature, AMistakeIsTold) {
   const std::vector<BlockId> blocks{0, 1};
   const std::vector<std::uint64_t> seeds{1};
   const auto message = [&](const CacheConfig& config, const MiniatureOptions& options) {
-    return message_of(miniatures(blocks, 2, {{config}}, options).status());
+    return message_of(miniatures(blocks, {}, 2, {{config}}, options).status());
   };
   EXPECT_EQ(message({"lru", {}, 1}, {.rate = 0, .seeds = seeds}), "rate: 0 is outside (0, 1]");
   EXPECT_EQ(message({"lru", {}, 1}, {.rate = 1.5, .seeds = seeds}), "rate: 1.5 is outside (0, 1]");
@@ -120,8 +140,11 @@ TEST(Miniature, AMistakeIsTold) {
             "min_blocks: expected at least 1, got 0");
   EXPECT_EQ(message({"lru", {}, 0}, {.seeds = seeds}),
             "lru: a cache of 0 blocks: expected 1 to 1099511627776");
-  EXPECT_EQ(miniatures({}, 0, {{{"opt", {}, 5}}}, {.seeds = seeds}).value()[0].cache.counts,
+  EXPECT_EQ(miniatures({}, {}, 0, {{{"opt", {}, 5}}}, {.seeds = seeds}).value()[0].cache.counts,
             CacheCounts{});
+  const std::vector<std::uint8_t> ops{1};
+  EXPECT_EQ(message_of(miniatures(blocks, ops, 2, {{{"lru", {}, 1}}}, {.seeds = seeds}).status()),
+            "1 operations of 2 accesses");
 }
 
 // The mean absolute error, over sizes, of the mean estimate of five seeds, adjusted to
@@ -133,7 +156,7 @@ double error_of(const PolicyTrace& trace, const std::string& policy, double rate
   const std::vector<std::uint64_t> seeds{1, 2, 3, 4, 5};
   const auto exact = simulate(trace.blocks, {}, trace.unique, configs).value();
   const auto found =
-      miniatures(trace.blocks, trace.unique, configs, {.rate = rate, .seeds = seeds}).value();
+      miniatures(trace.blocks, {}, trace.unique, configs, {.rate = rate, .seeds = seeds}).value();
   const auto all = static_cast<double>(trace.blocks.size());
   std::vector<double> mean(sizes.size());
   for (std::size_t i = 0; i < found.size(); ++i) {

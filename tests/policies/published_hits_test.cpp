@@ -46,6 +46,84 @@ std::vector<Published> by_frequency() {
   };
 }
 
+// By the programs of their authors, of which authors_counts_test.cpp tells.
+std::vector<Published> by_authors_programs() {
+  return {
+      {"arc/OLTP.lis.zst", "lirs", {{"stack", 2500.0}}, {{1000, 318'160}}, {}},
+      {"lirs/2_pools.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 50'401}, {1000, 54'392}}, {}},
+      {"lirs/sprite.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 59'948}, {1000, 117'407}}, {}},
+      {"lirs/multi2.txt.zst", "lirs", {{"stack", 2500.0}}, {{200, 10'402}, {1000, 15'299}}, {}},
+      {"arc/OLTP.lis.zst", "cacheus", {{"variant", std::string("authors")}}, {{1000, 350'354}}, {}},
+      {"arc/OLTP.lis.zst", "lecar", {{"ties", std::string("number")}}, {{1000, 318'493}}, {}},
+      {"arc/OLTP.lis.zst",
+       "lecar",
+       {{"ties", std::string("number")}, {"history", 1.0}},
+       {{1000, 324'346}},
+       {}},
+      {"arc/OLTP.lis.zst", "hyperbolic", {}, {{1000, 310'860}}, {}},
+      {"arc/OLTP.lis.zst", "hyperbolic", {{"leeway", 0.1}}, {{1000, 351'790}}, {}},
+      {"lirs/2_pools.txt.zst",
+       "cacheus",
+       {{"variant", std::string("authors")}},
+       {{200, 50'358}, {1000, 54'345}},
+       {}},
+      {"lirs/2_pools.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}},
+       {{200, 49'850}, {1000, 54'462}},
+       {}},
+      {"lirs/2_pools.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}, {"history", 1.0}},
+       {{200, 49'851}, {1000, 54'446}},
+       {}},
+      {"lirs/2_pools.txt.zst", "hyperbolic", {}, {{200, 47'388}, {1000, 54'449}}, {}},
+      {"lirs/2_pools.txt.zst",
+       "hyperbolic",
+       {{"leeway", 0.1}},
+       {{200, 50'341}, {1000, 54'345}},
+       {}},
+      {"lirs/sprite.txt.zst",
+       "cacheus",
+       {{"variant", std::string("authors")}},
+       {{200, 65'567}, {1000, 118'594}},
+       {}},
+      {"lirs/sprite.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}},
+       {{200, 63'762}, {1000, 120'729}},
+       {}},
+      {"lirs/sprite.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}, {"history", 1.0}},
+       {{200, 64'537}, {1000, 120'847}},
+       {}},
+      {"lirs/sprite.txt.zst", "hyperbolic", {}, {{200, 54'312}, {1000, 120'414}}, {}},
+      {"lirs/sprite.txt.zst",
+       "hyperbolic",
+       {{"leeway", 0.1}},
+       {{200, 60'228}, {1000, 118'175}},
+       {}},
+      {"lirs/multi2.txt.zst",
+       "cacheus",
+       {{"variant", std::string("authors")}},
+       {{200, 8'777}, {1000, 15'068}},
+       {}},
+      {"lirs/multi2.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}},
+       {{200, 7'524}, {1000, 13'692}},
+       {}},
+      {"lirs/multi2.txt.zst",
+       "lecar",
+       {{"ties", std::string("number")}, {"history", 1.0}},
+       {{200, 8'644}, {1000, 13'899}},
+       {}},
+      {"lirs/multi2.txt.zst", "hyperbolic", {}, {{200, 5'397}, {1000, 12'407}}, {}},
+      {"lirs/multi2.txt.zst", "hyperbolic", {{"leeway", 0.1}}, {{200, 7'424}, {1000, 13'836}}, {}},
+  };
+}
+
 // As the authors of LIRS and CLOCK-Pro have them from their own simulators; CLOCK-Pro
 // differs from its authors' code as its header says.
 std::vector<Published> by_inter_reference_recency() {
@@ -387,6 +465,8 @@ std::string case_name(const ::testing::TestParamInfo<Published>& each) {
 INSTANTIATE_TEST_SUITE_P(Traces, PublishedHits, ::testing::ValuesIn(published()), case_name);
 INSTANTIATE_TEST_SUITE_P(ByFrequency, PublishedHits, ::testing::ValuesIn(by_frequency()),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(ByAuthorsPrograms, PublishedHits,
+                         ::testing::ValuesIn(by_authors_programs()), case_name);
 INSTANTIATE_TEST_SUITE_P(ByRecency, PublishedHits,
                          ::testing::ValuesIn(by_inter_reference_recency()), case_name);
 

@@ -90,6 +90,61 @@ def test_the_band_holds_the_truth() -> None:
     assert 0.88 <= share <= 0.99
 
 
+def writes_to(keys: np.ndarray) -> np.ndarray:
+    """Return operations: blocks of even number are written every third time or so."""
+    return (keys % 2 == 0) & (np.random.default_rng(2).random(len(keys)) < 1 / 3)
+
+
+def test_writes_at_rate_1_are_those_of_the_simulation() -> None:
+    keys = popular(20_000)
+    ops = writes_to(keys)
+    exact = mc.simulate(keys, "all", SIZES, ops=ops)
+    rows = mc.miniature(keys, "all", SIZES, ops=ops, rate=1)
+    assert rows.writes.tolist() == exact.writes.tolist()
+    for column in (rows.write_hits, rows.write_hits_low, rows.write_hits_high):
+        assert column.tolist() == exact.write_hits.tolist()
+
+
+def test_both_estimates_of_writes() -> None:
+    keys = popular(50_000)
+    ops = writes_to(keys)
+    blocks, unique = core.number(keys.astype(np.uint64))
+    found = core.miniatures(
+        blocks, unique, [("arc", {}, 4000)], 0.1, 100, [3, 9], ops.astype(np.uint8)
+    )
+    missed = found["writes"] - found["write_hits"]
+    estimates = {
+        "none": ops.sum() * found["write_hits"] / found["writes"],
+        "adj": ops.sum() - missed / found["rate"],
+    }
+    for correction, one in estimates.items():
+        (row,) = mc.miniature(
+            keys, "arc", [4000], ops=ops, rate=0.1, seeds=[3, 9], correction=correction
+        )
+        assert row.writes == ops.sum()
+        assert row.write_hits == pytest.approx(one.mean())
+        margin = 12.706 * one.std(ddof=1) / 2**0.5
+        assert row.write_hits_low == pytest.approx(max(0, one.mean() - margin))
+        assert row.write_hits_high == pytest.approx(min(row.writes, one.mean() + margin))
+
+
+def test_the_band_holds_the_true_write_hits() -> None:
+    keys = popular(60_000, skew=1.5)
+    ops = writes_to(keys)
+    exact = mc.simulate(keys, ["lru", "s3-fifo"], SIZES, ops=ops).write_hits
+    held = []
+    for group in range(40):
+        seeds = range(5 * group, 5 * group + 5)
+        rows = mc.miniature(keys, ["lru", "s3-fifo"], SIZES, ops=ops, rate=0.1, seeds=seeds)
+        held.append((rows.write_hits_low <= exact) & (exact <= rows.write_hits_high))
+    assert 0.88 <= np.mean(held) <= 0.99
+
+
+def test_without_operations_nothing_is_written() -> None:
+    rows = mc.miniature(popular(20_000), "lru", SIZES, rate=0.1)
+    assert rows.writes.tolist() == rows.write_hits.tolist() == [0] * len(SIZES)
+
+
 def test_threads_change_nothing() -> None:
     keys = popular(30_000)
     one = mc.miniature(keys, "all", SIZES, rate=0.1, seeds=2, threads=1)
@@ -123,6 +178,7 @@ def test_rates() -> None:
         ({"min_blocks": 0}, "min_blocks: expected at least 1, got 0"),
         ({"correction": "both"}, "correction: expected auto, none or adj, got 'both'"),
         ({"threads": 0}, "threads: at least 1, got 0"),
+        ({"ops": [0]}, "ops: 1 of them for 3 accesses"),
         ({"memory": "much"}, "memory: "),
     ],
 )

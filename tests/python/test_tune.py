@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,12 @@ from pyarrow import csv
 
 import mcsim as mc
 from mcsim.cli import main
-from mcsim.errors import ConfigError
+from mcsim.errors import ConfigError, OutOfMemoryError
+from mcsim.figures.tuning import objectives_by_block
+from mcsim.mrc import read_accesses
+from mcsim.progress import Reporter
 from mcsim.traces import Trace
+from mcsim.tuning import _Room
 
 KIB = 1024
 CLOUDPHYSICS = {
@@ -222,6 +229,107 @@ def test_a_miniature_of_a_public_trace(trace_dir: Path, tmp_path: Path) -> None:
         assert mini.backend_writes == pytest.approx(row.backend_writes, rel=0.1), what
 
 
+def test_what_caches_hold_is_told_and_kept() -> None:
+    trace = random_trace(6000)
+    options: dict[str, Any] = {
+        "policies": "lru,arc",
+        "blocks": ["4KiB", "16KiB"],
+        "sub_blocks": ["none", "4KiB"],
+        "writes": ["through", "back"],
+    }
+    told: list[tuple[list[Any], list[int]]] = []
+    rows = mc.tune(
+        trace, "1MiB", **options, told=lambda points, sizes: told.append((points, sizes.tolist()))
+    )
+    assert [points[0].layout for points, _ in told] == [
+        (4 * KIB, 4 * KIB),
+        (16 * KIB, 16 * KIB),
+        (16 * KIB, 4 * KIB),
+    ]
+    by_point = {
+        point.key: size for points, sizes in told for point, size in zip(points, sizes, strict=True)
+    }
+    assert len(by_point) == len(rows) == 12
+    for row in rows:
+        assert row.bytes == by_point[row.policy, row.block, row.sub_block, row.writes]
+    # Of whole blocks it is what `simulate` holds, and what is dirty.
+    accesses = read_accesses([trace], ops="all", block_bytes=4 * KIB, reporter=Reporter())
+    alone = mc.memory_needed(accesses, "arc", [256]).bytes[0]
+    whole = only(rows, policy="arc", block=4 * KIB, writes="through")
+    back = only(rows, policy="arc", block=4 * KIB, writes="back")
+    assert whole.bytes == alone
+    assert back.bytes - whole.bytes == 9 * accesses.id_count
+    # With room for one at a time all is as it was.
+    tight = mc.tune(trace, "1MiB", **options, threads=2, memory=int(rows.bytes.max()))
+    assert tight.tolist() == rows.tolist()
+    with pytest.raises(OutOfMemoryError, match="larger blocks and a lower rate need less"):
+        mc.tune(trace, "1MiB", **options, memory=int(rows.bytes.max()) - 1)
+    with pytest.raises(ConfigError, match="memory: "):
+        mc.tune(trace, "1MiB", memory="much")
+
+
+def test_caches_wait_for_room() -> None:
+    room = _Room(10)
+    held = 0
+    most = 0
+    lock = threading.Lock()
+
+    def work(size: int) -> None:
+        nonlocal held, most
+        for _ in range(50):
+            with room.taken(size):
+                with lock:
+                    held += size
+                    most = max(most, held)
+                time.sleep(0)
+                with lock:
+                    held -= size
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, [3, 7, 4, 10]))
+    assert held == 0
+    assert 0 < most <= 10
+
+
+def test_the_picture_has_every_cache() -> None:
+    options: dict[str, Any] = {
+        "policies": "lru,arc",
+        "blocks": ["4KiB", "16KiB", "32KiB"],
+        "sub_blocks": ["none", "4KiB"],
+        "writes": ["through", "back"],
+        "objective": "latency",
+    }
+    rows = mc.tune(random_trace(20_000), "8MiB", **options, rate=0.4, seeds=2)
+    assert rows.rate[0] < 1
+    sheet = objectives_by_block(rows, "latency_ns")
+    names = [handle.get_label() for handle in sheet.legend]
+    assert names == [
+        *("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks"),
+        *("write through", "write back", "best by latency"),
+    ]
+    assert sheet.notes == ["Estimates; bars: 95 % confidence."]
+    columns = ["hit_ratio", "latency_ns", "device_writes", "backend_writes"]
+    labels = [axes.get_ylabel() for axes in sheet.axes]
+    assert labels[0] == "Hit ratio (%)"
+    assert labels[1] == "Latency (ms)"
+    blocks = [4 * KIB, 16 * KIB, 32 * KIB]
+    for axes, column, scale in zip(sheet.axes, columns, [0.01, 1e6, None, None], strict=True):
+        drawn = [line for line in axes.lines if line.get_markersize() < 9 and len(line.get_xdata())]
+        shown = sorted(
+            (blocks[round(float(x))], float(y))
+            for line in drawn
+            for x, y in zip(*line.get_data(), strict=True)
+        )
+        if scale is None:
+            scale = 1024 ** ["B", "KiB", "MiB", "GiB"].index(axes.get_ylabel()[:-1].split("(")[1])
+        wanted = sorted((int(row.block), row[column] / scale) for row in rows)
+        np.testing.assert_allclose(shown, wanted)
+        (ring,) = [line for line in axes.lines if line.get_markersize() == 9]
+        assert ring.get_ydata()[0] == pytest.approx(rows[column][0] / scale)
+    for axes in sheet.axes[2:]:
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["4KiB", "16KiB", "32KiB"]
+
+
 def test_threads_change_nothing() -> None:
     trace = random_trace(3000)
     options: dict[str, Any] = {"policies": "lru,random", "writes": ["back"]}
@@ -287,10 +395,12 @@ def test_command(run: Any) -> None:
     assert "18 caches" in err
     assert out[0] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
     assert out[1].split()[:4] == ["policy", "writes", "block", "sub-block"]
-    assert len(out) == 2 + 18 + 2
-    assert out[-2].startswith("* ")
-    assert "of 18" in out[-2]
-    assert out[-1] == "results/made-tune.csv"
+    assert "memory for 18 caches" in err
+    assert "  16KiB of 4KiB   lru " in err
+    assert len(out) == 2 + 18 + 4
+    assert out[-4].startswith("* ")
+    assert "of 18" in out[-4]
+    assert out[-3:] == [f"results/made-tune.{ending}" for ending in ("png", "svg", "csv")]
     table = csv.read_csv("results/made-tune.csv")
     assert table["latency_ns"].to_pylist() == sorted(table["latency_ns"].to_pylist())
     # Reads are the same, and writes need not wait for the disk.
@@ -300,7 +410,7 @@ def test_command(run: Any) -> None:
 
 def test_command_in_miniature(run: Any) -> None:
     options = ["--size", "4MiB", "--block", "4KiB", "--writes", "back,through"]
-    code, out, _ = run(*options, "--mini", "30%", "--seeds", "3")
+    code, out, _ = run(*options, "--mini", "30%", "--seeds", "3", "--no-figures")
     assert code == 0
     assert "in miniature, at rate 0.3" in out[0]
     assert "±" in out[2]
@@ -308,6 +418,10 @@ def test_command_in_miniature(run: Any) -> None:
 
 
 def test_command_says_what_is_wrong(run: Any) -> None:
+    code, _, err = run("--size", "1MiB", "--memory", "2KiB")
+    assert code == 3
+    assert "memory: lru with blocks of 4KiB needs " in err
+    assert "of the 2 KiB that there may be" in err
     code, _, err = run("--size", "16KiB")
     assert code == 2
     assert "size: 16KiB are less than one block of 32KiB" in err

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "core/base/portable_math.hpp"
@@ -85,8 +88,9 @@ class Car : public Policy {
 // Two experts; the weights are those of the policies, which have a test of their own.
 class LeCar : public Policy {
  public:
-  LeCar(Count capacity, double rate, double discount, double history)
+  LeCar(Count capacity, double rate, double discount, double history, std::string_view ties)
       : Policy(capacity),
+        by_number_(ties == "number"),
         rate_(rate),
         discount_(discount),
         history_(history),
@@ -131,10 +135,14 @@ class LeCar : public Policy {
   Count most() const { return static_cast<Count>(history_ * static_cast<double>(capacity_)); }
   void evict() {
     const std::uint64_t lru = held_.front();
-    // The first of the least frequent from the least recent on.
-    const std::uint64_t lfu = *std::min_element(
-        held_.begin(), held_.end(),
-        [&](std::uint64_t a, std::uint64_t b) { return info_[a].frequency < info_[b].frequency; });
+    // The first of the least frequent from the least recent on, or by number.
+    const std::uint64_t lfu =
+        *std::min_element(held_.begin(), held_.end(), [&](std::uint64_t a, std::uint64_t b) {
+          if (info_[a].frequency != info_[b].frequency) {
+            return info_[a].frequency < info_[b].frequency;
+          }
+          return by_number_ && a < b;
+        });
     const bool by_lru = experts_.choose() == TwoExperts::kFirst;
     const std::uint64_t victim = by_lru ? lru : lfu;
     held_.remove(victim);
@@ -146,6 +154,7 @@ class LeCar : public Policy {
     history.push_back(victim);
   }
 
+  bool by_number_;
   double rate_, discount_, history_;
   TwoExperts experts_;
   List held_, h_lru_, h_lfu_;  // the oldest first
@@ -157,7 +166,8 @@ class LeCar : public Policy {
 // simulator; sizes that the policy counts are counted here by looking.
 class Cacheus : public Policy {
  public:
-  explicit Cacheus(Count capacity) : Policy(capacity), experts_(Random(1).split("cacheus")) {
+  Cacheus(Count capacity, bool authors)
+      : Policy(capacity), authors_(authors), experts_(Random(1).split("cacheus")) {
     begin();
   }
   bool contains(std::uint64_t block) const override { return has(s_, block) || has(q_, block); }
@@ -169,14 +179,13 @@ class Cacheus : public Policy {
  protected:
   bool on_access(std::uint64_t x, std::uint64_t) override {
     ++t_;
-    if (period_ == capacity_) update_rate();
-    ++period_;
+    if (++period_ == capacity_) update_rate();
     Entry& entry = entries_[x];
     if (contains(x)) {
       ++hits_;
       ++entry.freq;
       entry.time = t_;
-      entry.is_new = false;
+      if (!authors_) entry.is_new = false;
       const bool in_q = has(q_, x);
       if (in_q && entry.demoted) {
         grow_s();
@@ -194,7 +203,7 @@ class Cacheus : public Policy {
       if (by_lru && entry.is_new) grow_q();
       experts_.punish(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond, rate_);
       if (size(s_) + size(q_) == capacity_) evict();
-      entry = {.freq = entry.freq + 1, .time = t_};
+      entry = {.freq = authors_ ? entry.freq : entry.freq + 1, .time = t_};
       s_.push_back(x);
       limit_stack();
       return false;
@@ -237,7 +246,7 @@ class Cacheus : public Policy {
     rate_ = first_rate_;
     rate_before_ = hit_rate_before_ = 0;
     period_ = hits_ = 0;
-    unlearnt_ = 0;
+    unlearnt_ = worse_ = 0;
   }
 
   Count demoted_blocks() {
@@ -290,32 +299,74 @@ class Cacheus : public Policy {
     history.push_back(victim);
   }
 
+  // To three digits as they are printed, of which the C library knows the right ones.
+  double seen(double rate) const {
+    char digits[64];
+    std::snprintf(digits, sizeof digits, "%.3f", rate);
+    return authors_ ? std::strtod(digits, nullptr) : rate;
+  }
+  void set(double rate) { rate_ = std::min(1.0, std::max(0.001, rate)); }
+
   void update_rate() {
-    const double hit_rate = static_cast<double>(hits_) / static_cast<double>(period_);
-    const double gain = hit_rate - hit_rate_before_;
-    const double move = rate_ - rate_before_;
+    const double hit_rate = seen(static_cast<double>(hits_) / static_cast<double>(capacity_));
+    const double gain = seen(hit_rate - hit_rate_before_);
+    const double move = seen(rate_) - seen(rate_before_);
+    const double by = std::abs(rate_ * move);
     rate_before_ = rate_;
     hit_rate_before_ = hit_rate;
-    if (move != 0) {
-      const double by = std::abs(rate_ * move);
-      rate_ = std::min(1.0, std::max(0.001, gain / move > 0 ? rate_ + by : rate_ - by));
+    period_ = hits_ = 0;
+    if (authors_) {
+      update_as_authors(hit_rate, gain, move, by);
+    } else if (move != 0) {
+      set(gain / move > 0 ? rate_ + by : rate_ - by);
       unlearnt_ = 0;
     } else if (hit_rate == 0 || gain <= 0) {
       if (++unlearnt_ == 10) {
-        rate_ = std::min(1.0, std::max(0.001, first_rate_));
+        set(first_rate_);
         unlearnt_ = 0;
       }
     }
-    period_ = hits_ = 0;
+  }
+  void update_as_authors(double hit_rate, double gain, double move, double by) {
+    if (gain * move > 0) {
+      set(rate_ + by);
+      unlearnt_ = worse_ = 0;
+    } else if (gain * move < 0) {
+      set(rate_ - by);
+      unlearnt_ = worse_ = 0;
+    } else if (gain == 0) {
+      if (hit_rate == 0) ++unlearnt_;
+      if (unlearnt_ >= 10) {
+        set(first_rate_);
+        unlearnt_ = 0;
+      }
+    } else if (gain < 0) {
+      ++worse_;
+      ++unlearnt_;
+      if (unlearnt_ >= 10) {
+        set(first_rate_);
+        unlearnt_ = 0;
+      } else if (worse_ >= 10) {
+        set(first_rate_);
+        worse_ = 0;
+      } else if (rate_ >= 1) {
+        rate_ = 0.9;
+      } else if (rate_ <= 0.001) {
+        rate_ = 0.005;
+      } else {
+        set(experts_.toss() ? 1.25 * rate_ : 0.75 * rate_);
+      }
+    }
   }
 
+  bool authors_;
   TwoExperts experts_;
   List s_, q_, lru_hist_, lfu_hist_;  // the oldest first
   std::map<std::uint64_t, Entry> entries_;
   std::uint64_t t_ = 0;
   Count s_limit_ = 0, q_limit_ = 0, period_ = 0, hits_ = 0;
   double rate_ = 0, first_rate_ = 0, rate_before_ = 0, hit_rate_before_ = 0;
-  int unlearnt_ = 0;
+  int unlearnt_ = 0, worse_ = 0;
 };
 
 inline std::unique_ptr<Policy> adaptive_twin(std::string_view name, const ParamMap& params,
@@ -323,9 +374,13 @@ inline std::unique_ptr<Policy> adaptive_twin(std::string_view name, const ParamM
   if (name == "car") return std::make_unique<Car>(capacity);
   if (name == "lecar") {
     return std::make_unique<LeCar>(capacity, param(params, "learning_rate", 0.45),
-                                   param(params, "discount", 0.005), param(params, "history", 0.5));
+                                   param(params, "discount", 0.005), param(params, "history", 0.5),
+                                   param(params, "ties", std::string("recency")));
   }
-  if (name == "cacheus") return std::make_unique<Cacheus>(capacity);
+  if (name == "cacheus") {
+    return std::make_unique<Cacheus>(capacity,
+                                     param(params, "variant", std::string("paper")) == "authors");
+  }
   return nullptr;
 }
 

@@ -410,8 +410,11 @@ class Mq : public Policy {
 // takes the number of one that leaves.
 class Hyperbolic : public Policy {
  public:
-  Hyperbolic(Count capacity, std::int64_t sample)
-      : Policy(capacity), sample_(sample), random_(Random(1).split("hyperbolic")) {}
+  Hyperbolic(Count capacity, std::int64_t sample, double leeway)
+      : Policy(capacity),
+        sample_(sample),
+        leeway_(leeway),
+        random_(Random(1).split("hyperbolic")) {}
   bool contains(std::uint64_t block) const override { return find(block) != members_.end(); }
   void remove(std::uint64_t block) override {
     const auto at = members_.begin() + (find(block) - members_.cbegin());
@@ -427,12 +430,13 @@ class Hyperbolic : public Policy {
       members_[static_cast<std::size_t>(at - members_.cbegin())].count += 1;
       return true;
     }
-    if (static_cast<Count>(members_.size()) == capacity_) evict();
-    members_.push_back({.block = x, .count = 1, .came = now_});
+    if (static_cast<Count>(members_.size()) == capacity_) evict(now_);
+    const double guess = victims_so_far_ == 0 ? 1 : last_priority_;
+    members_.push_back({.block = x, .count = leeway_ + (1 - leeway_) * guess, .came = now_});
     return false;
   }
   void on_resize() override {
-    while (static_cast<Count>(members_.size()) > capacity_) evict();
+    while (static_cast<Count>(members_.size()) > capacity_) evict(now_ + 1);
   }
 
  private:
@@ -445,23 +449,28 @@ class Hyperbolic : public Policy {
     return std::find_if(members_.begin(), members_.end(),
                         [&](const Member& each) { return each.block == block; });
   }
-  void evict() {
+  void evict(double now) {
     std::vector<Member> drawn;
     for (std::int64_t i = 0; i < sample_; ++i) {
       drawn.push_back(members_[random_.below(members_.size())]);
     }
-    const auto priority = [&](const Member& each) { return each.count / (now_ + 1 - each.came); };
+    const auto priority = [&](const Member& each) { return each.count / (now - each.came); };
     const auto least = std::min_element(
         drawn.begin(), drawn.end(),
         [&](const Member& a, const Member& b) { return priority(a) < priority(b); });
+    ++victims_so_far_;
+    last_priority_ = priority(*least);
     victims.push_back(least->block);
     remove(least->block);
   }
 
   std::int64_t sample_;
+  double leeway_;
   Random random_;
   std::vector<Member> members_;
   double now_ = 0;
+  std::int64_t victims_so_far_ = 0;
+  double last_priority_ = 0;
 };
 
 inline std::unique_ptr<Policy> frequency_twin(std::string_view name, const ParamMap& params,
@@ -478,7 +487,8 @@ inline std::unique_ptr<Policy> frequency_twin(std::string_view name, const Param
                                 param(params, "lifetime", 10.0), param(params, "ghosts", 4.0));
   }
   if (name == "hyperbolic") {
-    return std::make_unique<Hyperbolic>(capacity, param(params, "sample", std::int64_t{64}));
+    return std::make_unique<Hyperbolic>(capacity, param(params, "sample", std::int64_t{64}),
+                                        param(params, "leeway", 1.0));
   }
   if (name == "s4lru") {
     return std::make_unique<S4Lru>(capacity, param(params, "segments", std::int64_t{4}),

@@ -35,6 +35,7 @@ def memory_needed(
     configs: Sequence[_Config],
     memory: int = ...,
     one_pass: bool = True,
+    line_blocks: int = 1,
 ) -> NDArray[np.int64]: ...
 def miniature_rate(capacity: int, rate: float, min_blocks: int, seeds: int) -> float: ...
 def miniatures(
@@ -44,6 +45,7 @@ def miniatures(
     rate: float,
     min_blocks: int,
     sample_seeds: Sequence[int],
+    ops: NDArray[np.uint8] | None = None,
     seed: int = 1,
     threads: int = 1,
     memory: int = ...,
