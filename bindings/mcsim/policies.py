@@ -273,6 +273,7 @@ def simulate(
     threads: int | None = None,
     memory: int | str | None = None,
     one_pass: bool = True,
+    warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> np.recarray[Any, Any]:
     """Replay a trace through a cache of every policy and size, each by itself.
@@ -307,6 +308,9 @@ def simulate(
         from a stack whose update is a swap (Mattson et al., 1970). The counts are the same.
         Without enough `memory` for the pass there are replays.
         OPT and perfect LFU are stack algorithms too, but their stacks have to be walked.
+    warm_up : int
+        So many accesses at the beginning fill the caches and are not counted; there is no one
+        pass then. To warm up by another trace, put it before this one.
     progress : callable, optional
         ``progress(accesses_done)``, those of all caches together.
 
@@ -333,8 +337,12 @@ def simulate(
     >>> rows = simulate([1, 2, 3, 1, 2, 3], ["lru", "opt"], [2, 3])
     >>> rows[["policy", "capacity", "hits"]].tolist()
     [('lru', 2, 0), ('lru', 3, 3), ('opt', 2, 2), ('opt', 3, 3)]
+    >>> simulate([1, 2, 3, 1, 2, 3], "lru", [3], warm_up=3)[["accesses", "hits"]].tolist()
+    [(3, 3)]
     """
     cores = threads_given(threads)
+    if warm_up < 0:
+        raise ConfigError(f"warm_up: expected a number of accesses, got {warm_up}")
     caches = Caches.asked(trace, policies, sizes, ops)
     found = _policies.simulate(
         caches.blocks,
@@ -346,6 +354,7 @@ def simulate(
         memory_given(memory),
         one_pass,
         progress,
+        warm_up=warm_up,
     )
     hits, accesses = found["hits"], found["accesses"]
     return caches.table(

@@ -225,6 +225,13 @@ class PriorityPolicy(_Base, ABC):
         """
 
 
+AnyPolicy = Policy | PriorityPolicy
+PolicyFactory = AnyPolicy | Callable[[], AnyPolicy]
+
+# What data paths can ask for.
+_put: dict[str, type[AnyPolicy]] = {}
+
+
 def put_policy(name: str, made: type[AnyPolicy]) -> None:
     """Let data paths ask for a class of policies by a name `module:Class`.
 
@@ -233,11 +240,9 @@ def put_policy(name: str, made: type[AnyPolicy]) -> None:
     ConfigError
         If it is no class of policies.
     """
-    _policies.put(name, PythonSpec.of(made).policy)
-
-
-AnyPolicy = Policy | PriorityPolicy
-PolicyFactory = AnyPolicy | Callable[[], AnyPolicy]
+    if _put.get(name) is not made:
+        _policies.put(name, PythonSpec.of(made).policy)
+        _put[name] = made
 
 
 @dataclass(frozen=True)

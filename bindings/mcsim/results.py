@@ -89,7 +89,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("system", pa.string()),
             ("interval", pa.int32()),
             ("vm", pa.string()),
-            ("begin_ns", pa.int64()),  # since the run's first access; or references
+            ("begin_ns", pa.int64()),  # since the workload's first access; or references
             *((name, pa.int64()) for name in _VM_COUNTS),
         ]
     ),
@@ -105,7 +105,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "reuse_intensity": pa.schema(
         [
             ("vm", pa.string()),
-            ("window_end_ns", pa.int64()),  # since the run's first access; or references
+            ("window_end_ns", pa.int64()),  # since the workload's first access; or references
             ("reuse_intensity", pa.float64()),
             ("accesses", pa.int64()),
         ]

@@ -85,7 +85,7 @@ def tune(
     size : int or str
         Of the cache, in bytes or as ``'1GiB'``.
     policies : str or sequence of str
-        As of `simulate`, but for those made of others.
+        As of `simulate`.
     blocks : sequence of int or str
         Block sizes.
     sub_blocks : sequence of int or str

@@ -111,7 +111,7 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
                          int threads, std::size_t memory, bool one_pass, py::object progress,
-                         std::uint32_t line_blocks) {
+                         std::uint32_t line_blocks, std::size_t warm_up) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -120,7 +120,8 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                                 .tick = make_tick(std::move(progress), failure),
                                 .memory = memory,
                                 .one_pass = one_pass,
-                                .line_blocks = line_blocks};
+                                .line_blocks = line_blocks,
+                                .warm_up = warm_up};
   absl::StatusOr<std::vector<SimulatedCache>> caches;
   {
     py::gil_scoped_release release;
@@ -205,7 +206,8 @@ void bind_policies(py::module_& parent) {
         py::arg("threads") = SimulateOptions{}.threads,
         py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none(),
-        py::arg("line_blocks") = SimulateOptions{}.line_blocks);
+        py::arg("line_blocks") = SimulateOptions{}.line_blocks,
+        py::arg("warm_up") = SimulateOptions{}.warm_up);
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass,

@@ -40,6 +40,14 @@ struct CacheCounts {
   Count partial_misses = 0;  // of the misses: other blocks of the line were held
 
   Count misses() const { return accesses - hits; }
+  CacheCounts since(const CacheCounts& before) const {
+    return {.accesses = accesses - before.accesses,
+            .hits = hits - before.hits,
+            .writes = writes - before.writes,
+            .write_hits = write_hits - before.write_hits,
+            .evictions = evictions - before.evictions,
+            .partial_misses = partial_misses - before.partial_misses};
+  }
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };
 

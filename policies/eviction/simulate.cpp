@@ -63,7 +63,8 @@ struct Task {
 std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
                            std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
-  for (std::size_t i = 0; i < configs.size() && options.one_pass; ++i) {
+  const bool one_pass = options.one_pass && options.warm_up == 0;
+  for (std::size_t i = 0; i < configs.size() && one_pass; ++i) {
     const bool by_default =
         configs[i].params.empty() && !configs[i].make && traces[i]->line_blocks == 1;
     if (by_default && one_pass_pays_from(configs[i].policy)) {
@@ -157,16 +158,21 @@ class Simulation {
   absl::Status replay(std::size_t i, const SharedTrace& trace) {
     const CacheConfig& config = configs_[i];
     MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, trace));
+    const std::size_t accesses = trace.accesses.blocks.size();
+    const std::size_t warm_up = std::min(options_.warm_up, accesses);
+    CacheCounts before;
     double seconds = 0;
-    for (std::size_t begin = 0; begin < trace.accesses.blocks.size() && !stopped_;
-         begin += kPiece) {
-      const auto piece = trace.accesses.part(begin, kPiece);
+    for (std::size_t begin = 0; begin < accesses && !stopped_;) {
+      const std::size_t end = std::min(begin + kPiece, begin < warm_up ? warm_up : accesses);
       const double start = cpu_seconds();
-      MCSIM_RETURN_IF_ERROR(cache->replay(piece));
-      seconds += cpu_seconds() - start;
-      MCSIM_RETURN_IF_ERROR(tell(piece.blocks.size()));
+      MCSIM_RETURN_IF_ERROR(cache->replay(trace.accesses.part(begin, end - begin)));
+      seconds += begin < warm_up ? 0 : cpu_seconds() - start;
+      MCSIM_RETURN_IF_ERROR(tell(end - begin));
+      if (end == warm_up) before = cache->counts();
+      begin = end;
     }
-    results_[i] = {.counts = cache->counts(), .bytes = cache->bytes(), .seconds = seconds};
+    results_[i] = {
+        .counts = cache->counts().since(before), .bytes = cache->bytes(), .seconds = seconds};
     const absl::Status checked = cache->check();
     if (checked.ok()) return checked;
     return internal_error("{}: {}", config.policy, message_of(checked));

@@ -43,6 +43,9 @@ struct SimulateOptions {
   // Blocks of a line: if not 1, all are sub-block caches (sub_blocks.hpp), of the lines
   // that fit in their capacities.
   std::uint32_t line_blocks = 1;
+  // So many accesses come first that fill the caches and are neither counted nor timed.
+  // There is no one pass then.
+  std::size_t warm_up = 0;
 };
 
 // A trace that caches share. All blocks are below `unique`; `next_uses` are there if

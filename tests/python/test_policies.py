@@ -231,3 +231,23 @@ def test_wrappers_on_a_loop() -> None:
     assert (rows.hit_ratio[1:3] < 0.5).all()
     # What MRU hits of a loop: all but one of the blocks that fit.
     assert rows.hit_ratio[3] > 0.45
+
+
+def test_what_warms_up_is_not_counted() -> None:
+    trace = skewed(5_000)
+    ops = np.arange(len(trace)) % 3 == 0
+    names = ["lru", "arc", "opt", "random", "talus:epoch=700"]
+    for warm_up in (0, 1, 1234, len(trace), 10**9):
+        rows = mc.simulate(trace, names, [10, 100], ops=ops, warm_up=warm_up)
+        counted = len(trace[warm_up:])
+        assert (rows.accesses == counted).all()
+        assert (rows.writes == ops[warm_up:].sum()).all()
+        distances = mc.reuse_distances(trace)[warm_up:]
+        for row in rows[rows.policy == "lru"]:
+            assert row.hits == ((distances >= 0) & (distances < row.capacity)).sum()
+    whole = mc.simulate(trace, "arc", [100])
+    parts = mc.simulate(trace[:1234], "arc", [100]), mc.simulate(trace, "arc", [100], warm_up=1234)
+    assert whole.hits == parts[0].hits + parts[1].hits
+    assert whole.evictions == parts[0].evictions + parts[1].evictions
+    with pytest.raises(ConfigError, match="warm_up: expected a number of accesses, got -1"):
+        mc.simulate(trace, warm_up=-1)

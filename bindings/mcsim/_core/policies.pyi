@@ -28,6 +28,7 @@ def simulate(
     one_pass: bool = True,
     progress: Callable[[int], object] | None = None,
     line_blocks: int = 1,
+    warm_up: int = 0,
 ) -> dict[str, NDArray[Any]]: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
