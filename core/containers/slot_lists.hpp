@@ -91,8 +91,10 @@ class SlotLists {
   // Towards a later call about this slot.
   void prefetch(Slot slot) const {
     __builtin_prefetch(&node(slot), 1);
-    if constexpr (kLists > 1) __builtin_prefetch(&list_of_[slot], 1);
+    if constexpr (kLists > 1) prefetch_list(slot);
   }
+  // Towards list_of alone.
+  void prefetch_list(Slot slot) const { __builtin_prefetch(&list_of_[slot], 1); }
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node) + list_of_.size(); }
 

@@ -105,10 +105,8 @@ class ClockPro {
   Count size() const { return hot_ + cold_.size(); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return clock_.slots(); }
-  void prefetch(Slot slot) const {
-    __builtin_prefetch(&page_[slot], 1);
-    clock_.prefetch(slot);
-  }
+  // Hits, and those are more, need no more than the page.
+  void prefetch(Slot slot) const { __builtin_prefetch(&page_[slot], 1); }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(clock_.check());
     MCSIM_RETURN_IF_ERROR(cold_.check());

@@ -88,8 +88,9 @@ class S3Fifo {
   Count size() const { return queues_.size(kSmall) + queues_.size(kMain); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return queues_.slots(); }
+  // Hits, and those are more, change no links.
   void prefetch(Slot slot) const {
-    queues_.prefetch(slot);
+    queues_.prefetch_list(slot);
     __builtin_prefetch(&uses_[slot], 1);
   }
   absl::Status check() const {
