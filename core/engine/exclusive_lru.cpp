@@ -72,7 +72,7 @@ class ExclusiveLru final : public Host {
     for (BlockId id = first_id_[vm]; id < first_id_[vm + 1]; ++id) {
       const std::size_t tier = log_.remove(stack, id);
       if (tier == kTiers) continue;
-      gain<Sharing::kShared>(of, tier, -1);
+      gain<Sharing::kContended>(of, tier, -1);  // of the totals, where they are counted, too
       ++of.invalidations[tier];
     }
   }

@@ -223,7 +223,11 @@ class ChainStep {
 // block, and does its own counting. Victims are added to those already there.
 class TierCache : public PolicyCache {
  public:
-  using PolicyCache::resize;
+  void resize(Count capacity) override {
+    std::vector<BlockId> victims;
+    resize(capacity, victims);
+    counts_.evictions += static_cast<Count>(victims.size());
+  }
 
   // An access if the block is held; else false, and nothing has happened.
   virtual bool touch(const Access<>& a) = 0;
@@ -300,10 +304,6 @@ class PolicyCacheOf final : public TierCache {
     cache_.replay(batch, counts_, sink);
     return absl::OkStatus();
   }
-  void resize(Count capacity) override {
-    Evictions sink{counts_.evictions};
-    cache_.resize(capacity, sink);
-  }
 
   // A hit makes no victims.
   bool touch(const Access<>& a) override {
@@ -315,6 +315,7 @@ class PolicyCacheOf final : public TierCache {
     cache_.access(a, sink);
   }
   bool take(BlockId block) override { return cache_.take(block); }
+  using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override {
     Victims sink{victims};
     cache_.resize(capacity, sink);

@@ -28,9 +28,8 @@ struct RunResult {
 // Replays a trace through a system. Counts are cut at `metric_cuts`, what comes before
 // the first of which only warms up: it is replayed and decided on, but neither counted
 // nor timed. Decisions fall at the cuts of `profile` (null for a system that asks for
-// none). Checks
-// conservation at the end of every interval and the host's own invariants at
-// the end of the run.
+// none). Checks conservation at the end of every interval and the host's own invariants
+// at the end of the run.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
                               const Cuts& metric_cuts, const Tick& tick = nullptr);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policies/eviction/one_by_one.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -19,22 +21,7 @@ HookedCache::HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& 
       given_up_(setup.slots_for(setup.capacity)) {}
 
 absl::Status HookedCache::replay(const AccessBatch<>& batch) {
-  for (std::size_t i = 0; i < batch.blocks.size() && failure_.ok(); ++i) {
-    const Access<> a{.block = batch.blocks[i]};
-    const bool hit = touch(a);
-    if (!hit && capacity_ > 0) {
-      insert(a, gone_);
-      if (!failure_.ok()) break;
-      counts_.evictions += static_cast<Count>(gone_.size());
-      gone_.clear();
-    }
-    const Count op = batch.ops.empty() ? 0 : batch.ops[i];
-    ++counts_.accesses;
-    counts_.hits += hit ? 1 : 0;
-    counts_.writes += op;
-    counts_.write_hits += hit ? op : 0;
-  }
-  return failure_;
+  return replay_one_by_one(*this, batch, counts_, [](std::size_t) {});
 }
 
 bool HookedCache::touch(const Access<>& a) {
@@ -65,12 +52,6 @@ bool HookedCache::take(BlockId block) {
   const auto queued = victims_.begin() + static_cast<std::ptrdiff_t>(left_);
   victims_.erase(std::find(queued, victims_.end(), slot));
   return true;
-}
-
-void HookedCache::resize(Count capacity) {
-  resize(capacity, gone_);
-  counts_.evictions += static_cast<Count>(gone_.size());
-  gone_.clear();
 }
 
 void HookedCache::resize(Count capacity, std::vector<BlockId>& victims) {
@@ -175,7 +156,7 @@ absl::Status HookedCache::tell() {
 std::size_t HookedCache::bytes() const {
   constexpr std::size_t kUntoldBytes = 2 * sizeof(std::int64_t) + sizeof(std::uint8_t);
   return directory_.bytes() + held_.bytes() + given_up_.bytes() +
-         (untold_.removed.capacity() + gone_.capacity()) * sizeof(std::int64_t) +
+         untold_.removed.capacity() * sizeof(std::int64_t) +
          untold_.slots.capacity() * kUntoldBytes + victims_.capacity() * sizeof(std::int64_t);
 }
 

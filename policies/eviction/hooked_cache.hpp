@@ -50,11 +50,11 @@ class HookedCache final : public TierCache {
   HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup);
 
   absl::Status replay(const AccessBatch<>& batch) override;
-  void resize(Count capacity) override;
 
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
+  using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   absl::Status failure() const override { return failure_; }
   bool contains(BlockId block) const override { return directory_.find(block) != kNoSlot; }
@@ -93,7 +93,6 @@ class HookedCache final : public TierCache {
   Count capacity_;
   Directory<DenseIndex> directory_;
   BitArray held_;  // by slot
-  std::vector<BlockId> gone_;
   Untold untold_;
   std::size_t ahead_ = 0;              // victims asked for at a time; 0 before the start
   std::vector<std::int64_t> victims_;  // as chosen; those before `left_` have left

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "policies/eviction/one_by_one.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -30,26 +32,12 @@ void PriorityCache::start() {
 absl::Status PriorityCache::replay(const AccessBatch<>& batch) {
   if (!started_) start();
   const std::span<const BlockId> blocks = batch.blocks;
-  for (std::size_t i = 0; i < blocks.size() && failure_.ok(); ++i) {
+  const auto prefetch = [&](std::size_t i) {
     directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
     const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
     if (soon != kNoSlot) __builtin_prefetch(&blocks_[soon], 1);
-
-    const Access<> a{.block = blocks[i]};
-    const bool hit = touch(a);
-    if (!hit && capacity_ > 0) {
-      insert(a, gone_);
-      if (!failure_.ok()) break;
-      counts_.evictions += static_cast<Count>(gone_.size());
-      gone_.clear();
-    }
-    const Count op = batch.ops.empty() ? 0 : batch.ops[i];
-    ++counts_.accesses;
-    counts_.hits += hit ? 1 : 0;
-    counts_.writes += op;
-    counts_.write_hits += hit ? op : 0;
-  }
-  return failure_;
+  };
+  return replay_one_by_one(*this, batch, counts_, prefetch);
 }
 
 bool PriorityCache::touch(const Access<>& a) {
@@ -87,12 +75,6 @@ bool PriorityCache::take(BlockId block) {
   heap_.erase(slot);
   directory_.erase(slot);
   return true;
-}
-
-void PriorityCache::resize(Count capacity) {
-  resize(capacity, gone_);
-  counts_.evictions += static_cast<Count>(gone_.size());
-  gone_.clear();
 }
 
 void PriorityCache::resize(Count capacity, std::vector<BlockId>& victims) {
@@ -225,8 +207,7 @@ std::size_t PriorityCache::Question::bytes() const {
 
 std::size_t PriorityCache::bytes() const {
   return directory_.bytes() + heap_.bytes() + blocks_.size() * sizeof(Block) +
-         stale_.capacity() * sizeof(Slot) + gone_.capacity() * sizeof(BlockId) + question_.bytes() +
-         newcomers_.bytes();
+         stale_.capacity() * sizeof(Slot) + question_.bytes() + newcomers_.bytes();
 }
 
 absl::Status PriorityCache::check() const {

@@ -63,11 +63,11 @@ class PriorityCache final : public TierCache {
   PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup);
 
   absl::Status replay(const AccessBatch<>& batch) override;
-  void resize(Count capacity) override;
 
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
+  using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   absl::Status failure() const override { return failure_; }
 
@@ -123,7 +123,6 @@ class PriorityCache final : public TierCache {
   SlotHeap<Key> heap_;
   Pages<Block> blocks_;      // by slot
   std::vector<Slot> stale_;  // those that are
-  std::vector<BlockId> gone_;
   Count evicted_ = 0;
   Question question_;
   Question newcomers_;  // one for every access from newcomers_.now[0] on

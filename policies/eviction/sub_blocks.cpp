@@ -43,11 +43,7 @@ class SubBlockCache final : public TierCache {
     return failure();
   }
 
-  void resize(Count capacity) override {
-    std::vector<BlockId> victims;
-    resize(capacity, victims);
-    counts_.evictions += static_cast<Count>(victims.size());
-  }
+  using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override {
     lines_->resize(capacity / line_blocks_, line_victims_);
     drop_lines(victims);

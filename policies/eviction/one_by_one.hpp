@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/engine/policy_cache.hpp"
+
+namespace mcsim {
+
+// Replays a batch through a cache that is in no hurry and may fail: access by access, and
+// no further than its first failure. `prefetch(i)` is called before access i.
+template <class Cache, class Prefetch>
+absl::Status replay_one_by_one(Cache& cache, const AccessBatch<>& batch, CacheCounts& counts,
+                               Prefetch prefetch) {
+  std::vector<BlockId> victims;
+  for (std::size_t i = 0; i < batch.blocks.size() && cache.failure().ok(); ++i) {
+    prefetch(i);
+    const Access<> a{.block = batch.blocks[i]};
+    const bool hit = cache.touch(a);
+    if (!hit && cache.capacity() > 0) {
+      cache.insert(a, victims);
+      if (!cache.failure().ok()) break;
+      counts.evictions += static_cast<Count>(victims.size());
+      victims.clear();
+    }
+    const Count op = batch.ops.empty() ? 0 : batch.ops[i];
+    ++counts.accesses;
+    counts.hits += hit ? 1 : 0;
+    counts.writes += op;
+    counts.write_hits += hit ? op : 0;
+  }
+  return cache.failure();
+}
+
+}  // namespace mcsim
