@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace mcsim {
 
@@ -23,7 +24,7 @@ class BitArray {
   void set(std::size_t i) { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
   void clear(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
 
-  void prefetch(std::size_t i) const { __builtin_prefetch(&words_[i / 64], 1); }
+  void prefetch(std::size_t i) const { prefetch_line(&words_[i / 64]); }
   std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
 
  private:

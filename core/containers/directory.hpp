@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -33,7 +34,7 @@ class SlotTable {
     return slot_after_[(static_cast<std::size_t>(block) << shift_) + column] - 1;
   }
   void prefetch(BlockId block) const {
-    __builtin_prefetch(&slot_after_[static_cast<std::size_t>(block) << shift_], 1);
+    prefetch_line(&slot_after_[static_cast<std::size_t>(block) << shift_]);
   }
 
  private:
@@ -45,6 +46,7 @@ class SlotTable {
 class DenseIndex {
  public:
   using Block = BlockId;
+  static constexpr bool kErasesBlindly = true;  // a write, without a look
 
   // A table of its own.
   explicit DenseIndex(std::size_t blocks)
@@ -69,7 +71,7 @@ class DenseIndex {
   void erase(Block block) { *entry(block) = 0; }
   void reserve(std::size_t) {}
 
-  void prefetch(Block block) const { __builtin_prefetch(entry(block), 1); }
+  void prefetch(Block block) const { prefetch_line(entry(block)); }
 
  private:
   Slot* entry(Block block) const { return slot_after_ + block * stride_; }
@@ -131,6 +133,19 @@ class Directory {
   }
 
   void prefetch(Block block) const { index_.prefetch(block); }
+
+  // Towards erase of a slot.
+  void prefetch_slot(Slot slot) const { prefetch_line(&block_of_[slot]); }
+  // The same where it is known which one follows, if one does: by then an index that
+  // searches for what it erases has been fetched, too.
+  void prefetch_slot(Slot slot, Slot following) const {
+    if constexpr (Index::kErasesBlindly) {
+      prefetch_slot(slot);
+    } else {
+      prefetch(block_of_[slot]);
+      if (following != kNoSlot) prefetch_slot(following);
+    }
+  }
 
   std::size_t bytes() const { return index_.bytes() + block_of_.size() * sizeof(Block); }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -68,8 +69,8 @@ class FrequencyLists {
   }
 
   void prefetch(Slot slot) const {
-    __builtin_prefetch(&nodes_[slot], 1);
-    __builtin_prefetch(&bucket_of_[slot], 1);
+    prefetch_line(&nodes_[slot]);
+    prefetch_line(&bucket_of_[slot]);
   }
 
   std::size_t bytes() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace mcsim {
 
@@ -53,7 +54,7 @@ class IntegerSet {
     return number;
   }
 
-  void prefetch(std::size_t number) const { __builtin_prefetch(&levels_[0][number / 64], 1); }
+  void prefetch(std::size_t number) const { prefetch_line(&levels_[0][number / 64]); }
 
   std::size_t bytes() const {
     std::size_t total = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot.hpp"
 
@@ -19,6 +20,7 @@ namespace mcsim {
 class KeyIndex {
  public:
   using Block = std::uint64_t;
+  static constexpr bool kErasesBlindly = false;  // it searches for what it erases
 
   // No bound but that of slots.
   std::size_t blocks() const { return kNoSlot; }
@@ -67,7 +69,7 @@ class KeyIndex {
     }
   }
 
-  void prefetch(Block key) const { __builtin_prefetch(&entries_[home(key)], 1); }
+  void prefetch(Block key) const { prefetch_line(&entries_[home(key)]); }
 
  private:
   struct Entry {

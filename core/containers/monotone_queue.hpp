@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -58,7 +59,7 @@ class MonotoneQueue {
     return static_cast<Slot>(nodes_[bucket(floor_)].newer - roots());
   }
 
-  void prefetch(Slot slot) const { __builtin_prefetch(&nodes_[index(slot)], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&nodes_[index(slot)]); }
   std::size_t bytes() const { return nodes_.size() * sizeof(Node); }
 
   absl::Status check() const {

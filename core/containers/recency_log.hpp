@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/types.hpp"
 
 namespace mcsim {
@@ -116,7 +117,7 @@ class RecencyLog {
   }
 
   // What an access will touch.
-  void prefetch(BlockId id) const { __builtin_prefetch(&last_[id], 1); }
+  void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
 
   // Calls visit(tier, id) for every block of the stack, oldest first.
   template <class Visit>

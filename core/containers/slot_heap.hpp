@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -71,7 +72,7 @@ class SlotHeap {
     return slot;
   }
 
-  void prefetch(Slot slot) const { __builtin_prefetch(&position_of_[slot], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&position_of_[slot]); }
   std::size_t bytes() const { return entries_.size() * (sizeof(Entry) + sizeof(Slot)); }
 
   absl::Status check() const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -90,11 +91,11 @@ class SlotLists {
 
   // Towards a later call about this slot.
   void prefetch(Slot slot) const {
-    __builtin_prefetch(&node(slot), 1);
+    prefetch_line(&node(slot));
     if constexpr (kLists > 1) prefetch_list(slot);
   }
   // Towards list_of alone.
-  void prefetch_list(Slot slot) const { __builtin_prefetch(&list_of_[slot], 1); }
+  void prefetch_list(Slot slot) const { prefetch_line(&list_of_[slot]); }
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node) + list_of_.size(); }
 

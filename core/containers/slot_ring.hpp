@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
@@ -57,7 +58,7 @@ class SlotRing {
   }
 
   // Towards a later call about this slot.
-  void prefetch(Slot slot) const { __builtin_prefetch(&nodes_[slot], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&nodes_[slot]); }
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node); }
 

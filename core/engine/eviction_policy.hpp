@@ -80,6 +80,19 @@ class PolicyView {
   void evict_to_ghost(Slot slot) { sink_.evicted(directory_.block(slot)); }
   // Remembered no longer; the slot is free again.
   void forget(Slot slot) { directory_.erase(slot); }
+  // The same of the back of a list; what it takes for the one that is there next is fetched.
+  template <class Lists>
+  void evict_back(Lists& lists, Lists::List list = 0) {
+    evict(lists.pop_back(list));
+    prefetch_back(lists, list);
+  }
+  template <class Lists>
+  void forget_back(Lists& lists, Lists::List list = 0) {
+    forget(lists.pop_back(list));
+    prefetch_back(lists, list);
+  }
+  // Towards evict or forget of this slot.
+  void prefetch(Slot slot) const { directory_.prefetch_slot(slot); }
   // As evict(victim) and insert(block), in the same slot.
   void replace(Slot victim, Block block) {
     sink_.evicted(directory_.block(victim));
@@ -87,6 +100,13 @@ class PolicyView {
   }
 
  private:
+  template <class Lists>
+  void prefetch_back(const Lists& lists, Lists::List list) const {
+    const Slot next = lists.back(list);
+    if (next == kNoSlot) return;
+    directory_.prefetch_slot(next, lists.newer(next));
+  }
+
   Directory& directory_;
   Sink& sink_;
 };

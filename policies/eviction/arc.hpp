@@ -68,8 +68,8 @@ class Arc {
     c_ = capacity;
     p_ = std::min(p_, static_cast<double>(c_));
     while (size() > c_) demote(false, cache);
-    while (l1() > c_) cache.forget(lists_.pop_back(kB1));
-    while (l1() + l2() > 2 * c_) cache.forget(lists_.pop_back(kB2));
+    while (l1() > c_) cache.forget_back(lists_, kB1);
+    while (l1() + l2() > 2 * c_) cache.forget_back(lists_, kB2);
     lists_.reserve(cache.slots_for(2 * c_));
   }
 
@@ -103,12 +103,12 @@ class Arc {
   void miss(auto& cache) {
     if (l1() == c_) {
       if (lists_.empty(kB1)) {
-        cache.evict(lists_.pop_back(kT1));
+        cache.evict_back(lists_, kT1);
         return;
       }
-      cache.forget(lists_.pop_back(kB1));
+      cache.forget_back(lists_, kB1);
     } else if (l1() + l2() == 2 * c_) {
-      cache.forget(lists_.pop_back(kB2));
+      cache.forget_back(lists_, kB2);
     }
     replace(false, cache);
   }

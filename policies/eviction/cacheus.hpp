@@ -7,6 +7,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -110,7 +111,7 @@ class Cacheus {
   void prefetch(Slot slot) const {
     lists_.prefetch(slot);
     counts_.prefetch(slot);
-    __builtin_prefetch(&blocks_[slot], 1);
+    prefetch_line(&blocks_[slot]);
   }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(lists_.check());

@@ -56,8 +56,8 @@ class Car {
     capacity_ = capacity;
     target_ = std::min(target_, static_cast<double>(capacity));
     while (size() > capacity_) replace(cache);
-    while (size(kT1) + size(kB1) > capacity_) cache.forget(lists_.pop_back(kB1));
-    while (size(kB1) + size(kB2) > 2 * capacity_ - size()) cache.forget(lists_.pop_back(kB2));
+    while (size(kT1) + size(kB1) > capacity_) cache.forget_back(lists_, kB1);
+    while (size(kB1) + size(kB2) > 2 * capacity_ - size()) cache.forget_back(lists_, kB2);
     lists_.reserve(cache.slots_for(2 * capacity_));
     referenced_.reserve(lists_.slots());
   }
@@ -66,10 +66,8 @@ class Car {
   Count size() const { return size(kT1) + size(kT2); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return lists_.slots(); }
-  void prefetch(Slot slot) const {
-    lists_.prefetch(slot);
-    referenced_.prefetch(slot);
-  }
+  // Hits, and those are more, change no links; the marks stay in the processor's own caches.
+  void prefetch(Slot) const {}
   absl::Status check() const {
     if (size(kT1) + size(kB1) > capacity_ || size() + size(kB1) + size(kB2) > 2 * capacity_) {
       return internal_error("car: {} + {} blocks and {} + {} ghosts are too many for {}", size(kT1),
@@ -103,9 +101,9 @@ class Car {
 
   void make_room_in_directory(auto& cache) {
     if (size(kT1) + size(kB1) == capacity_) {
-      cache.forget(lists_.pop_back(kB1));
+      cache.forget_back(lists_, kB1);
     } else if (size() + size(kB1) + size(kB2) == 2 * capacity_) {
-      cache.forget(lists_.pop_back(kB2));
+      cache.forget_back(lists_, kB2);
     }
   }
 

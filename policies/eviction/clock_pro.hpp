@@ -5,7 +5,8 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
-#include "core/containers/slot_ring.hpp"
+#include "core/base/prefetch.hpp"
+#include "core/containers/slot_log.hpp"
 #include "core/engine/eviction_policy.hpp"
 
 namespace mcsim {
@@ -23,9 +24,9 @@ namespace mcsim {
 // the end of a test period takes the mark of a page. As in the paper and not there, a
 // cold page that is accessed after its test period stays and is tested anew.
 //
-// A second ring has the resident cold pages alone, lest HAND_cold pass all the others.
+// Marks tell the cold pages, and whatever is not hot, lest hands pass the others one by one.
 //
-// O(1) an access, amortised; 18 bytes a slot, two slots a block of the capacity.
+// O(1) an access, amortised; 19 bytes a slot, two slots a block of the capacity.
 class ClockPro {
  public:
   struct Params {
@@ -45,10 +46,7 @@ class ClockPro {
           "USENIX ATC 2005"};
 
   ClockPro(const Params& params, const PolicySetup& setup)
-      : params_(params),
-        clock_(setup.slots_for(2 * setup.capacity)),
-        cold_(clock_.slots()),
-        page_(clock_.slots()) {
+      : params_(params), clock_(setup.slots_for(2 * setup.capacity)), page_(clock_.slots()) {
     set_capacity(setup.capacity);
     cold_target_ = min_cold_;
   }
@@ -66,7 +64,7 @@ class ClockPro {
     if (slot != kNoSlot) {
       cold_target_ = std::min(cold_target_ + 1, max_cold_);
       --ghosts_;
-      leave_clock(slot);
+      leave(clock_.of(slot));
       enter_hot(slot);
       limit_hot(cache);
     } else {
@@ -74,19 +72,15 @@ class ClockPro {
       if (hot_ < capacity_ - cold_target_) {
         enter_hot(slot);
       } else {
-        enter_cold(slot);
+        enter_cold(slot, Kind::kTested);
       }
     }
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
-    if (page_[slot].kind == Kind::kHot) {
-      --hot_;
-    } else {
-      leave_cold(slot);
-    }
-    leave_clock(slot);
+    (page_[slot].kind == Kind::kHot ? hot_ : cold_) -= 1;
+    leave(clock_.of(slot));
     cache.forget(slot);
   }
 
@@ -95,29 +89,35 @@ class ClockPro {
     limit_hot(cache);
     while (size() > capacity_) run_hand_cold(cache);
     limit_ghosts(cache);
-    const std::size_t slots = cache.slots_for(2 * capacity_);
-    clock_.reserve(slots);
-    cold_.reserve(slots);
-    if (slots > page_.size()) page_.extend(slots);
+    clock_.reserve(cache.slots_for(2 * capacity_));
+    if (clock_.slots() > page_.size()) page_.extend(clock_.slots());
   }
 
   bool resident(Slot slot) const { return page_[slot].kind != Kind::kGhost; }
-  Count size() const { return hot_ + cold_.size(); }
+  Count size() const { return hot_ + cold_; }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return clock_.slots(); }
-  // Hits, and those are more, need no more than the page.
-  void prefetch(Slot slot) const { __builtin_prefetch(&page_[slot], 1); }
+  // Hits, and those are more, change only the page, which stays in the processor's own caches.
+  void prefetch(Slot) const {}
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(clock_.check());
-    MCSIM_RETURN_IF_ERROR(cold_.check());
     if (clock_.size() != size() + ghosts_ || ghosts_ > capacity_ ||
         hot_ > capacity_ - cold_target_) {
       return internal_error("clock-pro: {} pages are {} hot and {} cold ones and {} ghosts of {}",
-                            clock_.size(), hot_, cold_.size(), ghosts_, capacity_);
+                            clock_.size(), hot_, cold_, ghosts_, capacity_);
+    }
+    Position at = clock_.empty() ? 0 : clock_.oldest();
+    for (Count i = 0; i < clock_.size(); ++i, at = clock_.next(at)) {
+      const Kind kind = page_[clock_[at]].kind;
+      const bool cold = kind == Kind::kCold || kind == Kind::kTested;
+      if (clock_.marked(kIsCold, at) != cold ||
+          clock_.marked(kIsNotHot, at) != (kind != Kind::kHot)) {
+        return internal_error("clock-pro: page {} of the clock has the wrong marks", i);
+      }
     }
     return absl::OkStatus();
   }
-  std::size_t bytes() const { return clock_.bytes() + cold_.bytes() + page_.size() * sizeof(Page); }
+  std::size_t bytes() const { return clock_.bytes() + page_.size() * sizeof(Page); }
 
  private:
   // Tested: a cold page in its test period.
@@ -126,6 +126,10 @@ class ClockPro {
     Kind kind;
     bool referenced;
   };
+  // What hands look for: cold pages, and whatever is not hot.
+  enum Mark : std::size_t { kIsCold, kIsNotHot, kMarks };
+  using Clock = SlotLog<kMarks>;
+  using Position = Clock::Position;
 
   void set_capacity(Count capacity) {
     capacity_ = capacity;
@@ -142,46 +146,32 @@ class ClockPro {
   // periods become hot, others are tested.
   void run_hand_cold(auto& cache) {
     while (true) {
-      const Slot slot = hand_cold_;
+      const Position at = hand_cold_;
+      const Slot slot = clock_[at];
+      cache.prefetch(clock_.ahead(at));
       const Page page = page_[slot];
+      --cold_;
       if (!page.referenced) {
-        leave_cold(slot);
         if (page.kind == Kind::kTested) {
+          clock_.unmark(kIsCold, at);
+          if (cold_ > 0) hand_cold_ = clock_.next(kIsCold, at);
           page_[slot].kind = Kind::kGhost;
           ++ghosts_;
           cache.evict_to_ghost(slot);
         } else {
-          leave_clock(slot);
+          leave(at);
           cache.evict(slot);
         }
         limit_ghosts(cache);
-        prefetch_next();
         return;
       }
-      leave_cold(slot);
-      leave_clock(slot);
+      leave(at);
       if (page.kind == Kind::kTested) {
         enter_hot(slot);
         limit_hot(cache);
       } else {
-        enter_cold(slot);
+        enter_cold(slot, Kind::kTested);
       }
-    }
-  }
-
-  // Towards the victims and the ghosts to come; the links that just changed have
-  // fetched the first ones.
-  void prefetch_next() const {
-    if (!cold_.empty()) {
-      const Slot soon = cold_.newer(hand_cold_);
-      __builtin_prefetch(&page_[soon], 1);
-      cold_.prefetch(soon);
-      clock_.prefetch(soon);
-    }
-    if (!clock_.empty()) {
-      const Slot soon = clock_.newer(hand_test_);
-      __builtin_prefetch(&page_[soon], 1);
-      clock_.prefetch(soon);
     }
   }
 
@@ -192,94 +182,101 @@ class ClockPro {
   // passes are at the head then; test periods end.
   void run_hand_hot(auto& cache) {
     bool done = false;
-    while (!done || (hot_ > 0 && page_[clock_.hand()].kind != Kind::kHot)) {
-      const Slot slot = clock_.hand();
-      Page& page = page_[slot];
-      if (page.kind != Kind::kHot) {
-        end_test(slot, cache);
-        continue;
-      }
-      if (!page.referenced) {
-        page = {.kind = Kind::kCold, .referenced = false};
+    while (!done || (hot_ > 0 && page_[clock_[clock_.oldest()]].kind != Kind::kHot)) {
+      const Position at = clock_.oldest();
+      const Slot slot = clock_[at];
+      prefetch_ahead(at, cache);
+      const Page page = page_[slot];
+      if (page.kind == Kind::kGhost) {
+        drop_ghost(at, cache);
+      } else if (page.kind != Kind::kHot) {
+        const bool under_hand = at == hand_cold_;
+        --cold_;
+        leave(at);
+        enter_cold(slot, Kind::kCold);
+        if (under_hand) hand_cold_ = clock_.of(slot);
+      } else {
         --hot_;
-        add_cold(slot);
-        done = true;
+        leave(at);
+        if (page.referenced) {
+          enter_hot(slot);
+        } else {
+          enter_cold(slot, Kind::kCold);
+          done = true;
+        }
       }
-      page.referenced = false;
-      pass_hand_hot();
     }
   }
-  void pass_hand_hot() {
-    if (hand_test_ == clock_.hand()) hand_test_ = clock_.newer(hand_test_);
-    clock_.advance();
-  }
-  // Of the cold page at HAND_hot.
-  void end_test(Slot slot, auto& cache) {
-    if (page_[slot].kind == Kind::kGhost) {
-      drop_ghost(slot, cache);
-    } else {
-      page_[slot] = {.kind = Kind::kCold, .referenced = false};
-      cold_.advance();
-      pass_hand_hot();
-    }
-  }
-  void drop_ghost(Slot slot, auto& cache) {
+  void drop_ghost(Position at, auto& cache) {
+    const Slot slot = clock_[at];
     cold_target_ = std::max(cold_target_ - 1, min_cold_);
     --ghosts_;
-    leave_clock(slot);
+    leave(at);
     cache.forget(slot);
   }
 
   // HAND_test: ends the test periods up to that of the next ghost.
   void limit_ghosts(auto& cache) {
     while (ghosts_ > capacity_) {
-      Page& page = page_[hand_test_];
-      if (page.kind == Kind::kGhost) {
+      if (!clock_.marked(kIsNotHot, hand_test_)) hand_test_ = clock_.next(kIsNotHot, hand_test_);
+      const Slot slot = clock_[hand_test_];
+      prefetch_ahead(hand_test_, cache);
+      if (page_[slot].kind == Kind::kGhost) {
         drop_ghost(hand_test_, cache);
-        continue;
+      } else {
+        page_[slot] = {.kind = Kind::kCold, .referenced = false};
+        hand_test_ = clock_.next(hand_test_);
       }
-      if (page.kind != Kind::kHot) {
-        page = {.kind = Kind::kCold, .referenced = false};
-      }
-      hand_test_ = clock_.newer(hand_test_);
     }
+  }
+
+  // Of a hand that goes over pages of long ago.
+  void prefetch_ahead(Position hand, auto& cache) const {
+    const Slot soon = clock_.ahead(hand);
+    prefetch_line(&page_[soon]);
+    cache.prefetch(soon);
   }
 
   void enter_hot(Slot slot) {
     page_[slot] = {.kind = Kind::kHot, .referenced = false};
     ++hot_;
-    enter_clock(slot);
+    enter(slot);
   }
-  void enter_cold(Slot slot) {
-    page_[slot] = {.kind = Kind::kTested, .referenced = false};
-    enter_clock(slot);
-    add_cold(slot);
+  void enter_cold(Slot slot, Kind kind) {
+    page_[slot] = {.kind = kind, .referenced = false};
+    enter(slot);
+    const Position at = clock_.of(slot);
+    clock_.mark(kIsCold, at);
+    clock_.mark(kIsNotHot, at);
+    if (cold_++ == 0) hand_cold_ = at;
   }
-  void enter_clock(Slot slot) {
-    clock_.insert(slot);
-    if (clock_.size() == 1) hand_test_ = slot;
+  void enter(Slot slot) {
+    if (clock_.full()) squeeze();
+    clock_.push(slot);
+    if (clock_.size() == 1) hand_test_ = clock_.of(slot);
   }
-  void leave_clock(Slot slot) {
-    if (slot == hand_test_) hand_test_ = clock_.newer(slot);
-    clock_.erase(slot);
+  // The hands there go on.
+  void leave(Position at) {
+    clock_.erase(at);
+    if (at == hand_cold_ && cold_ > 0) hand_cold_ = clock_.next(kIsCold, at);
+    if (at == hand_test_ && !clock_.empty()) hand_test_ = clock_.next(at);
   }
-  void add_cold(Slot slot) {
-    cold_.insert(slot);
-    if (cold_.size() == 1) hand_cold_ = slot;
-  }
-  void leave_cold(Slot slot) {
-    if (slot == hand_cold_) hand_cold_ = cold_.newer(slot);
-    cold_.erase(slot);
+  [[gnu::noinline]] void squeeze() {
+    const Slot cold = clock_[hand_cold_];
+    const Slot test = clock_[hand_test_];
+    clock_.squeeze();
+    hand_cold_ = clock_.of(cold);
+    hand_test_ = clock_.of(test);
   }
 
   Params params_;
-  SlotRing clock_;  // its hand is HAND_hot
-  SlotRing cold_;   // its hand is at the first cold page from HAND_hot on
+  Clock clock_;  // HAND_hot is at the oldest
   Pages<Page> page_;
-  Slot hand_cold_ = kNoSlot;
-  Slot hand_test_ = kNoSlot;
+  Position hand_cold_ = 0;
+  Position hand_test_ = 0;
   Count capacity_ = 0;
   Count hot_ = 0;
+  Count cold_ = 0;
   Count ghosts_ = 0;
   Count cold_target_ = 0;  // m_c
   Count min_cold_ = 0;

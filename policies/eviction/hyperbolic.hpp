@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -72,7 +73,7 @@ class Hyperbolic {
   Count size() const { return held_.size(); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return held_.slots(); }
-  void prefetch(Slot slot) const { __builtin_prefetch(&blocks_[slot], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&blocks_[slot]); }
   absl::Status check() const { return held_.check(); }
   std::size_t bytes() const { return held_.bytes() + blocks_.size() * sizeof(Block); }
 

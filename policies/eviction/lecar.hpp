@@ -7,6 +7,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/portable_math.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -101,7 +102,7 @@ class LeCar {
     while (size() > capacity_) evict(cache);
     for (const std::size_t history : {kOfLru, kOfLfu}) {
       while (lists_.size(history) > most_remembered(capacity_)) {
-        cache.forget(lists_.pop_back(history));
+        cache.forget_back(lists_, history);
       }
     }
     const std::size_t slots = cache.slots_for(most_slots(capacity_));
@@ -117,7 +118,7 @@ class LeCar {
   void prefetch(Slot slot) const {
     lists_.prefetch(slot);
     counts_.prefetch(slot);
-    __builtin_prefetch(&blocks_[slot], 1);
+    prefetch_line(&blocks_[slot]);
   }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(lists_.check());
@@ -172,7 +173,7 @@ class LeCar {
       return;
     }
     if (lists_.size(history) >= most_remembered(capacity_)) {
-      cache.forget(lists_.pop_back(history));
+      cache.forget_back(lists_, history);
     }
     blocks_[victim].evicted = now_;
     lists_.push_front(history, victim);

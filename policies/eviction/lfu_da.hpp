@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/monotone_queue.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -60,7 +61,7 @@ class LfuDa {
   std::size_t slots() const { return queue_.slots(); }
   void prefetch(Slot slot) const {
     queue_.prefetch(slot);
-    __builtin_prefetch(&count_[slot], 1);
+    prefetch_line(&count_[slot]);
   }
   absl::Status check() const { return queue_.check(); }
   std::size_t bytes() const { return queue_.bytes() + count_.size() * sizeof(std::uint32_t); }

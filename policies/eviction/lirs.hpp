@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -97,7 +98,7 @@ class Lirs {
   std::size_t slots() const { return stack_.slots(); }
   void prefetch(Slot slot) const {
     stack_.prefetch(slot);
-    __builtin_prefetch(&state_[slot], 1);
+    prefetch_line(&state_[slot]);
   }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(stack_.check());

@@ -27,7 +27,7 @@ class Lru {
       recency_.move_to_front(slot);
       return true;
     }
-    if (size() == capacity_) cache.evict(recency_.pop_back());
+    if (size() == capacity_) cache.evict_back(recency_);
     recency_.push_front(cache.insert(a.block));
     return false;
   }
@@ -39,7 +39,7 @@ class Lru {
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) cache.evict(recency_.pop_back());
+    while (size() > capacity_) cache.evict_back(recency_);
     recency_.reserve(cache.slots_for(capacity_));
   }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -98,9 +99,9 @@ class LruK {
   void prefetch(Slot slot) const {
     lists_.prefetch(slot);
     ranking_.prefetch(slot);
-    __builtin_prefetch(&state_[slot], 1);
-    __builtin_prefetch(&last_[slot], 1);
-    __builtin_prefetch(&times_[slot * k_], 1);
+    prefetch_line(&state_[slot]);
+    prefetch_line(&last_[slot]);
+    prefetch_line(&times_[slot * k_]);
   }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(lists_.check());
@@ -197,7 +198,7 @@ class LruK {
   }
   void limit_ghosts(auto& cache) {
     while (lists_.size(kGhosts) > most_ghosts(capacity_)) {
-      cache.forget(lists_.pop_back(kGhosts));
+      cache.forget_back(lists_, kGhosts);
     }
   }
 

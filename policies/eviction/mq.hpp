@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -93,7 +94,7 @@ class Mq {
   std::size_t slots() const { return queues_.slots(); }
   void prefetch(Slot slot) const {
     queues_.prefetch(slot);
-    __builtin_prefetch(&blocks_[slot], 1);
+    prefetch_line(&blocks_[slot]);
   }
   absl::Status check() const {
     if (queues_.size(kGhosts) > most_ghosts_) {
@@ -133,7 +134,7 @@ class Mq {
     limit_ghosts(cache);
   }
   void limit_ghosts(auto& cache) {
-    while (queues_.size(kGhosts) > most_ghosts_) cache.forget(queues_.pop_back(kGhosts));
+    while (queues_.size(kGhosts) > most_ghosts_) cache.forget_back(queues_, kGhosts);
   }
 
   // Time passes. The first block of each queue falls if its lifetime is over.

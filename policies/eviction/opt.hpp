@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/integer_set.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -60,7 +61,7 @@ class Opt {
   Count size() const { return size_; }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return next_of_.size(); }
-  void prefetch(Slot slot) const { __builtin_prefetch(&next_of_[slot], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&next_of_[slot]); }
   absl::Status check() const {
     Count marked = 0;
     for (std::size_t use = 0; use < trace_.size() + slots(); ++use) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -55,7 +56,7 @@ class PerfectLfu {
   Count size() const { return held_.size(); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return held_.slots(); }
-  void prefetch(Slot slot) const { __builtin_prefetch(&uses_[slot], 1); }
+  void prefetch(Slot slot) const { prefetch_line(&uses_[slot]); }
   absl::Status check() const { return held_.check(); }
   std::size_t bytes() const { return held_.bytes() + uses_.size() * sizeof(Use); }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/prefetch.hpp"
 #include "policies/eviction/one_by_one.hpp"
 
 namespace mcsim {
@@ -35,7 +36,7 @@ absl::Status PriorityCache::replay(const AccessBatch<>& batch) {
   const auto prefetch = [&](std::size_t i) {
     directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
     const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
-    if (soon != kNoSlot) __builtin_prefetch(&blocks_[soon], 1);
+    if (soon != kNoSlot) prefetch_line(&blocks_[soon]);
   };
   return replay_one_by_one(*this, batch, counts_, prefetch);
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -80,7 +81,7 @@ class S3Fifo {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (queues_.size(kGhost) > main_) cache.forget(queues_.pop_back(kGhost));
+    while (queues_.size(kGhost) > main_) cache.forget_back(queues_, kGhost);
     reserve(cache.slots_for(capacity_ + main_));
   }
 
@@ -88,11 +89,8 @@ class S3Fifo {
   Count size() const { return queues_.size(kSmall) + queues_.size(kMain); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return queues_.slots(); }
-  // Hits, and those are more, change no links.
-  void prefetch(Slot slot) const {
-    queues_.prefetch_list(slot);
-    __builtin_prefetch(&uses_[slot], 1);
-  }
+  // Hits, and those are more, change no links; the rest stays in the processor's own caches.
+  void prefetch(Slot) const {}
   absl::Status check() const {
     if (queues_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
     return queues_.check();
@@ -152,7 +150,7 @@ class S3Fifo {
       --uses_[oldest];
       queues_.move_to_front(kMain, oldest);
     }
-    cache.evict(queues_.pop_back(kMain));
+    cache.evict_back(queues_, kMain);
   }
 
   void evict_to_ghost(Slot slot, auto& cache) {
@@ -161,7 +159,7 @@ class S3Fifo {
       cache.evict(slot);
       return;
     }
-    if (queues_.size(kGhost) == main_) cache.forget(queues_.pop_back(kGhost));
+    if (queues_.size(kGhost) == main_) cache.forget_back(queues_, kGhost);
     cache.evict_to_ghost(slot);
     queues_.move_to_front(kGhost, slot);
   }

@@ -49,7 +49,7 @@ class S4Lru {
     std::size_t segment = fill_ ? lowest_with_space() : 0;
     if (lists_.size(segment) == share(segment)) {
       segment = 0;
-      cache.evict(lists_.pop_back(segment));
+      cache.evict_back(lists_, segment);
     }
     lists_.push_front(segment, cache.insert(a.block));
     return false;
@@ -63,7 +63,7 @@ class S4Lru {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     demote_from(segments_ - 1);
-    while (lists_.size(0) > share(0)) cache.evict(lists_.pop_back(0));
+    while (lists_.size(0) > share(0)) cache.evict_back(lists_, 0);
     lists_.reserve(cache.slots_for(capacity_));
   }
 

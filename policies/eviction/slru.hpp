@@ -75,7 +75,7 @@ class Slru {
   }
   void demote() { segments_.move_to_front(kProbation, segments_.back(kProtected)); }
   void evict(auto& cache) {
-    cache.evict(segments_.pop_back(segments_.empty(kProbation) ? kProtected : kProbation));
+    cache.evict_back(segments_, segments_.empty(kProbation) ? kProtected : kProbation);
   }
 
   SlotLists<2> segments_;

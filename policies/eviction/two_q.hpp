@@ -63,7 +63,7 @@ class TwoQ {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (queues_.size(kA1out) > kout_) cache.forget(queues_.pop_back(kA1out));
+    while (queues_.size(kA1out) > kout_) cache.forget_back(queues_, kA1out);
     queues_.reserve(cache.slots_for(capacity_ + kout_));
   }
 
@@ -94,10 +94,10 @@ class TwoQ {
 
   void evict(auto& cache) {
     if (queues_.size(kA1in) <= kin_ && !queues_.empty(kAm)) {
-      cache.evict(queues_.pop_back(kAm));
+      cache.evict_back(queues_, kAm);
       return;
     }
-    if (queues_.size(kA1out) == kout_) cache.forget(queues_.pop_back(kA1out));
+    if (queues_.size(kA1out) == kout_) cache.forget_back(queues_, kA1out);
     const Slot victim = queues_.back(kA1in);
     cache.evict_to_ghost(victim);
     queues_.move_to_front(kA1out, victim);

@@ -90,7 +90,7 @@ class WTinyLfu {
     set_capacity(capacity);
     limit_window();
     while (lists_.size(kProtected) > max_protected_) demote();
-    while (size() > capacity_) cache.evict(lists_.pop_back(main_victims()));
+    while (size() > capacity_) cache.evict_back(lists_, main_victims());
     const std::size_t slots = cache.slots_for(capacity_);
     lists_.reserve(slots);
     sketch_.reserve(counters(slots));
