@@ -92,10 +92,8 @@ class SlotLists {
   // Towards a later call about this slot.
   void prefetch(Slot slot) const {
     prefetch_line(&node(slot));
-    if constexpr (kLists > 1) prefetch_list(slot);
+    if constexpr (kLists > 1) prefetch_line(&list_of_[slot]);
   }
-  // Towards list_of alone.
-  void prefetch_list(Slot slot) const { prefetch_line(&list_of_[slot]); }
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node) + list_of_.size(); }
 

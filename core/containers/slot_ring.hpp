@@ -27,7 +27,6 @@ class SlotRing {
   bool empty() const { return size_ == 0; }
   Slot hand() const { return hand_; }
   void advance() { hand_ = nodes_[hand_].newer; }
-  Slot newer(Slot slot) const { return nodes_[slot].newer; }
 
   // Behind the hand: the newest.
   void insert(Slot slot) {

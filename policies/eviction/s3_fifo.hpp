@@ -2,7 +2,6 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
