@@ -23,7 +23,7 @@ namespace mcsim {
 //   held      1 1 0 1 0 0 1 1
 //   a mark    0 1 0 0 0 0 1 0
 //
-// 16 bytes a slot and, for being held and for each mark, 3 bits more.
+// 12 bytes a slot and, for being held and for each mark, 2 bits more.
 template <std::size_t kMarks>
 class SlotLog {
  public:
@@ -38,8 +38,7 @@ class SlotLog {
     position_.extend(slots);
     const std::size_t words = (kSlack * slots + kMinimum) / kWord;
     log_.extend(words * kWord + kAhead);
-    held_.extend(words);
-    for (Bits& marks : marks_) marks.extend(words);
+    bits_.extend(words + 1);  // the last ones are never set
   }
 
   Count size() const { return size_; }
@@ -54,47 +53,44 @@ class SlotLog {
   // A full log takes no newcomer before it is squeezed.
   bool full() const { return end_ == log_.size() - kAhead; }
 
-  // Becomes the newest, without marks.
-  void push(Slot slot) {
-    log_[end_] = slot;
-    position_[slot] = end_;
-    set(held_, end_);
-    if (size_++ == 0) oldest_ = end_;
-    ++end_;
+  // Becomes the newest, without marks; where it is.
+  Position push(Slot slot) {
+    const Position at = end_++;
+    log_[at] = slot;
+    position_[slot] = at;
+    bits_[at / kWord][kHeld] |= bit(at);
+    if (size_++ == 0) oldest_ = at;
+    return at;
   }
 
   void erase(Position at) {
-    clear(held_, at);
-    for (Bits& marks : marks_) clear(marks, at);
+    for (std::uint64_t& word : bits_[at / kWord]) word &= ~bit(at);
     if (--size_ > 0 && at == oldest_) oldest_ = next(at);
   }
 
-  bool marked(Mark mark, Position at) const { return is_set(marks_[mark], at); }
-  void mark(Mark mark, Position at) { set(marks_[mark], at); }
-  void unmark(Mark mark, Position at) { clear(marks_[mark], at); }
+  bool marked(Mark mark, Position at) const { return (bits_[at / kWord][mark] & bit(at)) != 0; }
+  void mark(Mark mark, Position at) { bits_[at / kWord][mark] |= bit(at); }
+  void unmark(Mark mark, Position at) { bits_[at / kWord][mark] &= ~bit(at); }
 
   // The next position round the ring, which is not empty.
-  Position next(Position at) const { return search(held_, at + 1); }
+  Position next(Position at) const { return next(kHeld, at); }
   // The next one with a mark: some have it.
-  Position next(Mark mark, Position at) const { return search(marks_[mark], at + 1); }
+  Position next(Mark mark, Position at) const { return search(mark, at + 1); }
 
   // Squeezes the holes out. Positions change, those of hands in use too.
   void squeeze() {
     const Position end = std::exchange(end_, 0);
     for (Position base = oldest_ / kWord * kWord; base < end; base += kWord) {
-      const std::size_t word = base / kWord;
-      std::array<std::uint64_t, kMarks> marks;
-      for (Mark mark = 0; mark < kMarks; ++mark) marks[mark] = std::exchange(marks_[mark][word], 0);
-      for (std::uint64_t left = std::exchange(held_[word], 0); left != 0; left &= left - 1) {
-        const auto bit = static_cast<Position>(std::countr_zero(left));
-        prefetch_line(&position_[ahead(base + bit)]);
+      const Bits old = std::exchange(bits_[base / kWord], {});
+      for (std::uint64_t left = old[kHeld]; left != 0; left &= left - 1) {
+        const auto from = static_cast<Position>(std::countr_zero(left));
+        const Slot slot = log_[base + from];
+        prefetch_line(&position_[ahead(base + from)]);
         const Position to = end_++;
-        const Slot slot = log_[base + bit];
         log_[to] = slot;
         position_[slot] = to;
-        set(held_, to);
-        for (Mark mark = 0; mark < kMarks; ++mark) {
-          marks_[mark][to / kWord] |= (marks[mark] >> bit & 1) << (to % kWord);
+        for (Mark mark = 0; mark <= kHeld; ++mark) {
+          bits_[to / kWord][mark] |= (old[mark] >> from & 1) << (to % kWord);
         }
       }
     }
@@ -103,15 +99,15 @@ class SlotLog {
 
   std::size_t bytes() const {
     return position_.size() * sizeof(Position) + log_.size() * sizeof(Slot) +
-           (1 + kMarks) * held_.size() * sizeof(std::uint64_t);
+           bits_.size() * sizeof(Bits);
   }
 
   absl::Status check() const {
     Count held = 0;
     for (Position at = 0; at < end_; ++at) {
-      if (!is_set(held_, at)) {
-        for (const Bits& marks : marks_) {
-          if (is_set(marks, at)) return internal_error("log: the hole at {} has a mark", at);
+      if (!marked(kHeld, at)) {
+        for (Mark mark = 0; mark < kMarks; ++mark) {
+          if (marked(mark, at)) return internal_error("log: the hole at {} has a mark", at);
         }
         continue;
       }
@@ -127,38 +123,38 @@ class SlotLog {
   }
 
  private:
-  using Bits = Pages<std::uint64_t>;  // one a position
+  // Of 64 positions: the marks, and last whether they are held.
+  using Bits = std::array<std::uint64_t, kMarks + 1>;
+  static constexpr Mark kHeld = kMarks;
 
   // Positions for each slot: more means rarer squeezing.
-  static constexpr std::size_t kSlack = 3;
+  static constexpr std::size_t kSlack = 2;
   static constexpr std::size_t kMinimum = 64;
   static constexpr Position kWord = 64;
   static constexpr Position kAhead = 16;
 
-  static bool is_set(const Bits& bits, Position at) {
-    return (bits[at / kWord] >> (at % kWord) & 1) != 0;
-  }
-  static void set(Bits& bits, Position at) { bits[at / kWord] |= std::uint64_t{1} << (at % kWord); }
-  static void clear(Bits& bits, Position at) {
-    bits[at / kWord] &= ~(std::uint64_t{1} << (at % kWord));
-  }
+  static std::uint64_t bit(Position at) { return std::uint64_t{1} << (at % kWord); }
 
-  // The first bit that is set from a position on, round the ring.
-  Position search(const Bits& bits, Position from) const {
+  // The first mark from a position on, round the ring.
+  Position search(Mark mark, Position from) const {
+    const std::uint64_t near = bits_[from / kWord][mark] >> (from % kWord);
+    if (near == 0) [[unlikely]]
+      return search_words(mark, from / kWord + 1);
+    return from + static_cast<Position>(std::countr_zero(near));
+  }
+  [[gnu::noinline]] Position search_words(Mark mark, std::size_t word) const {
     const std::size_t words = (end_ + kWord - 1) / kWord;
-    std::size_t word = from / kWord;
-    std::uint64_t found = word < words ? bits[word] >> (from % kWord) << (from % kWord) : 0;
-    while (found == 0) {
-      if (++word >= words) word = oldest_ / kWord;
-      found = bits[word];
+    for (;; ++word) {
+      if (word >= words) word = oldest_ / kWord;
+      const std::uint64_t found = bits_[word][mark];
+      if (found == 0) continue;
+      return static_cast<Position>(word * kWord) + static_cast<Position>(std::countr_zero(found));
     }
-    return static_cast<Position>(word * kWord) + static_cast<Position>(std::countr_zero(found));
   }
 
   Pages<Position> position_;  // by slot
   Pages<Slot> log_;           // and kAhead more, for who looks ahead
-  Bits held_;
-  std::array<Bits, kMarks> marks_;
+  Pages<Bits> bits_;
   Position oldest_ = 0;
   Position end_ = 0;
   Count size_ = 0;

@@ -26,7 +26,7 @@ namespace mcsim {
 //
 // Marks tell the cold pages, and whatever is not hot, lest hands pass the others one by one.
 //
-// O(1) an access, amortised; 19 bytes a slot, two slots a block of the capacity.
+// O(1) an access, amortised; 15 bytes a slot, two slots a block of the capacity.
 class ClockPro {
  public:
   struct Params {
@@ -244,16 +244,16 @@ class ClockPro {
   }
   void enter_cold(Slot slot, Kind kind) {
     page_[slot] = {.kind = kind, .referenced = false};
-    enter(slot);
-    const Position at = clock_.of(slot);
+    const Position at = enter(slot);
     clock_.mark(kIsCold, at);
     clock_.mark(kIsNotHot, at);
     if (cold_++ == 0) hand_cold_ = at;
   }
-  void enter(Slot slot) {
+  Position enter(Slot slot) {
     if (clock_.full()) squeeze();
-    clock_.push(slot);
-    if (clock_.size() == 1) hand_test_ = clock_.of(slot);
+    const Position at = clock_.push(slot);
+    if (clock_.size() == 1) hand_test_ = at;
+    return at;
   }
   // The hands there go on.
   void leave(Position at) {
