@@ -157,7 +157,8 @@ concept EvictionPolicy =
     };
 
 // Policies that never forget a block say `static constexpr bool kRemembersAll = true`,
-// and those that must know the future say `static constexpr bool kNeedsNextUse = true`.
+// and those that must know the future say `static constexpr bool kNeedsNextUse = true`;
+// these may have a `prefetch_use(next_use)`, towards an access that has it.
 template <class P>
 inline constexpr bool kNeedsNextUse = false;
 template <class P>

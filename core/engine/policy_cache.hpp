@@ -121,6 +121,10 @@ class Cache {
     const Slot slot = directory_.guess(block);
     if (slot != kNoSlot) policy_.prefetch(slot);
   }
+  // Towards an access that gives a block this next use.
+  void prefetch_use(NextUse next_use) const {
+    if constexpr (requires { policy_.prefetch_use(next_use); }) policy_.prefetch_use(next_use);
+  }
 
   bool contains(Block block) const {
     const Slot slot = directory_.find(block);
@@ -156,7 +160,10 @@ class Cache {
         a.op = static_cast<Op>(batch.ops[i]);
         writes += batch.ops[i];
       }
-      if constexpr (kNeedsNextUse<P>) a.next_use = batch.next_uses[i];
+      if constexpr (kNeedsNextUse<P>) {
+        prefetch_use(batch.next_uses[std::min(i + kSlotAhead, blocks.size() - 1)]);
+        a.next_use = batch.next_uses[i];
+      }
       const bool hit = policy_.access(a, view);
       hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
     }
@@ -204,19 +211,31 @@ class ChainStep {
     kVictim,  // of a faster tier: comes in
   };
 
-  ChainStep(BlockId block, std::size_t access, Kind kind, Op op)
+  ChainStep(BlockId block, std::size_t request, Kind kind, Op op)
       : word_(block | kind << 32 | static_cast<std::uint64_t>(op) << 34 |
-              static_cast<std::uint64_t>(access) << 35) {}
+              static_cast<std::uint64_t>(request) << 35) {}
 
   BlockId block() const { return static_cast<BlockId>(word_); }
   Kind kind() const { return static_cast<Kind>(word_ >> 32 & 3); }
   Op op() const { return static_cast<Op>(word_ >> 34 & 1); }
-  std::size_t access() const { return word_ >> 35; }
-  // The same of a tier that did not hold the block.
-  ChainStep missed() const { return {block(), access(), kMissed, op()}; }
+  std::size_t request() const { return word_ >> 35; }
+  // Of an access: the same of a tier that did not hold the block.
+  ChainStep missed() const {
+    static_assert(kAccess == 0);
+    ChainStep step = *this;
+    step.word_ |= std::uint64_t{kMissed} << 32;
+    return step;
+  }
 
  private:
   std::uint64_t word_;
+};
+
+// When the blocks of steps are accessed next, for caches that must know the future.
+struct ChainUses {
+  const NextUse* of_steps;
+  NextUse* of_blocks;  // by block, while the cache holds it: victims take it along
+  NextUse* of_next;    // of the steps for the cache below
 };
 
 // A cache that can also be part of a host, which decides what comes into it, block by
@@ -248,28 +267,10 @@ class TierCache : public PolicyCache {
 
   // Takes all steps; a cache without capacity leaves them as they are. What is not held,
   // and the victims, are steps for the cache below: from `next` on, where there must be
-  // room for two a step and the blocks held. Returns the end of them.
-  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) {
-    if (capacity() == 0) return std::copy(steps.begin(), steps.end(), next);
-    std::vector<BlockId> victims;
-    for (const ChainStep step : steps) {
-      const Access<> a{.block = step.block(), .op = step.op()};
-      if (step.kind() == ChainStep::kMissed) {
-        if (!take(a.block)) *next++ = step;
-        continue;
-      }
-      if (step.kind() == ChainStep::kAccess) {
-        if (touch(a)) continue;
-        *next++ = step.missed();
-      }
-      victims.clear();
-      insert(a, victims);
-      for (const BlockId victim : victims) {
-        *next++ = ChainStep(victim, step.access(), ChainStep::kVictim, Op::kRead);
-      }
-    }
-    return next;
-  }
+  // room for two a step and the blocks held. Returns the end of them. `uses` are given where
+  // some cache of the chain must know them; those of steps that are kMissed nobody needs.
+  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
+                           const ChainUses* uses = nullptr);
 };
 
 // Where a cache finds its slots: in its column, or in a table of its own.
@@ -322,20 +323,32 @@ class PolicyCacheOf final : public TierCache {
   }
   void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
 
-  ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next) override {
-    if (cache_.capacity() == 0) return std::copy(steps.begin(), steps.end(), next);
+  ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
+                   const ChainUses* uses) override {
+    if (cache_.capacity() == 0 || (uses != nullptr && !kNeedsNextUse<P>)) {
+      return TierCache::serve(steps, next, uses);
+    }
+    VictimSteps sink{.next = next, .first = next, .uses = uses};
     for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t soon = std::min(i + kSlotAhead, steps.size() - 1);
       cache_.prefetch_index(steps[std::min(i + kIndexAhead, steps.size() - 1)].block());
-      cache_.prefetch_slot(steps[std::min(i + kSlotAhead, steps.size() - 1)].block());
+      cache_.prefetch_slot(steps[soon].block());
+      if constexpr (kNeedsNextUse<P>) {
+        cache_.prefetch_use(uses->of_steps[soon]);
+        prefetch_line(&uses->of_blocks[steps[soon].block()]);
+      }
 
       const ChainStep step = steps[i];
       if (step.kind() == ChainStep::kMissed) {
         if (!cache_.take(step.block())) *next++ = step;
         continue;
       }
-      VictimSteps sink{next, step.access()};
+      Access<> a{.block = step.block(), .op = step.op()};
+      if constexpr (kNeedsNextUse<P>) a.next_use = uses->of_blocks[a.block] = uses->of_steps[i];
+      sink.next = next;
+      sink.request = step.request();
       if (step.kind() == ChainStep::kAccess) *sink.next++ = step.missed();
-      const bool hit = cache_.access({.block = step.block(), .op = step.op()}, sink);
+      const bool hit = cache_.access(a, sink);
       if (!hit) next = sink.next;
     }
     return next;
@@ -359,9 +372,13 @@ class PolicyCacheOf final : public TierCache {
   };
   struct VictimSteps {
     ChainStep* next;
-    std::size_t access;
+    ChainStep* first;
+    const ChainUses* uses;
+    std::size_t request = 0;
+
     void evicted(BlockId block) {
-      *next++ = ChainStep(block, access, ChainStep::kVictim, Op::kRead);
+      if constexpr (kNeedsNextUse<P>) uses->of_next[next - first] = uses->of_blocks[block];
+      *next++ = ChainStep(block, request, ChainStep::kVictim, Op::kRead);
     }
   };
 

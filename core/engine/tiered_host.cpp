@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "core/engine/next_use.hpp"
 
 namespace mcsim {
 namespace {
-
-// Accesses that are served tier by tier together; fewer were slower.
-constexpr std::size_t kBatch = 1 << 18;
 
 // Instead of the VM that has a part for itself.
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
@@ -57,6 +55,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       part_of_(std::move(setup.part_of)),
       divided_(setup.divided),
       blocks_(trace.id_count()),
+      line_blocks_(trace.line_blocks),
       writes_(std::move(setup.writes)),
       counters_(trace.vms.size()),
       tallies_(trace.vms.size()),
@@ -67,7 +66,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
     if (part(vm) >= sole_vm_.size()) sole_vm_.resize(part(vm) + 1, kNobody);
     sole_vm_[part(vm)] = sole_vm_[part(vm)] == kNobody ? vm : kSeveral;
   }
-  first_steps_.resize(sole_vm_.size());
+  dealt_.resize(sole_vm_.size());
 }
 
 absl::StatusOr<std::unique_ptr<Host>> TieredHost::make(TieredSetup setup, const Accesses& trace) {
@@ -80,20 +79,21 @@ absl::StatusOr<std::unique_ptr<Host>> TieredHost::make(TieredSetup setup, const 
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
     MCSIM_ASSIGN_OR_RETURN(host->next_uses_,
                            next_uses(trace.ids, trace.id_count(), trace.line_blocks));
-    host->next_use_of_.resize(trace.id_count(), kNever);
+    host->next_use_of_ = Pages<NextUse>(host->tiers_.size() * trace.id_count());
   }
   return host;
 }
 
-// Most hosts are plain: what only others need is left out of their loop.
-bool TieredHost::plain() const {
-  return chain_ == Chain::kExclusive && !dirty_ && next_use_of_.empty() &&
-         std::ranges::none_of(tiers_, &Tier::has_filter);
+bool TieredHost::simple() const {
+  return chain_ == Chain::kExclusive && !dirty_ && std::ranges::none_of(tiers_, &Tier::has_filter);
 }
+
+// Most hosts are plain: what only others need is left out of their loop.
+bool TieredHost::plain() const { return simple() && !knows_future(); }
 
 // Whether no tier needs to know what a slower one does.
 bool TieredHost::one_way() const {
-  return plain() && writes_.flush_every == 0 &&
+  return simple() && !(knows_future() && line_blocks_ > 1) && writes_.flush_every == 0 &&
          std::ranges::all_of(writes_.modes, [](WriteMode m) { return m == WriteMode::kThrough; }) &&
          std::ranges::all_of(tiers_, &Tier::independent_parts);
 }
@@ -135,7 +135,10 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
       }
       Access<> a{.block = ids[i], .op = op};
       if constexpr (!kPlain) {
-        if (!next_use_of_.empty()) a.next_use = next_use_of_[a.block] = next_uses_[i];
+        if (knows_future()) {
+          a.next_use = next_uses_[i];
+          for (std::size_t k = 0; k < tiers_.size(); ++k) next_use(k, a.block) = a.next_use;
+        }
       }
       const Place place = op == Op::kRead ? fetch<kPlain>(request, a) : write(request, a);
       ++found[place.found];
@@ -146,15 +149,16 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
   }
 }
 
-// A batch goes through the fastest tier, what is left of it through the next, and so on:
-// each tier sees what it would see if accesses were served one by one.
+// What a batch has for a part goes through its fastest tier, what is left of that through
+// the next, and so on: each tier sees what it would see if accesses were served one by one.
 void TieredHost::replay_tier_by_tier(const Accesses& trace, RequestRange range) {
   std::vector<Flow> flows(counters_.size());
   for (RequestRange batch{range.begin, range.begin}; batch.begin < range.end;
        batch.begin = batch.end) {
     const auto begin = trace.request_begin.begin();
+    const std::size_t most = std::min<std::size_t>(range.end, batch.begin + kBatch);
     const auto full = std::lower_bound(begin + static_cast<std::ptrdiff_t>(batch.begin) + 1,
-                                       begin + static_cast<std::ptrdiff_t>(range.end),
+                                       begin + static_cast<std::ptrdiff_t>(most),
                                        trace.request_begin[batch.begin] + kBatch);
     batch.end = static_cast<std::size_t>(full - begin);
     serve_batch(trace, batch, flows);
@@ -164,70 +168,105 @@ void TieredHost::replay_tier_by_tier(const Accesses& trace, RequestRange range) 
 }
 
 void TieredHost::serve_batch(const Accesses& trace, RequestRange batch, std::span<Flow> flows) {
-  const std::size_t first = trace.request_begin[batch.begin];
-  for (std::vector<ChainStep>& steps : first_steps_) steps.clear();
-  for (std::size_t r = batch.begin; r < batch.end; ++r) {
-    const Op op = static_cast<Op>(trace.request_op[r]);
-    std::vector<ChainStep>& steps = first_steps_[part(trace.request_vm[r])];
-    for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
-      steps.emplace_back(trace.ids[i], i - first, ChainStep::kAccess, op);
+  deal(trace, batch, flows);
+  slowest_.assign(batch.end - batch.begin, 0);
+  const std::span vms(trace.request_vm.data() + batch.begin, slowest_.size());
+  std::size_t begin = 0;
+  for (std::size_t part = 0; part < dealt_.size(); ++part) {
+    while (begin < dealt_[part]) {
+      const std::size_t count = std::min(kStretch, dealt_[part] - begin);
+      serve_stretch(part, begin, count, vms, flows);
+      begin += count;
     }
-  }
-  found_.assign(trace.request_begin[batch.end] - first, 0);
-  for (std::size_t part = 0; part < first_steps_.size(); ++part) serve_part(part, flows);
-
-  for (std::size_t r = batch.begin; r < batch.end; ++r) {
-    const std::size_t begin = trace.request_begin[r];
-    const std::size_t end = trace.request_begin[r + 1];
-    if (begin == end) continue;
-    const std::uint8_t op = trace.request_op[r];
-    Flow& flow = flows[trace.request_vm[r]];
-    std::size_t slowest = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t found = found_[i - first];
-      ++flow.accesses.found[op][found];
-      slowest = std::max(slowest, found);
-    }
-    ++flow.requests[op][slowest];
   }
 }
 
-void TieredHost::serve_part(std::size_t part, std::span<Flow> flows) {
-  std::span<const ChainStep> steps = first_steps_[part];
-  if (steps.empty()) return;
+// Sorts the accesses of a batch by part.
+void TieredHost::deal(const Accesses& trace, RequestRange batch, std::span<Flow> flows) {
+  std::ranges::fill(dealt_, 0);
+  for (std::size_t r = batch.begin; r < batch.end; ++r) {
+    const std::uint64_t blocks = trace.request_begin[r + 1] - trace.request_begin[r];
+    const VmId vm = trace.request_vm[r];
+    dealt_[part(vm)] += blocks;
+    Came& came = flows[vm].came[0];
+    came.accesses[trace.request_op[r]] += static_cast<Count>(blocks);
+    came.requests[trace.request_op[r]] += blocks > 0 ? 1 : 0;
+  }
+  std::exclusive_scan(dealt_.begin(), dealt_.end(), dealt_.begin(), std::size_t{0});
+
+  std::size_t i = trace.request_begin[batch.begin];
+  const std::size_t count = trace.request_begin[batch.end] - i;
+  first_steps_.reserve(count, knows_future());
+  ChainStep* const steps = first_steps_.steps.data();
+  for (std::size_t r = batch.begin; r < batch.end; ++r) {
+    const Op op = static_cast<Op>(trace.request_op[r]);
+    std::size_t& to = dealt_[part(trace.request_vm[r])];
+    for (; i < trace.request_begin[r + 1]; ++i) {
+      if (knows_future()) first_steps_.uses[to] = next_uses_[i];
+      steps[to++] = ChainStep(trace.ids[i], r - batch.begin, ChainStep::kAccess, op);
+    }
+  }
+}
+
+// Takes dealt accesses of a part down its tiers. `vms` are those of the batch's requests.
+void TieredHost::serve_stretch(std::size_t part, std::size_t begin, std::size_t count,
+                               std::span<const VmId> vms, std::span<Flow> flows) {
   const std::size_t sole = sole_vm_[part];
+  std::span<const ChainStep> steps(first_steps_.steps.data() + begin, count);
+  const NextUse* uses = knows_future() ? first_steps_.uses.data() + begin : nullptr;
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     TierCache& cache = tiers_[k].cache(part);
-    const std::size_t most = 2 * steps.size() + static_cast<std::size_t>(cache.size());
-    if (next_steps_.size() < most) next_steps_.extend(most);
-    const ChainStep* const end = cache.serve(steps, next_steps_.data());
+    next_steps_.reserve(2 * steps.size() + static_cast<std::size_t>(cache.size()), knows_future());
+    const ChainUses all_uses{uses, next_use_of_.data() + k * blocks_, next_steps_.uses.data()};
+    const ChainStep* const end =
+        cache.serve(steps, next_steps_.steps.data(), uses == nullptr ? nullptr : &all_uses);
     std::swap(steps_, next_steps_);
-    steps = std::span<const ChainStep>(steps_.data(), end);
-    for (const ChainStep step : steps) {
-      if (step.kind() == ChainStep::kVictim) {
-        ++flows[sole < flows.size() ? sole : vm_of(step.block())].victims[k];
-      } else {
-        found_[step.access()] = static_cast<std::uint8_t>(k + 1);
+    steps = std::span<const ChainStep>(steps_.steps.data(), end);
+    if (uses != nullptr) uses = steps_.uses.data();
+    if (sole != kSeveral) {
+      Came& came = flows[sole].came[k + 1];
+      for (const ChainStep step : steps) count_step(step, k + 1, came);
+    } else {
+      for (const ChainStep step : steps) {
+        const bool victim = step.kind() == ChainStep::kVictim;
+        const std::size_t vm = victim ? vm_of(step.block()) : vms[step.request()];
+        count_step(step, k + 1, flows[vm].came[k + 1]);
       }
     }
   }
+}
+
+void TieredHost::count_step(ChainStep step, std::size_t tier, Came& came) {
+  if (step.kind() == ChainStep::kVictim) {
+    ++came.victims;
+    return;
+  }
+  const auto op = static_cast<std::size_t>(step.op());
+  std::uint8_t& slowest = slowest_[step.request()];
+  ++came.accesses[op];
+  came.requests[op] += slowest < tier ? 1 : 0;
+  slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
 }
 
 // Counts what a range of requests did. Blocks come into the fastest tier that has room
 // for the VM, and its victims go to the next one that has.
 void TieredHost::add(std::size_t vm, const Flow& flow) {
   VmCounters& of = counters_[vm];
-  const auto& [reads, writes] = flow.accesses.found;
-  Count all_writes = 0;
+  std::array<Count, kMaxTiers + 1> found{};
   for (std::size_t k = 0; k <= backend(); ++k) {
-    tallies_[vm].found[0][k] += reads[k];
-    tallies_[vm].found[1][k] += writes[k];
-    of.reads_served.blocks[k] += reads[k];
-    of.reads_served.requests[k] += flow.requests[0][k];
-    of.writes_served.requests[backend()] += flow.requests[1][k];
-    all_writes += writes[k];
+    const Came& came = flow.came[k];
+    const Came& left = flow.came[k + 1];
+    for (std::size_t op = 0; op < 2; ++op) {
+      const Count blocks = came.accesses[op] - left.accesses[op];
+      tallies_[vm].found[op][k] += blocks;
+      found[k] += blocks;
+    }
+    of.reads_served.blocks[k] += came.accesses[0] - left.accesses[0];
+    of.reads_served.requests[k] += came.requests[0] - left.requests[0];
   }
+  const Count all_writes = flow.came[0].accesses[1];
   of.writes_served.blocks[backend()] += all_writes;
+  of.writes_served.requests[backend()] += flow.came[0].requests[1];
   of.backend_writes += all_writes;
 
   TierCounters* home = nullptr;
@@ -236,26 +275,24 @@ void TieredHost::add(std::size_t vm, const Flow& flow) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (!tiers_[k].has_room(part(vm))) continue;
     TierCounters& own = count(vm, k);
-    const Count found = reads[k] + writes[k];
     if (home == nullptr) {
       home = &own;
-      own.updates += writes[k];
+      own.updates += flow.came[k].accesses[1] - flow.came[k + 1].accesses[1];
     } else {
-      own.moved_up += found;
+      own.moved_up += found[k];
       own.demotions += from_above;
-      own.occupancy += from_above - found;
+      own.occupancy += from_above - found[k];
       above->moved_down += from_above;
-      home->promotions += found;
-      home->occupancy += found;
+      home->promotions += found[k];
+      home->occupancy += found[k];
     }
-    from_above = flow.victims[k];
+    from_above = flow.came[k + 1].victims;
     own.occupancy -= from_above;
     above = &own;
   }
   if (home == nullptr) return;
-  const Count missed = reads[backend()] + writes[backend()];
-  home->fills += missed;
-  home->occupancy += missed;
+  home->fills += found[backend()];
+  home->occupancy += found[backend()];
   above->evictions += from_above;
 }
 
@@ -412,7 +449,7 @@ void TieredHost::leave(std::size_t tier, BlockId block, Count request_blocks) {
 template <bool kPlain>
 bool TieredHost::push_down(std::size_t tier, const Request& owner, BlockId block, bool dirty) {
   Access<> a{.block = block, .op = dirty ? Op::kWrite : Op::kRead};
-  if (!kPlain && !next_use_of_.empty()) a.next_use = next_use_of_[block];
+  if (!kPlain && knows_future()) a.next_use = next_use(tier, block);
   for (std::size_t k = tier + 1; k < tiers_.size(); ++k) {
     const std::size_t own = part(owner.vm);
     const bool has_copy = !kPlain && !one_copy() && tiers_[k].touch(own, a);
@@ -424,6 +461,7 @@ bool TieredHost::push_down(std::size_t tier, const Request& owner, BlockId block
       count(owner.vm, k).updates += dirty ? 1 : 0;
     } else {
       ++count(owner.vm, k).demotions;
+      if (!kPlain && knows_future()) next_use(k, block) = a.next_use;
       insert<kPlain>(k, owner, a);
     }
     return true;

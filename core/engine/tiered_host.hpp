@@ -59,6 +59,10 @@ struct TieredSetup {
 // because its filter, or an empty target, refuses it is passed over.
 class TieredHost final : public Host {
  public:
+  // Accesses, or requests, that are dealt to parts together: the state of each part comes
+  // into the processor's own caches but once a batch.
+  static constexpr Count kBatch = 1 << 21;
+
   // The trace is the one that will be replayed.
   static absl::StatusOr<std::unique_ptr<Host>> make(TieredSetup setup, const Accesses& trace);
 
@@ -71,6 +75,10 @@ class TieredHost final : public Host {
   absl::Status check_invariants() const override;
 
  private:
+  // Dealt accesses that go through a part's tiers together: what one tier leaves to the
+  // next stays in the processor's own caches.
+  static constexpr std::size_t kStretch = 1 << 12;
+
   // The request that is being served.
   struct Request {
     std::size_t vm = 0;
@@ -90,20 +98,39 @@ class TieredHost final : public Host {
     std::array<std::array<Count, kMaxTiers + 1>, 2> found{};
   };
 
-  // What a range of requests did to a VM, by tier.
+  // What of a VM came to a tier because no faster one had it, or had room for it.
+  struct Came {
+    std::array<Count, 2> accesses{};  // by operation
+    std::array<Count, 2> requests{};
+    Count victims = 0;
+  };
+  // What a range of requests of a VM did, by tier; then the backend, and nothing.
   struct Flow {
-    Tally accesses;
-    std::array<std::array<Count, kMaxTiers + 1>, 2> requests{};  // by operation, as accesses
-    std::array<Count, kMaxTiers> victims{};
+    std::array<Came, kMaxTiers + 2> came{};
+  };
+
+  // Steps, and if they must be known the next uses of their blocks.
+  struct StepBuffer {
+    Pages<ChainStep> steps;
+    Pages<NextUse> uses;
+
+    void reserve(std::size_t count, bool with_uses) {
+      if (steps.size() < count) steps.extend(count);
+      if (with_uses && uses.size() < count) uses.extend(count);
+    }
   };
 
   TieredHost(TieredSetup setup, const Accesses& trace);
 
+  bool simple() const;
   bool plain() const;
   bool one_way() const;
   void replay_tier_by_tier(const Accesses& trace, RequestRange range);
   void serve_batch(const Accesses& trace, RequestRange batch, std::span<Flow> flows);
-  void serve_part(std::size_t part, std::span<Flow> flows);
+  void deal(const Accesses& trace, RequestRange batch, std::span<Flow> flows);
+  void serve_stretch(std::size_t part, std::size_t begin, std::size_t count,
+                     std::span<const VmId> vms, std::span<Flow> flows);
+  void count_step(ChainStep step, std::size_t tier, Came& came);
   void add(std::size_t vm, const Flow& flow);
   template <bool kPlain>
   void replay_as(const Accesses& trace, RequestRange range);
@@ -140,6 +167,10 @@ class TieredHost final : public Host {
   bool has_slot(BlockId block, std::size_t tier) const {
     return table_->find(block, tier) != kNoSlot;
   }
+  bool knows_future() const { return next_uses_.size() > 0; }
+  NextUse& next_use(std::size_t tier, BlockId block) {
+    return next_use_of_[tier * blocks_ + block / line_blocks_];
+  }
   bool one_copy() const { return chain_ == Chain::kExclusive; }
   // Whether victims go down even if they are clean, and a block comes into one tier.
   bool demotes() const { return chain_ == Chain::kExclusive || chain_ == Chain::kVictim; }
@@ -154,23 +185,26 @@ class TieredHost final : public Host {
   std::vector<std::size_t> sole_vm_;  // by part; none of the VMs where several share it
   bool divided_;
   std::size_t blocks_;
+  std::uint32_t line_blocks_;
   WriteRules writes_;
   std::vector<BlockId> first_id_;     // by VM
   std::vector<VmCounters> counters_;  // but for what the tallies say
   std::vector<Tally> tallies_;        // by VM
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
-  // Of a batch that is served tier by tier: what is to be done in the fastest tier, by
-  // part; in the tier that comes next, and in the one below; and of each access, the tier
-  // that had the block.
-  std::vector<std::vector<ChainStep>> first_steps_;
-  Pages<ChainStep> steps_;
-  Pages<ChainStep> next_steps_;
-  std::vector<std::uint8_t> found_;
+  // Of a batch that is served tier by tier: what is to be done in the fastest tier, part
+  // after part, and where that of each part ends; in the tier that comes next, and in the
+  // one below; and of each request, the slowest tier that had a block of it so far.
+  StepBuffer first_steps_;
+  std::vector<std::size_t> dealt_;
+  StepBuffer steps_;
+  StepBuffer next_steps_;
+  std::vector<std::uint8_t> slowest_;
   std::unique_ptr<DirtyBlocks> dirty_;  // none before anything is written back
   Nanoseconds next_flush_;
-  // For policies that must know the future: of each access, and of each block now.
+  // For policies that must know the future: of each access; and by tier and line, of what
+  // the tier holds.
   Pages<NextUse> next_uses_;
-  std::vector<NextUse> next_use_of_;
+  Pages<NextUse> next_use_of_;
 };
 
 }  // namespace mcsim

@@ -232,12 +232,12 @@ void expect_same(const std::vector<VmCounters>& ours, const std::vector<VmCounte
 }
 
 // Requests of up to four blocks, reads and writes, of three VMs.
-Accesses long_requests(std::uint64_t seed) {
+Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
   Random random(seed);
   AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
   for (VmId vm = 0; vm < 3; ++vm) {
     Requests requests;
-    for (Nanoseconds time = 0; time < 400; ++time) {
+    for (Nanoseconds time = 0; time < requests_each; ++time) {
       const std::uint64_t block = random.below(random.below(2) == 0 ? 10 : 80);
       const auto blocks = static_cast<std::uint32_t>(1 + random.below(4));
       requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
@@ -303,14 +303,17 @@ TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
   for (const std::uint64_t seed : {3'000, 3'001, 3'002}) {
     serve_both_ways(params_of("lru / arc / sieve"), machine_of({10, 30, 50}), false, seed);
     serve_both_ways(params_of("s3-fifo / lru / 2q"), machine_of({10, 30, 50}), true, seed);
+    serve_both_ways(params_of("lru / opt / fifo"), machine_of({10, 30, 50}), false, seed);
+    serve_both_ways(params_of("opt / slru / opt"), machine_of({10, 30, 50}), true, seed);
   }
 }
 
 TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
-  const Accesses trace = with_writes(random_trace(300'000, 2, 500, 41), 42);
+  const Accesses trace = long_requests(41, 300'000);
+  ASSERT_GT(trace.access_count(), TieredHost::kBatch);
   const Machine machine = machine_of({40, 100});
   Random random(43);
-  const Allocation targets = random_targets(machine, 2, random, 1);
+  const Allocation targets = random_targets(machine, 3, random, 1);
   const PartitionRules rules{.mode = ResizeMode::kEager};
   const auto general = make(params_of(kLru), machine, trace, one_part_each(targets, rules));
   const auto special = make_partitioned_lru(machine, trace, targets, rules).value();

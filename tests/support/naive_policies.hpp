@@ -505,31 +505,23 @@ class Arc : public Policy {
   List t1_, t2_, b1_, b2_;  // most recent first
 };
 
-// Farthest next use. Which of the blocks never used again leaves changes no count;
-// here it is the one in the last place, freed places being taken again, last first.
+// Farthest next use. Which of the blocks never used again leaves changes no count; here it
+// is the one accessed last.
 class Opt : public Policy {
  public:
   using Policy::Policy;
   bool contains(std::uint64_t block) const override { return held_.contains(block); }
-  void remove(std::uint64_t block) override {
-    free_.push_back(held_[block].place);
-    held_.erase(block);
-  }
+  void remove(std::uint64_t block) override { held_.erase(block); }
 
  protected:
   struct Held {
     std::uint64_t next_use;
-    std::uint64_t place;
+    std::uint64_t accessed;
   };
   bool on_access(std::uint64_t block, std::uint64_t next_use) override {
     const bool hit = contains(block);
-    if (!hit) {
-      if (static_cast<Count>(held_.size()) == capacity_) evict();
-      if (free_.empty()) free_.push_back(places_++);
-      held_[block].place = free_.back();
-      free_.pop_back();
-    }
-    held_[block].next_use = next_use;
+    if (!hit && static_cast<Count>(held_.size()) == capacity_) evict();
+    held_[block] = {next_use, ++now_};
     return hit;
   }
   void on_resize() override {
@@ -538,15 +530,14 @@ class Opt : public Policy {
   void evict() {
     const auto farthest =
         std::max_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) {
-          return std::pair(a.second.next_use, a.second.place) <
-                 std::pair(b.second.next_use, b.second.place);
+          return std::pair(a.second.next_use, a.second.accessed) <
+                 std::pair(b.second.next_use, b.second.accessed);
         });
     victims.push_back(farthest->first);
     remove(farthest->first);
   }
   std::map<std::uint64_t, Held> held_;
-  std::vector<std::uint64_t> free_;
-  std::uint64_t places_ = 0;
+  std::uint64_t now_ = 0;
 };
 
 // The twin of a policy of the one list; null if it was given none.
