@@ -330,10 +330,10 @@ class PolicyCacheOf final : public TierCache {
     }
     VictimSteps sink{.next = next, .first = next, .uses = uses};
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const std::size_t soon = std::min(i + kSlotAhead, steps.size() - 1);
+      // What a part keeps by slot is near already: to fetch that too was slower.
       cache_.prefetch_index(steps[std::min(i + kIndexAhead, steps.size() - 1)].block());
-      cache_.prefetch_slot(steps[soon].block());
       if constexpr (kNeedsNextUse<P>) {
+        const std::size_t soon = std::min(i + kSlotAhead, steps.size() - 1);
         cache_.prefetch_use(uses->of_steps[soon]);
         prefetch_line(&uses->of_blocks[steps[soon].block()]);
       }

@@ -59,7 +59,7 @@ class ClockPro {
     }
     if (size() == capacity_) {
       run_hand_cold(cache);
-      slot = cache.find(a.block);  // its test period may just have ended
+      if (slot != kNoSlot) slot = cache.find(a.block);  // its test may just have ended
     }
     if (slot != kNoSlot) {
       cold_target_ = std::min(cold_target_ + 1, max_cold_);
@@ -237,26 +237,27 @@ class ClockPro {
     cache.prefetch(soon);
   }
 
+  // What follows is inlined: called, it took a twentieth of the time of two tiers.
   void enter_hot(Slot slot) {
     page_[slot] = {.kind = Kind::kHot, .referenced = false};
     ++hot_;
     enter(slot);
   }
-  void enter_cold(Slot slot, Kind kind) {
+  [[gnu::always_inline]] void enter_cold(Slot slot, Kind kind) {
     page_[slot] = {.kind = kind, .referenced = false};
     const Position at = enter(slot);
     clock_.mark(kIsCold, at);
     clock_.mark(kIsNotHot, at);
     if (cold_++ == 0) hand_cold_ = at;
   }
-  Position enter(Slot slot) {
+  [[gnu::always_inline]] Position enter(Slot slot) {
     if (clock_.full()) squeeze();
     const Position at = clock_.push(slot);
     if (clock_.size() == 1) hand_test_ = at;
     return at;
   }
   // The hands there go on.
-  void leave(Position at) {
+  [[gnu::always_inline]] void leave(Position at) {
     clock_.erase(at);
     if (at == hand_cold_ && cold_ > 0) hand_cold_ = clock_.next(kIsCold, at);
     if (at == hand_test_ && !clock_.empty()) hand_test_ = clock_.next(at);
