@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
-#include "core/base/prefetch.hpp"
 
 namespace mcsim {
 
@@ -53,8 +52,6 @@ class IntegerSet {
     }
     return number;
   }
-
-  void prefetch(std::size_t number) const { prefetch_line(&levels_[0][number / 64]); }
 
   std::size_t bytes() const {
     std::size_t total = 0;

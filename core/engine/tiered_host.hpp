@@ -79,6 +79,10 @@ class TieredHost final : public Host {
   // next stays in the processor's own caches.
   static constexpr std::size_t kStretch = 1 << 12;
 
+  // Instead of the VM that has a part for itself.
+  static constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kSeveral = kNobody - 1;
+
   // The request that is being served.
   struct Request {
     std::size_t vm = 0;
@@ -182,7 +186,7 @@ class TieredHost final : public Host {
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
-  std::vector<std::size_t> sole_vm_;  // by part; none of the VMs where several share it
+  std::vector<std::size_t> sole_vm_;  // by part
   bool divided_;
   std::size_t blocks_;
   std::uint32_t line_blocks_;

@@ -57,6 +57,8 @@ class Opt {
   std::size_t bytes() const { return future_.bytes(); }
 
  private:
+  static_assert(FutureQueue::kNever == kNever);
+
   void evict(auto& cache) {
     const Slot victim = future_.farthest();
     future_.erase(victim);

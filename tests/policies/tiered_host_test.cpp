@@ -250,10 +250,10 @@ Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
 }
 
 // Hosts of which nothing else is asked serve many accesses at once, tier by tier. A flush
-// that never comes due has them served one by one.
+// that never comes due has them served one by one, and so has writing around.
 void serve_both_ways(const DataPathParams& params, const Machine& machine, bool shared,
-                     std::uint64_t seed) {
-  const Accesses trace = long_requests(seed);
+                     std::uint64_t seed, Nanoseconds requests_each = 400) {
+  const Accesses trace = long_requests(seed, requests_each);
   Random random(seed + 1);
   Division division = shared_by_all(machine, trace);
   if (!shared) {
@@ -263,8 +263,9 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
   one_by_one.flush_every = {kSecond};
   const auto batches = make(params, machine, trace, division);
   const auto singly = make(one_by_one, machine, trace, division);
+  const auto most = static_cast<std::uint64_t>(trace.request_count() / 20);
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
-    range.end = std::min(trace.request_count(), range.begin + 1 + random.below(60));
+    range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
     if (random.below(8) == 0) {
       const std::size_t gone = random.below(3);
       batches->release(gone);
@@ -274,6 +275,12 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
       const Allocation targets = random_targets(machine, 3, random, 0);
       ASSERT_TRUE(batches->resize(targets).ok());
       ASSERT_TRUE(singly->resize(targets).ok());
+    }
+    if (random.below(4) == 0) {
+      std::vector<WriteMode> modes(3, WriteMode::kThrough);
+      if (random.below(2) == 0) modes[random.below(3)] = WriteMode::kAround;
+      ASSERT_TRUE(batches->set_write_modes(modes).ok());
+      ASSERT_TRUE(singly->set_write_modes(modes).ok());
     }
     batches->replay(trace, range);
     singly->replay(trace, range);
@@ -305,6 +312,18 @@ TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
     serve_both_ways(params_of("s3-fifo / lru / 2q"), machine_of({10, 30, 50}), true, seed);
     serve_both_ways(params_of("lru / opt / fifo"), machine_of({10, 30, 50}), false, seed);
     serve_both_ways(params_of("opt / slru / opt"), machine_of({10, 30, 50}), true, seed);
+  }
+}
+
+// Of one part and of several, so that requests are cut where a stretch ends.
+TEST(TieredHost, ServesBatchesOfManyStretches) {
+  std::uint64_t seed = 3'100;
+  for (const char* policy : {"s3-fifo", "opt", "lru() / opt"}) {
+    for (const bool shared : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", policy, shared ? "shared" : "divided"));
+      serve_both_ways(params_of(policy), machine_of({15, 40}), shared, seed += 3, 40'000);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
   }
 }
 
@@ -456,6 +475,26 @@ TEST(TieredHost, CountsTheDeviceWritesOfTheWorkedExample) {
   EXPECT_EQ(vm.tiers[1].hits, 2);
   EXPECT_EQ(vm.misses, 2);
   EXPECT_THAT(vm.reads_served.blocks, ::testing::ElementsAre(0, 2, 2, 0, 0, 0, 0, 0, 0));
+}
+
+// A line is used next when any of its blocks is. When the fourth line comes, the first, whose
+// blocks were accessed in falling order, is never used again and leaves the second tier.
+TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
+  AccessBuilder builder({.line_blocks = 2}, TimeBase::kClock);
+  Requests requests;
+  Nanoseconds now = 0;
+  for (const std::uint64_t block : {1, 0, 2, 4, 6, 2}) {
+    requests.push(now++, 0, Op::kRead, block * 4096, 4096);
+  }
+  builder.begin_vm("vm0");
+  ASSERT_TRUE(builder.add(requests.view()).ok());
+  const Accesses trace = std::move(builder).finish().value();
+  const Machine machine = machine_of({2, 4});
+  const auto host = make(params_of("opt"), machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, trace.all());
+  EXPECT_EQ(host->counters()[0].tiers[1].hits, 1);
+  EXPECT_EQ(host->counters()[0].misses, 5);
+  EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
 }
 
 TEST(TieredHost, SaysWhatItIsServedBy) {
