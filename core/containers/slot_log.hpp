@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "core/base/pages.hpp"
@@ -15,20 +18,20 @@
 namespace mcsim {
 
 // Slots in a ring without links: a log to whose end newcomers go. Who leaves makes a
-// hole, and when the log is full the holes are squeezed out. A hand on the ring is a
-// position; it sees what comes far ahead, and finds what it looks for by marks, 64
-// positions at a time.
+// hole, and when the log is full the holes are squeezed out. Each slot is of a kind. A
+// hand on the ring is a position; it sees what comes far ahead, and finds the kinds it
+// looks for 64 positions at a time.
 //
 //   log       a b . c . . d e        oldest at a, newest at e, after which comes a
-//   held      1 1 0 1 0 0 1 1
-//   a mark    0 1 0 0 0 0 1 0
+//   kind 0    1 0 0 1 0 0 0 1
+//   kind 1    0 1 0 0 0 0 1 0
 //
-// 12 bytes a slot and, for being held and for each mark, 2 bits more.
-template <std::size_t kMarks>
+// 12 bytes a slot and 2 bits more for each kind.
+template <std::size_t kKinds>
 class SlotLog {
  public:
   using Position = std::uint32_t;
-  using Mark = std::size_t;
+  using Kind = std::size_t;
 
   explicit SlotLog(std::size_t slots) { reserve(slots); }
 
@@ -53,44 +56,51 @@ class SlotLog {
   // A full log takes no newcomer before it is squeezed.
   bool full() const { return end_ == log_.size() - kAhead; }
 
-  // Becomes the newest, without marks; where it is.
-  Position push(Slot slot) {
+  // Becomes the newest; where it is.
+  Position push(Slot slot, Kind kind) {
     const Position at = end_++;
     log_[at] = slot;
     position_[slot] = at;
-    bits_[at / kWord][kHeld] |= bit(at);
+    bits_[at / kWord][kind] |= bit(at);
     if (size_++ == 0) oldest_ = at;
     return at;
   }
 
-  void erase(Position at) {
-    for (std::uint64_t& word : bits_[at / kWord]) word &= ~bit(at);
+  // What is given as its kind, it is.
+  void erase(Position at, Kind kind) {
+    bits_[at / kWord][kind] &= ~bit(at);
     if (--size_ > 0 && at == oldest_) oldest_ = next(at);
   }
+  void turn(Position at, Kind from, Kind to) {
+    Bits& bits = bits_[at / kWord];
+    bits[from] &= ~bit(at);
+    bits[to] |= bit(at);
+  }
 
-  bool marked(Mark mark, Position at) const { return (bits_[at / kWord][mark] & bit(at)) != 0; }
-  void mark(Mark mark, Position at) { bits_[at / kWord][mark] |= bit(at); }
-  void unmark(Mark mark, Position at) { bits_[at / kWord][mark] &= ~bit(at); }
+  bool is(Kind kind, Position at) const { return (bits_[at / kWord][kind] & bit(at)) != 0; }
 
   // The next position round the ring, which is not empty.
-  Position next(Position at) const { return next(kHeld, at); }
-  // The next one with a mark: some have it.
-  Position next(Mark mark, Position at) const { return search(mark, at + 1); }
+  Position next(Position at) const { return search(any, at + 1); }
+  // The next one of these kinds: there is one.
+  template <Kind... kinds>
+  Position next_of(Position at) const {
+    return search(of_kinds<kinds...>, at + 1);
+  }
 
   // Squeezes the holes out. Positions change, those of hands in use too.
   void squeeze() {
     const Position end = std::exchange(end_, 0);
     for (Position base = oldest_ / kWord * kWord; base < end; base += kWord) {
       const Bits old = std::exchange(bits_[base / kWord], {});
-      for (std::uint64_t left = old[kHeld]; left != 0; left &= left - 1) {
+      for (std::uint64_t left = any(old); left != 0; left &= left - 1) {
         const auto from = static_cast<Position>(std::countr_zero(left));
         const Slot slot = log_[base + from];
         prefetch_line(&position_[ahead(base + from)]);
         const Position to = end_++;
         log_[to] = slot;
         position_[slot] = to;
-        for (Mark mark = 0; mark <= kHeld; ++mark) {
-          bits_[to / kWord][mark] |= (old[mark] >> from & 1) << (to % kWord);
+        for (Kind kind = 0; kind < kKinds; ++kind) {
+          bits_[to / kWord][kind] |= (old[kind] >> from & 1) << (to % kWord);
         }
       }
     }
@@ -105,12 +115,11 @@ class SlotLog {
   absl::Status check() const {
     Count held = 0;
     for (Position at = 0; at < end_; ++at) {
-      if (!marked(kHeld, at)) {
-        for (Mark mark = 0; mark < kMarks; ++mark) {
-          if (marked(mark, at)) return internal_error("log: the hole at {} has a mark", at);
-        }
-        continue;
-      }
+      const Bits& bits = bits_[at / kWord];
+      const auto kinds =
+          std::ranges::count_if(bits, [&](std::uint64_t kind) { return (kind & bit(at)) != 0; });
+      if (kinds == 0) continue;
+      if (kinds > 1) return internal_error("log: what is at {} is of {} kinds", at, kinds);
       if (held++ == 0 && at != oldest_) {
         return internal_error("log: the oldest is at {}, not {}", at, oldest_);
       }
@@ -123,9 +132,8 @@ class SlotLog {
   }
 
  private:
-  // Of 64 positions: the marks, and last whether they are held.
-  using Bits = std::array<std::uint64_t, kMarks + 1>;
-  static constexpr Mark kHeld = kMarks;
+  // Of 64 positions, by kind. A hole is of none.
+  using Bits = std::array<std::uint64_t, kKinds>;
 
   // Positions for each slot: more means rarer squeezing.
   static constexpr std::size_t kSlack = 2;
@@ -135,18 +143,28 @@ class SlotLog {
 
   static std::uint64_t bit(Position at) { return std::uint64_t{1} << (at % kWord); }
 
-  // The first mark from a position on, round the ring.
-  Position search(Mark mark, Position from) const {
-    const std::uint64_t near = bits_[from / kWord][mark] >> (from % kWord);
+  template <Kind... kinds>
+  static std::uint64_t of_kinds(const Bits& bits) {
+    return (bits[kinds] | ...);
+  }
+  static std::uint64_t any(const Bits& bits) {
+    return std::reduce(bits.begin(), bits.end(), std::uint64_t{0}, std::bit_or<>());
+  }
+
+  // The first position from this one on, round the ring, that is in a set.
+  template <class Set>
+  Position search(Set set, Position from) const {
+    const std::uint64_t near = set(bits_[from / kWord]) >> (from % kWord);
     if (near == 0) [[unlikely]]
-      return search_words(mark, from / kWord + 1);
+      return search_words(set, from / kWord + 1);
     return from + static_cast<Position>(std::countr_zero(near));
   }
-  [[gnu::noinline]] Position search_words(Mark mark, std::size_t word) const {
+  template <class Set>
+  [[gnu::noinline]] Position search_words(Set set, std::size_t word) const {
     const std::size_t words = (end_ + kWord - 1) / kWord;
     for (;; ++word) {
       if (word >= words) word = oldest_ / kWord;
-      const std::uint64_t found = bits_[word][mark];
+      const std::uint64_t found = set(bits_[word]);
       if (found == 0) continue;
       return static_cast<Position>(word * kWord) + static_cast<Position>(std::countr_zero(found));
     }

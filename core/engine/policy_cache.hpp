@@ -55,8 +55,9 @@ struct CacheCounts {
 inline constexpr std::size_t kIndexAhead = 24;
 inline constexpr std::size_t kSlotAhead = 8;
 
-// A policy, the directory of its blocks and a sink for its victims. All is inlined
-// into the loop; nothing is allocated but by the constructor and resize.
+// A policy, the directory of its blocks and a sink for its victims. All is inlined into
+// the loop (flatten: left to itself, GCC calls what is long); nothing is allocated but by
+// the constructor and resize.
 template <EvictionPolicy P, class Index = DenseIndex>
 class Cache {
   static_assert(OnlinePolicy<P> || std::same_as<Index, DenseIndex>,
@@ -146,7 +147,8 @@ class Cache {
 
  private:
   template <bool kHasOps, class Sink>
-  void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
+  [[gnu::flatten]] void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts,
+                                   Sink& sink) {
     PolicyView view(directory_, sink);
     const std::span<const Block> blocks = batch.blocks;
     Count hits[2] = {0, 0};
@@ -323,8 +325,8 @@ class PolicyCacheOf final : public TierCache {
   }
   void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
 
-  ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
-                   const ChainUses* uses) override {
+  [[gnu::flatten]] ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
+                                    const ChainUses* uses) override {
     if (cache_.capacity() == 0 || (uses != nullptr && !kNeedsNextUse<P>)) {
       return TierCache::serve(steps, next, uses);
     }

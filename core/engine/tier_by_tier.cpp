@@ -1,5 +1,5 @@
 // How TieredHost serves many accesses at once, where no tier needs to know what a slower
-// one does: decisions/0009-hosts.md.
+// one does: core/decisions/0009-hosts.md.
 #include <algorithm>
 #include <numeric>
 

@@ -24,7 +24,7 @@ namespace mcsim {
 // the end of a test period takes the mark of a page. As in the paper and not there, a
 // cold page that is accessed after its test period stays and is tested anew.
 //
-// Marks tell the cold pages, and whatever is not hot, lest hands pass the others one by one.
+// Hands look for the kinds that concern them, lest they pass the others one by one.
 //
 // O(1) an access, amortised; 15 bytes a slot, two slots a block of the capacity.
 class ClockPro {
@@ -64,7 +64,7 @@ class ClockPro {
     if (slot != kNoSlot) {
       cold_target_ = std::min(cold_target_ + 1, max_cold_);
       --ghosts_;
-      leave(clock_.of(slot));
+      leave(clock_.of(slot), kGhost);
       enter_hot(slot);
       limit_hot(cache);
     } else {
@@ -72,15 +72,16 @@ class ClockPro {
       if (hot_ < capacity_ - cold_target_) {
         enter_hot(slot);
       } else {
-        enter_cold(slot, Kind::kTested);
+        enter_cold(slot, kTested);
       }
     }
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
-    (page_[slot].kind == Kind::kHot ? hot_ : cold_) -= 1;
-    leave(clock_.of(slot));
+    const Kind kind = page_[slot].kind;
+    (kind == kHot ? hot_ : cold_) -= 1;
+    leave(clock_.of(slot), kind);
     cache.forget(slot);
   }
 
@@ -93,7 +94,7 @@ class ClockPro {
     if (clock_.slots() > page_.size()) page_.extend(clock_.slots());
   }
 
-  bool resident(Slot slot) const { return page_[slot].kind != Kind::kGhost; }
+  bool resident(Slot slot) const { return page_[slot].kind != kGhost; }
   Count size() const { return hot_ + cold_; }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return clock_.slots(); }
@@ -108,11 +109,8 @@ class ClockPro {
     }
     Position at = clock_.empty() ? 0 : clock_.oldest();
     for (Count i = 0; i < clock_.size(); ++i, at = clock_.next(at)) {
-      const Kind kind = page_[clock_[at]].kind;
-      const bool cold = kind == Kind::kCold || kind == Kind::kTested;
-      if (clock_.marked(kIsCold, at) != cold ||
-          clock_.marked(kIsNotHot, at) != (kind != Kind::kHot)) {
-        return internal_error("clock-pro: page {} of the clock has the wrong marks", i);
+      if (!clock_.is(page_[clock_[at]].kind, at)) {
+        return internal_error("clock-pro: page {} of the clock is of another kind there", i);
       }
     }
     return absl::OkStatus();
@@ -121,14 +119,12 @@ class ClockPro {
 
  private:
   // Tested: a cold page in its test period.
-  enum class Kind : std::uint8_t { kHot, kCold, kTested, kGhost };
+  enum Kind : std::uint8_t { kHot, kCold, kTested, kGhost, kKinds };
   struct Page {
     Kind kind;
     bool referenced;
   };
-  // What hands look for: cold pages, and whatever is not hot.
-  enum Mark : std::size_t { kIsCold, kIsNotHot, kMarks };
-  using Clock = SlotLog<kMarks>;
+  using Clock = SlotLog<kKinds>;
   using Position = Clock::Position;
 
   void set_capacity(Count capacity) {
@@ -152,25 +148,25 @@ class ClockPro {
       const Page page = page_[slot];
       --cold_;
       if (!page.referenced) {
-        if (page.kind == Kind::kTested) {
-          clock_.unmark(kIsCold, at);
-          if (cold_ > 0) hand_cold_ = clock_.next(kIsCold, at);
-          page_[slot].kind = Kind::kGhost;
+        if (page.kind == kTested) {
+          clock_.turn(at, kTested, kGhost);
+          if (cold_ > 0) hand_cold_ = next_cold(at);
+          page_[slot].kind = kGhost;
           ++ghosts_;
           cache.evict_to_ghost(slot);
         } else {
-          leave(at);
+          leave(at, kCold);
           cache.evict(slot);
         }
         limit_ghosts(cache);
         return;
       }
-      leave(at);
-      if (page.kind == Kind::kTested) {
+      leave(at, page.kind);
+      if (page.kind == kTested) {
         enter_hot(slot);
         limit_hot(cache);
       } else {
-        enter_cold(slot, Kind::kTested);
+        enter_cold(slot, kTested);
       }
     }
   }
@@ -182,26 +178,26 @@ class ClockPro {
   // passes are at the head then; test periods end.
   void run_hand_hot(auto& cache) {
     bool done = false;
-    while (!done || (hot_ > 0 && page_[clock_[clock_.oldest()]].kind != Kind::kHot)) {
+    while (!done || (hot_ > 0 && !clock_.is(kHot, clock_.oldest()))) {
       const Position at = clock_.oldest();
       const Slot slot = clock_[at];
       prefetch_ahead(at, cache);
       const Page page = page_[slot];
-      if (page.kind == Kind::kGhost) {
+      if (page.kind == kGhost) {
         drop_ghost(at, cache);
-      } else if (page.kind != Kind::kHot) {
+      } else if (page.kind != kHot) {
         const bool under_hand = at == hand_cold_;
         --cold_;
-        leave(at);
-        enter_cold(slot, Kind::kCold);
+        leave(at, page.kind);
+        enter_cold(slot, kCold);
         if (under_hand) hand_cold_ = clock_.of(slot);
       } else {
         --hot_;
-        leave(at);
+        leave(at, kHot);
         if (page.referenced) {
           enter_hot(slot);
         } else {
-          enter_cold(slot, Kind::kCold);
+          enter_cold(slot, kCold);
           done = true;
         }
       }
@@ -211,20 +207,24 @@ class ClockPro {
     const Slot slot = clock_[at];
     cold_target_ = std::max(cold_target_ - 1, min_cold_);
     --ghosts_;
-    leave(at);
+    leave(at, kGhost);
     cache.forget(slot);
   }
 
   // HAND_test: ends the test periods up to that of the next ghost.
   void limit_ghosts(auto& cache) {
     while (ghosts_ > capacity_) {
-      if (!clock_.marked(kIsNotHot, hand_test_)) hand_test_ = clock_.next(kIsNotHot, hand_test_);
+      if (clock_.is(kHot, hand_test_)) {
+        hand_test_ = clock_.next_of<kCold, kTested, kGhost>(hand_test_);
+      }
       const Slot slot = clock_[hand_test_];
       prefetch_ahead(hand_test_, cache);
-      if (page_[slot].kind == Kind::kGhost) {
+      Page& page = page_[slot];
+      if (page.kind == kGhost) {
         drop_ghost(hand_test_, cache);
       } else {
-        page_[slot] = {.kind = Kind::kCold, .referenced = false};
+        clock_.turn(hand_test_, page.kind, kCold);
+        page = {.kind = kCold, .referenced = false};
         hand_test_ = clock_.next(hand_test_);
       }
     }
@@ -238,30 +238,27 @@ class ClockPro {
   }
 
   void enter_hot(Slot slot) {
-    page_[slot] = {.kind = Kind::kHot, .referenced = false};
     ++hot_;
-    enter(slot);
+    enter(slot, kHot);
   }
-  // Inlined, these and leave() made two tiers 2 to 5 % faster.
-  [[gnu::always_inline]] void enter_cold(Slot slot, Kind kind) {
-    page_[slot] = {.kind = kind, .referenced = false};
-    const Position at = enter(slot);
-    clock_.mark(kIsCold, at);
-    clock_.mark(kIsNotHot, at);
+  void enter_cold(Slot slot, Kind kind) {
+    const Position at = enter(slot, kind);
     if (cold_++ == 0) hand_cold_ = at;
   }
-  [[gnu::always_inline]] Position enter(Slot slot) {
+  Position enter(Slot slot, Kind kind) {
+    page_[slot] = {.kind = kind, .referenced = false};
     if (clock_.full()) squeeze();
-    const Position at = clock_.push(slot);
+    const Position at = clock_.push(slot, kind);
     if (clock_.size() == 1) hand_test_ = at;
     return at;
   }
   // The hands there go on.
-  [[gnu::always_inline]] void leave(Position at) {
-    clock_.erase(at);
-    if (at == hand_cold_ && cold_ > 0) hand_cold_ = clock_.next(kIsCold, at);
+  void leave(Position at, Kind kind) {
+    clock_.erase(at, kind);
+    if (at == hand_cold_ && cold_ > 0) hand_cold_ = next_cold(at);
     if (at == hand_test_ && !clock_.empty()) hand_test_ = clock_.next(at);
   }
+  Position next_cold(Position at) const { return clock_.next_of<kCold, kTested>(at); }
   [[gnu::noinline]] void squeeze() {
     const Slot cold = clock_[hand_cold_];
     const Slot test = clock_[hand_test_];

@@ -1,8 +1,7 @@
-// Trusts: a std::deque of slots with their marks, searched one by one.
+// Trusts: a std::deque of slots with their kinds, searched one by one.
 #include "core/containers/slot_log.hpp"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@ namespace {
 
 struct Element {
   Slot slot;
-  std::array<bool, 2> marks;
+  std::size_t kind;
 };
 using Twin = std::deque<Element>;
 
@@ -29,7 +28,7 @@ Slot next(const Twin& twin, Slot slot, Wanted wanted) {
   return twin[at].slot;
 }
 
-void expect_equal(const SlotLog<2>& log, const Twin& twin) {
+void expect_equal(const SlotLog<3>& log, const Twin& twin) {
   ASSERT_TRUE(log.check().ok()) << log.check();
   ASSERT_EQ(log.size(), static_cast<Count>(twin.size()));
   if (twin.empty()) return;
@@ -38,39 +37,37 @@ void expect_equal(const SlotLog<2>& log, const Twin& twin) {
     const auto at = log.of(element.slot);
     ASSERT_EQ(log[at], element.slot);
     ASSERT_EQ(log[log.next(at)], next(twin, element.slot, [](const Element&) { return true; }));
-    for (const std::size_t mark : {0, 1}) {
-      ASSERT_EQ(log.marked(mark, at), element.marks[mark]);
-      const auto marked = [mark](const Element& e) { return e.marks[mark]; };
-      if (std::ranges::any_of(twin, marked)) {
-        ASSERT_EQ(log[log.next(mark, at)], next(twin, element.slot, marked));
-      }
+    for (const std::size_t kind : {0, 1, 2}) ASSERT_EQ(log.is(kind, at), element.kind == kind);
+    const auto odd = [](const Element& e) { return e.kind == 1; };
+    if (std::ranges::any_of(twin, odd)) {
+      ASSERT_EQ(log[log.next_of<1>(at)], next(twin, element.slot, odd));
+    }
+    const auto even = [](const Element& e) { return e.kind != 1; };
+    if (std::ranges::any_of(twin, even)) {
+      ASSERT_EQ(log[(log.next_of<0, 2>(at))], next(twin, element.slot, even));
     }
   }
 }
 
-// Comes in, leaves or gets or loses a mark, whatever the slot allows.
-void step(SlotLog<2>& log, Twin& twin, Slot slot, std::size_t what) {
+// Comes in, leaves or turns to another kind, whatever the slot allows.
+void step(SlotLog<3>& log, Twin& twin, Slot slot, std::size_t what) {
   const auto found = find(twin, slot);
   if (found == twin.end()) {
     if (log.full()) log.squeeze();
-    log.push(slot);
-    twin.push_back({.slot = slot, .marks = {}});
-  } else if (what < 2) {
-    if (found->marks[what]) {
-      log.unmark(what, log.of(slot));
-    } else {
-      log.mark(what, log.of(slot));
-    }
-    found->marks[what] = !found->marks[what];
+    log.push(slot, what % 3);
+    twin.push_back({.slot = slot, .kind = what % 3});
+  } else if (what < 3) {
+    log.turn(log.of(slot), found->kind, what);
+    found->kind = what;
   } else {
-    log.erase(log.of(slot));
+    log.erase(log.of(slot), found->kind);
     twin.erase(found);
   }
 }
 
 TEST(SlotLog, EqualsADequeStepByStep) {
   for (const std::size_t slots : {1, 2, 7, 100}) {
-    SlotLog<2> log(slots);
+    SlotLog<3> log(slots);
     Twin twin;
     Random random(slots);
     for (int i = 0; i < 3000; ++i) {
@@ -81,13 +78,13 @@ TEST(SlotLog, EqualsADequeStepByStep) {
 }
 
 TEST(SlotLog, KeepsWhatItHasWhenItGrows) {
-  SlotLog<2> log(50);
+  SlotLog<3> log(50);
   Twin twin;
   Random random(1);
   for (std::size_t slots = 50; slots < 400; slots += 50) {
     log.reserve(slots);
     for (int i = 0; i < 500; ++i) {
-      step(log, twin, static_cast<Slot>(random.below(slots)), random.below(4));
+      step(log, twin, static_cast<Slot>(random.below(slots)), random.below(5));
     }
     ASSERT_NO_FATAL_FAILURE(expect_equal(log, twin)) << slots << " slots";
   }
@@ -95,9 +92,16 @@ TEST(SlotLog, KeepsWhatItHasWhenItGrows) {
 
 TEST(SlotLog, FindsASlotThatIsElsewhere) {
   SlotLog<1> log(3);
-  for (const Slot slot : {0U, 1U, 2U}) log.push(slot);
-  log.push(1);  // twice
+  for (const Slot slot : {0U, 1U, 2U}) log.push(slot, 0);
+  log.push(1, 0);  // twice
   EXPECT_EQ(log.check().message(), "log: slot 1 is elsewhere than at 1");
+}
+
+TEST(SlotLog, FindsASlotOfTwoKinds) {
+  SlotLog<2> log(3);
+  log.push(0, 0);
+  log.turn(0, 1, 1);  // from a kind it is not of
+  EXPECT_EQ(log.check().message(), "log: what is at 0 is of 2 kinds");
 }
 
 }  // namespace
