@@ -48,7 +48,7 @@ class SlotLog {
   bool empty() const { return size_ == 0; }
   Slot operator[](Position at) const { return log_[at]; }
   Position of(Slot slot) const { return position_[slot]; }
-  // Of a ring that is not empty.
+  // Of an empty ring: where the next newcomer will be.
   Position oldest() const { return oldest_; }
   // A slot that is most likely in the ring, and that a hand at this position gets to soon.
   Slot ahead(Position at) const { return log_[at + kAhead]; }
@@ -62,14 +62,15 @@ class SlotLog {
     log_[at] = slot;
     position_[slot] = at;
     bits_[at / kWord][kind] |= bit(at);
-    if (size_++ == 0) oldest_ = at;
+    ++size_;
     return at;
   }
 
   // What is given as its kind, it is.
   void erase(Position at, Kind kind) {
     bits_[at / kWord][kind] &= ~bit(at);
-    if (--size_ > 0 && at == oldest_) oldest_ = next(at);
+    --size_;
+    if (at == oldest_) oldest_ = next(at);
   }
   void turn(Position at, Kind from, Kind to) {
     Bits& bits = bits_[at / kWord];
@@ -79,7 +80,7 @@ class SlotLog {
 
   bool is(Kind kind, Position at) const { return (bits_[at / kWord][kind] & bit(at)) != 0; }
 
-  // The next position round the ring, which is not empty.
+  // The next position round the ring; of an empty one, where the next newcomer will be.
   Position next(Position at) const { return search(any, at + 1); }
   // The next one of these kinds: there is one.
   template <Kind... kinds>
@@ -161,6 +162,7 @@ class SlotLog {
   }
   template <class Set>
   [[gnu::noinline]] Position search_words(Set set, std::size_t word) const {
+    if (empty()) return end_;
     const std::size_t words = (end_ + kWord - 1) / kWord;
     for (;; ++word) {
       if (word >= words) word = oldest_ / kWord;

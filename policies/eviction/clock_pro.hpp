@@ -248,15 +248,13 @@ class ClockPro {
   Position enter(Slot slot, Kind kind) {
     page_[slot] = {.kind = kind, .referenced = false};
     if (clock_.full()) squeeze();
-    const Position at = clock_.push(slot, kind);
-    if (clock_.size() == 1) hand_test_ = at;
-    return at;
+    return clock_.push(slot, kind);
   }
   // The hands there go on.
   void leave(Position at, Kind kind) {
     clock_.erase(at, kind);
     if (at == hand_cold_ && cold_ > 0) hand_cold_ = next_cold(at);
-    if (at == hand_test_ && !clock_.empty()) hand_test_ = clock_.next(at);
+    if (at == hand_test_) hand_test_ = clock_.next(at);
   }
   Position next_cold(Position at) const { return clock_.next_of<kCold, kTested>(at); }
   [[gnu::noinline]] void squeeze() {
@@ -264,7 +262,7 @@ class ClockPro {
     const Slot test = clock_[hand_test_];
     clock_.squeeze();
     hand_cold_ = clock_.of(cold);
-    hand_test_ = clock_.of(test);
+    hand_test_ = clock_.empty() ? clock_.oldest() : clock_.of(test);
   }
 
   Params params_;

@@ -54,7 +54,12 @@ void step(SlotLog<3>& log, Twin& twin, Slot slot, std::size_t what) {
   const auto found = find(twin, slot);
   if (found == twin.end()) {
     if (log.full()) log.squeeze();
-    log.push(slot, what % 3);
+    const bool first = twin.empty();
+    const auto expected = log.oldest();
+    const auto at = log.push(slot, what % 3);
+    if (first) {
+      EXPECT_EQ(at, expected);
+    }
     twin.push_back({.slot = slot, .kind = what % 3});
   } else if (what < 3) {
     log.turn(log.of(slot), found->kind, what);
