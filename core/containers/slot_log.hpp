@@ -128,6 +128,9 @@ class SlotLog {
         return internal_error("log: slot {} is elsewhere than at {}", log_[at], at);
       }
     }
+    if (held == 0 && oldest_ != end_) {
+      return internal_error("log: empty, but the next comes at {}, not {}", end_, oldest_);
+    }
     if (held == size_) return absl::OkStatus();
     return internal_error("log: has {} elements, not {}", held, size_);
   }

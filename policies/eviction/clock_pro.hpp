@@ -107,7 +107,7 @@ class ClockPro {
       return internal_error("clock-pro: {} pages are {} hot and {} cold ones and {} ghosts of {}",
                             clock_.size(), hot_, cold_, ghosts_, capacity_);
     }
-    Position at = clock_.empty() ? 0 : clock_.oldest();
+    Position at = clock_.oldest();
     for (Count i = 0; i < clock_.size(); ++i, at = clock_.next(at)) {
       if (!clock_.is(page_[clock_[at]].kind, at)) {
         return internal_error("clock-pro: page {} of the clock is of another kind there", i);
