@@ -222,6 +222,8 @@ def _per_interval(source: Source, estimator: str, interval: str) -> _Curves:
         length, by_reference = parse_interval(interval)
     except ValueError as error:
         raise ConfigError(f"--interval: {error}") from None
+    if length == 0:
+        raise ConfigError("--interval: must be positive")
 
     def label_of(begin: int) -> str:
         if by_reference:

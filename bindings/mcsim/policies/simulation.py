@@ -366,7 +366,7 @@ def simulate_lines(
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
-    line: int,
+    line: int | None = None,
     ops: ArrayLike | None = None,
     seed: int = 1,
     threads: int | None = None,
@@ -383,13 +383,13 @@ def simulate_lines(
     Parameters
     ----------
     references
-        As of `simulate`. Those of `Blocks` must have been made with the same `line`.
+        As of `simulate`. Of `Blocks` the lines are those with which they were made.
     policies, ops, seed, threads, memory, progress
         As of `simulate`.
     sizes : sequence of int or str
         Capacities in blocks, as of `simulate`; what remains above whole lines is not used.
     line : int
-        Blocks of a line.
+        Blocks of a line; `Blocks` have theirs.
 
     Returns
     -------
@@ -414,14 +414,14 @@ def simulate_lines(
     [(1, 1, 3)]
     """
     cores = threads_given(threads)
-    lines = _in_lines(references, line)
+    lines, length = _in_lines(references, line)
     caches = Caches.asked(lines, policies, sizes, ops)
     if not isinstance(lines, Blocks):
-        unique = (int(lines.max(initial=0)) // line + 1) * line
+        unique = (int(lines.max(initial=0)) // length + 1) * length
         caches = replace(caches, blocks=lines, unique=unique)
-    if small := [size for size in caches.capacities if size < line]:
-        raise ConfigError(f"sizes: {small[0]} blocks are less than a line of {line}")
-    caches = replace(caches, capacities=[size // line * line for size in caches.capacities])
+    if small := [size for size in caches.capacities if size < length]:
+        raise ConfigError(f"sizes: {small[0]} blocks are less than a line of {length}")
+    caches = replace(caches, capacities=[size // length * length for size in caches.capacities])
     found = _policies.simulate(
         caches.blocks,
         caches.unique,
@@ -432,7 +432,7 @@ def simulate_lines(
         memory_given(memory),
         False,
         progress,
-        line,
+        length,
     )
     misses = found["accesses"] - found["hits"]
     counts = {
@@ -448,16 +448,18 @@ def simulate_lines(
     return caches.table(counts | {name: found[name] for name in others})
 
 
-def _in_lines(references: References, line: int) -> NDArray[np.uint32] | Blocks:
-    """Return blocks by ids that lie side by side in a line."""
-    if line < 1:
+def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:
+    """Return blocks by ids that lie side by side in a line, and the length of a line."""
+    if isinstance(references, Blocks):
+        if line not in (None, references.line):
+            raise ConfigError(f"line: these blocks were made with lines of {references.line}")
+        return references, references.line
+    if line is None or line < 1:
         raise ConfigError(f"line: expected at least one block, got {line}")
     if (blocks := blocks_in(references, line=line)) is not None:
-        if line != blocks.line:
-            raise ConfigError(f"line: these blocks were made with lines of {blocks.line}")
-        return blocks
+        return blocks, line
     keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
     numbers, unique = _policies.number(keys // np.uint64(line))
     if unique * line >= 2**32 - 1:
         raise ConfigError(f"line: {unique} lines of {line} blocks are more than there are ids")
-    return numbers * np.uint32(line) + (keys % np.uint64(line)).astype(np.uint32)
+    return numbers * np.uint32(line) + (keys % np.uint64(line)).astype(np.uint32), line

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "Ops", "References", "blocks_in", "bytes_of_block", "traces_in", "vms_of"]
 
+Number = TypeVar("Number", bound=np.generic)
 Ops = Literal["reads", "all", "writes"]
 
 References: TypeAlias = Union["Trace", Sequence["Trace"], "Blocks", ArrayLike]
@@ -97,7 +98,7 @@ class Blocks:
             progress,
         )
         if accesses.access_count == 0:
-            what = {"reads": "reads (ops 'all' takes writes as well)", "all": "requests"}
+            what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)
             raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
         label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
@@ -114,7 +115,9 @@ class Blocks:
             f"{self.unique:,} blocks of {self.block_bytes:,} bytes>"
         )
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[np.uint32]:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.uint32]:
         """Return `ids`."""
         return np.array(self.ids, dtype, copy=copy)
 
@@ -269,7 +272,7 @@ class Blocks:
         skipped = begin[chosen] - np.concatenate(([0], np.cumsum(lengths)[:-1]))
         return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
 
-    def _per_reference(self, column: NDArray[np.generic]) -> NDArray[np.generic]:
+    def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
         values = np.repeat(column[self.requests], self._lengths)
         values.flags.writeable = False
         return values

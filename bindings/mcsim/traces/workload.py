@@ -101,7 +101,7 @@ class Workload:
         return described
 
     def intern(
-        self, view: dict[str, Any], progress: Callable[[int], None] | None = None
+        self, view: dict[str, Any], progress: Callable[[int], object] | None = None
     ) -> engine.Accesses:
         """Split the requests of all VMs into blocks with dense ids, merged by time.
 

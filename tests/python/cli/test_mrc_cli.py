@@ -213,7 +213,7 @@ def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
         (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
         (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),
         (["mrc", "loops.csv", "--interval", "1h", "--per-vm"], "--per-vm and --interval: one at"),
-        (["mrc", "empty.csv"], "empty.csv: there are no reads (try --ops all)"),
+        (["mrc", "empty.csv"], "empty.csv: there are no reads (try ops all)"),
         (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),

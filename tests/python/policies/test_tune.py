@@ -346,7 +346,7 @@ def test_threads_change_nothing() -> None:
         ({"size": "32KiB"}, "size: 32KiB are less than one block of 64KiB"),
         (
             {"block_bytes": ["4KiB", "8KiB"], "sub_block_bytes": ["8KiB"]},
-            "block_bytes: 4KiB are less than a sub-block of 8KiB; leave out the smaller block sizes",
+            "block_bytes: 4KiB are less than a sub-block of 8KiB; leave out the smaller",
         ),
         (
             {"block_bytes": ["8KiB"], "sub_block_bytes": ["3KiB"]},

@@ -162,6 +162,8 @@ def test_lines_of_a_trace(trace: mc.Trace) -> None:
         assert found[["hits", "partial_misses"]].tolist() == (
             expected[["hits", "partial_misses"]].tolist()
         )
+    own = mc.simulate_lines(trace.blocks(line=4), "lru", [16])
+    assert own.hits.tolist() == expected.hits.tolist()
     with pytest.raises(mc.ConfigError, match="line: these blocks were made with lines of 1"):
         mc.simulate_lines(trace.blocks(), "lru", [16], line=4)
 
@@ -216,7 +218,7 @@ def test_what_cannot_be(trace: mc.Trace, arguments: Any, message: str) -> None:
 
 def test_other_mistakes(trace: mc.Trace) -> None:
     writes = trace.slice(ops="writes")
-    with pytest.raises(mc.ConfigError, match=r"fleet.csv: there are no reads \(ops 'all' takes"):
+    with pytest.raises(mc.ConfigError, match=r"fleet.csv: there are no reads \(try ops all\)"):
         mc.hit_ratio_curve(writes)
     with pytest.raises(mc.ConfigError, match="ops: the blocks of a trace have theirs"):
         mc.simulate(trace, "lru", [1], ops=[0])
