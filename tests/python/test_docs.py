@@ -70,7 +70,7 @@ def test_contributing_system_in_python(folder: Path) -> None:
     tiny = (ROOT / "experiments/tiny.yaml").read_text()
     tiny = tiny.replace("workloads/", "experiments/workloads/")
     (folder / "mine.yaml").write_text(tiny[: tiny.index("systems:")] + systems)
-    metrics = mcsim.run("mine.yaml", figures=False).to_pandas("metrics")
+    metrics = mcsim.run("mine.yaml", figures=False, allow_code=True).to_pandas("metrics")
     assert set(metrics["system"]) == {"lru", "demand:Demand"}
     mine = metrics[(metrics["system"] == "demand:Demand") & (metrics["interval"] > 0)]
     granted = mine.groupby(["tier", "interval"])["target"].sum().unstack()

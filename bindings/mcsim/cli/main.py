@@ -101,6 +101,18 @@ def cli() -> None:
     help="Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated.",
 )
 @click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let the experiment use the Python classes and the libraries in its folder.",
+)
+@click.option(
+    "--code",
+    "named_code",
+    metavar="NAME",
+    multiple=True,
+    help="Let it use this module or library, wherever it is; may be repeated.",
+)
+@click.option(
     "--trace-dir",
     "trace_dirs",
     metavar="DIR",
@@ -122,6 +134,8 @@ def cli() -> None:
 def run(
     file: str,
     overrides: tuple[str, ...],
+    allow_code: bool,
+    named_code: tuple[str, ...],
     trace_dirs: tuple[str, ...],
     out: str,
     jobs: int | None,
@@ -130,12 +144,14 @@ def run(
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.progress import Reporter
+    from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import default_trace_dirs
     from mcsim.experiment.runner import run as run_experiment
 
     results = run_experiment(
         file,
         overrides=overrides,
+        allow_code=Permission(allow_code, frozenset(named_code)),
         trace_dirs=[*trace_dirs, *default_trace_dirs()],
         out=out,
         jobs=jobs,

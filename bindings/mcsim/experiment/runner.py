@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 
 from mcsim import _core
 from mcsim._core import engine, locality
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
+from mcsim.base.threads import Stopped, run_all
+from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.recorded import curve_table, system_tables
@@ -42,11 +44,14 @@ __all__ = ["default_trace_dirs", "run"]
 
 View = dict[str, Any]
 
+_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
+
 
 def run(
     given: Given,
     *,
     overrides: Iterable[str] = (),
+    allow_code: AllowCode = False,
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     out: str | os.PathLike[str] = "results",
     jobs: int | None = None,
@@ -62,6 +67,11 @@ def run(
         The experiment.
     overrides : iterable of str
         `key=value`, as of `--set`.
+    allow_code : bool or iterable of str
+        Whether to use the classes (`module:Class`) and libraries of policies that the experiment
+        names and that are in its folder; or the names of modules and paths of libraries to use,
+        wherever they are. Such code may do whatever you may. A class that is itself among the
+        systems of a mapping needs no permission.
     trace_dirs : sequence of path, optional
         Where to look for traces; those of `MCSIM_TRACE_DIR` if not given.
     out : path
@@ -84,7 +94,7 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
-    experiment = Experiment.load(given, overrides)
+    experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
@@ -131,6 +141,7 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
 
 def _reopened(final: Path, reporter: Reporter) -> Results:
     results = Results.open(final)
+    results.check()
     reporter.note(f"{final} was finished before; --force runs it again")
     if results.environment["build"] != build_digest():
         reporter.note("it was made by another build of mcsim")
@@ -188,7 +199,7 @@ class _Run:
         """Do all that needs the trace as one view shows it."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
-        whole = own and not self.draft.has_tables("curves", "reuse_intensity")
+        whole = own and not self.draft.has(*_OF_THE_WORKLOAD)
         if not pending and not whole:
             return
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
@@ -276,19 +287,11 @@ class _Run:
         profiles: Sequence[locality.Profile],
     ) -> None:
         """Replay systems in threads; the core works without the interpreter's lock."""
-        with ThreadPoolExecutor(self.jobs) as pool:
-            running = [
-                pool.submit(self._replay_one, accesses, index, system, profiles)
-                for index, system in systems.items()
-            ]
-            try:
-                wait(running, return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self._stop.set()
-                raise
-        errors = [error for future in running if (error := future.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
-            raise error
+        tasks = [
+            partial(self._replay_one, accesses, index, system, profiles)
+            for index, system in systems.items()
+        ]
+        run_all(tasks, self.jobs, self._stop.set)
 
     def _replay_one(
         self,
@@ -297,19 +300,14 @@ class _Run:
         system: engine.System,
         profiles: Sequence[locality.Profile],
     ) -> None:
-        """Replay one system and keep what it did; the first to fail stops the others."""
-        self._check_stopped()
-        try:
-            spec = self.experiment.spec
-            title = self._titles[index]
-            cuts = engine.aligned_cuts(accesses, spec.interval.length)
-            result = self._replay_watched(accesses, system, profiles, cuts, title)
-            names = [vm.name for vm in accesses.vms]
-            tables = system_tables(title, result, cuts, names, spec.interval.length)
-            self.draft.save_part(index, tables)
-        except BaseException:
-            self._stop.set()
-            raise
+        """Replay one system and keep what it did."""
+        spec = self.experiment.spec
+        title = self._titles[index]
+        cuts = engine.aligned_cuts(accesses, spec.interval.length)
+        result = self._replay_watched(accesses, system, profiles, cuts, title)
+        names = [vm.name for vm in accesses.vms]
+        tables = system_tables(title, result, cuts, names, spec.interval.length)
+        self.draft.save_part(index, tables)
 
     def _replay_watched(
         self,
@@ -328,13 +326,14 @@ class _Run:
                 self._check_stopped()
                 stage.update(done)
 
-            result = engine.run(accesses, system, profile, cuts, progress)
+            with blamed(title, surely=False):
+                result = engine.run(accesses, system, profile, cuts, progress)
             stage.update(total)
         return result
 
     def _check_stopped(self) -> None:
         if self._stop.is_set():
-            raise _StoppedError
+            raise Stopped
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
@@ -362,16 +361,15 @@ class _Run:
         systems = self.experiment.spec.systems
         parts = [self.draft.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
-        assert len(complete) == len(systems)
+        if len(complete) < len(systems):
+            raise HostError(
+                f"{self.draft.folder}: files changed while the run went on; run it again"
+            )
         for name in ("metrics", "vms", "decisions"):
             self.draft.write_table(name, pa.concat_tables([getattr(p, name) for p in complete]))
         self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-class _StoppedError(Exception):
-    """Another system failed, or the user interrupted the run."""
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

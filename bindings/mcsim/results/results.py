@@ -11,11 +11,11 @@
       timings.json              seconds per stage and system
       log.txt                   what happened when
       figures/                  drawn from the files above
-      DONE                      written last
+      DONE                      written last: checksums of all of these but timings and log
 
-A run writes into `<run_id>.partial-<pid>/`, which becomes `<run_id>/` by one
-rename. A run that was killed leaves only the partial folder; the next run of
-the same id takes it over, with the systems that had finished.
+A run writes into `<run_id>.partial-…/`, which becomes `<run_id>/` by one rename. A run that
+was killed leaves only the partial folder; the next run of the same id takes it over, with the
+systems that had finished. What is not as it was written is not taken over.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ from ruamel.yaml import YAML
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json
+from mcsim.results.seals import damaged, read_list
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 __all__ = ["Results"]
+
+_AGAIN = "run the experiment again with --force (in Python: force=True)"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Results:
             raise ConfigError(f"{path}: no such run")
         if not (path / "DONE").exists():
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
+        if not read_list(path / "DONE"):
+            raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
         return cls(path)
 
     @property
@@ -77,21 +82,35 @@ class Results:
         """Name of the experiment and hash of all that can change a result."""
         return self.path.name
 
+    def check(self) -> None:
+        """Hold every file to its checksum.
+
+        Raises
+        ------
+        ConfigError
+            If one is not what the run wrote; it says which.
+        """
+        for name in self._sums:
+            self._checked(name)
+
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        nodes = YAML(typ="safe").load(self.path / "spec.yaml")
+        nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
         return ExperimentSpec.model_validate(nodes)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""
-        return read_json(self.path / "environment.json")
+        return read_json(self._checked("environment.json"))
 
     @property
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
-        return read_json(self.path / "timings.json")
+        try:
+            return read_json(self.path / "timings.json")
+        except (OSError, ValueError):
+            raise self._damaged("timings.json") from None
 
     @property
     def synthetic(self) -> bool:
@@ -105,7 +124,27 @@ class Results:
 
     def table(self, name: str) -> pa.Table:
         """Return a table by name, one of `SCHEMAS`."""
-        return pq.read_table(self.path / f"{name}.parquet")
+        return pq.read_table(self._checked(f"{name}.parquet"))
+
+    @cached_property
+    def _sums(self) -> dict[str, str]:
+        return read_list(self.path / "DONE")
+
+    @cached_property
+    def _held(self) -> set[str]:
+        return set()
+
+    def _checked(self, name: str) -> Path:
+        """Return the path of a file that is as the run wrote it."""
+        if name not in self._held and damaged(self.path, self._sums, [name]) is not None:
+            raise self._damaged(name)
+        self._held.add(name)
+        return self.path / name
+
+    def _damaged(self, name: str) -> ConfigError:
+        return ConfigError(
+            f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
+        )
 
     def measured(self, name: str) -> pa.Table:
         """Return `metrics` or `vms` without the intervals of the warm-up."""
