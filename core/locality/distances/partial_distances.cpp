@@ -9,6 +9,7 @@
 #include "core/containers/block_table.hpp"
 #include "core/locality/distances/distance_state.hpp"
 #include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/parallel_loops.hpp"
 
 namespace mcsim {
 namespace {

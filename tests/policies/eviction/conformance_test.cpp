@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -127,7 +128,36 @@ std::vector<Count> capacities(const PolicyTrace& trace) {
   return sizes;
 }
 
-// The tests of a policy that reach it through the registry: compiled once, not for each.
+// A cache of raw keys, whatever its policy is.
+class KeyedCache {
+ public:
+  virtual ~KeyedCache() = default;
+  virtual bool access(std::uint64_t key) = 0;
+  virtual void resize(Count capacity) = 0;
+  virtual Count size() const = 0;
+  virtual absl::Status check() const = 0;
+
+  void evicted(std::uint64_t key) { victims.push_back(key); }
+  std::vector<std::uint64_t> victims;
+};
+
+template <class P>
+class KeyedCacheOf final : public KeyedCache {
+ public:
+  KeyedCacheOf(const ParamMap& params, Count capacity)
+      : cache_(parse_params<typename P::Params>(params).value(), {.capacity = capacity},
+               KeyIndex()) {}
+
+  bool access(std::uint64_t key) override { return cache_.access({.block = key}, *this); }
+  void resize(Count capacity) override { cache_.resize(capacity, *this); }
+  Count size() const override { return cache_.size(); }
+  absl::Status check() const override { return cache_.check(); }
+
+ private:
+  Cache<P, KeyIndex> cache_;
+};
+
+// The tests of a policy that reach it through interfaces: compiled once, not for each.
 class OnePolicy : public ::testing::Test {
  protected:
   explicit OnePolicy(std::string_view policy) : policy_(policy) {}
@@ -138,6 +168,9 @@ class OnePolicy : public ::testing::Test {
   void misses_only_first_accesses_where_all_fits() const;
   void is_the_same_in_batches() const;
   void allocates_nothing_while_it_runs() const;
+  void is_the_same_on_raw_keys(
+      const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make)
+      const;
 
   // Calls test(trace, params, capacity) for all that there is.
   template <class Test>
@@ -311,6 +344,41 @@ void OnePolicy::allocates_nothing_while_it_runs() const {
   EXPECT_EQ(cache->bytes(), bytes);
 }
 
+// A cache of raw keys, and what was handed out again in between, is one of dense ids.
+void OnePolicy::is_the_same_on_raw_keys(
+    const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make) const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const bool by_name = goes_by_name(policy_, params);
+    const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
+    if (capacity > most) return;
+    Subject dense(policy_, trace, params, capacity);
+    const std::unique_ptr<KeyedCache> keyed = make(params, capacity);
+    const auto key_of = [&](BlockId block) {
+      return by_name ? block : mix64(block % 7) << 20 | block;
+    };
+    Random random(3);
+    const auto expect_same_victims = [&] {
+      std::vector<std::uint64_t> expected;
+      for (const BlockId block : dense.victims) expected.push_back(key_of(block));
+      ASSERT_EQ(keyed->victims, expected);
+      keyed->victims.clear();
+    };
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      if (random.below(200) == 0) {
+        const auto size =
+            static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
+        dense.resize(std::min(size, most));
+        keyed->resize(std::min(size, most));
+        expect_same_victims();
+      }
+      ASSERT_EQ(keyed->access(key_of(trace.blocks[i])), dense.access(i)) << "at access " << i;
+      expect_same_victims();
+    }
+    EXPECT_EQ(keyed->size(), dense.cache().size());
+    EXPECT_TRUE(keyed->check().ok()) << keyed->check().message();
+  });
+}
+
 template <class P>
 class EvictionConformance : public OnePolicy {
  protected:
@@ -345,45 +413,12 @@ TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
   this->allocates_nothing_while_it_runs();
 }
 
-// A cache of raw keys, and what was handed out again in between, is one of dense ids.
 TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
   if constexpr (OnlinePolicy<TypeParam>) {
-    this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-      Subject dense(TypeParam::kInfo.name, trace, params, capacity);
-      Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
-                                       {.capacity = capacity}, KeyIndex());
-      const bool by_name = goes_by_name(TypeParam::kInfo.name, params);
-      const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
-      if (capacity > most) return;
-      const auto key_of = [&](BlockId block) {
-        return by_name ? block : mix64(block % 7) << 20 | block;
-      };
-      Random random(3);
-      struct {
-        std::vector<std::uint64_t> keys;
-        void evicted(std::uint64_t key) { keys.push_back(key); }
-      } victims;
-      const auto expect_same_victims = [&] {
-        std::vector<std::uint64_t> expected;
-        for (const BlockId block : dense.victims) expected.push_back(key_of(block));
-        ASSERT_EQ(victims.keys, expected);
-        victims.keys.clear();
-      };
-      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-        if (random.below(200) == 0) {
-          const auto size =
-              static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
-          dense.resize(std::min(size, most));
-          keyed.resize(std::min(size, most), victims);
-          expect_same_victims();
-        }
-        const Access<std::uint64_t> a{.block = key_of(trace.blocks[i])};
-        ASSERT_EQ(keyed.access(a, victims), dense.access(i)) << "at access " << i;
-        expect_same_victims();
-      }
-      EXPECT_EQ(keyed.size(), dense.cache().size());
-      EXPECT_TRUE(keyed.check().ok()) << keyed.check().message();
-    });
+    this->is_the_same_on_raw_keys(
+        [](const ParamMap& params, Count capacity) -> std::unique_ptr<KeyedCache> {
+          return std::make_unique<KeyedCacheOf<TypeParam>>(params, capacity);
+        });
   }
 }
 
