@@ -1,5 +1,7 @@
-# Trusts: the tables of rooms in core/README.md and policies/README.md, which say who may include whom.
-"""C++ files include only what the tables of rooms allow."""
+"""C++ files include only what the tables of rooms allow.
+
+Trusts: the tables in core/README.md and policies/README.md, which say who may include whom.
+"""
 
 from __future__ import annotations
 
