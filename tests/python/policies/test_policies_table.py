@@ -49,6 +49,8 @@ def test_every_policy_but_wrappers_has_a_twin(table: ModuleType) -> None:
     for name in mc.policy_names():
         assert f'"{name}"' in twins, f"{name}: make its twin by name in naive_twins.cpp"
         assert table.oracles(name, mc.wrapper_names()).startswith("twin")
+    for name in mc.wrapper_names():
+        assert table.oracles(name, mc.wrapper_names()) == table.LAWS[name]
 
 
 def test_figures_are_those_of_the_reports(table: ModuleType) -> None:
