@@ -3,8 +3,9 @@
     import mcsim as mc
 
     trace = mc.Trace.open("web_0.csv.gz")
-    results = mc.run("experiments/web.yaml")
-    results.to_pandas("metrics")
+    mc.hit_ratio_curve(trace).at(10_000)
+    results = mc.run("experiments/tiny.yaml", figures=False)
+    results.metrics()
 
 Names are imported when they are first used.
 """
