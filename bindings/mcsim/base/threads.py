@@ -52,12 +52,10 @@ def run_all(
             errors.append(error)
             stop()
 
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
+    workers = [_Worker(work) for _ in range(threads)]
     try:
         for worker in workers:
-            worker.join()
+            worker.ended.wait()
     except BaseException:
         stop()
         _break_off(workers)
@@ -66,13 +64,33 @@ def run_all(
         raise error
 
 
+class _Worker:
+    """A thread that tells when it ended: a `join` that Ctrl-C interrupts takes it for ended."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.ended = threading.Event()
+        self._work = work
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            self.ended.set()
+
+    def interrupt(self) -> None:
+        """Raise `Stopped` in its Python code."""
+        ident = ctypes.c_ulong(self._thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Stopped))
+
+
 _GRACE = 1.0  # seconds
 
 
-def _break_off(workers: Iterable[threading.Thread]) -> None:
+def _break_off(workers: Iterable[_Worker]) -> None:
     deadline = time.monotonic() + _GRACE
     for worker in workers:
-        while worker.is_alive() and time.monotonic() < deadline:
-            raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            raised(ctypes.c_ulong(worker.ident or 0), ctypes.py_object(Stopped))
-            worker.join(0.05)
+        while not worker.ended.is_set() and time.monotonic() < deadline:
+            worker.interrupt()
+            worker.ended.wait(0.1)

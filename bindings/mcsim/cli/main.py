@@ -288,7 +288,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
-        sys.exit(INTERRUPTED)
+        _leave(INTERRUPTED)
     except McsimError as error:
         _report(error)
     except OSError as error:
@@ -306,6 +306,18 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(HostError.exit_code)
     except Exception:
         _give_up()
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit at once: threads that still are in code of a user's would hold up or break an exit."""
+    import os
+    import threading
+
+    if threading.active_count() == 1:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _report(error: McsimError) -> NoReturn:

@@ -343,7 +343,9 @@ class TableReader:
 def view_of(column: pa.Array) -> npt.NDArray[Any]:
     """View a column without missing values as an array, by its buffer."""
     name = str(column.type)
-    kind = np.dtype({"float": "float32", "double": "float64", "halffloat": "float16"}.get(name, name))
+    kind = np.dtype(
+        {"float": "float32", "double": "float64", "halffloat": "float16"}.get(name, name)
+    )
     if len(column) == 0:
         return np.empty(0, kind)
     values = np.frombuffer(column.buffers()[1], kind)
