@@ -14,7 +14,9 @@ __all__ = ["TraceFinder", "find_trace"]
 
 
 # What lies beside traces under their names and is none.
-_NO_TRACES = set(".ini .ipynb .json .log .md .pdf .png .py .svg .yaml .yml".split())  # noqa: SIM905
+_NO_TRACES = frozenset(
+    (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")
+)
 
 
 class TraceFinder:
