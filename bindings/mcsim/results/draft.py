@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
+from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json, write_parquet
 from mcsim.results.results import Results
@@ -124,7 +125,8 @@ class Draft:
         """Write the expanded experiment."""
         writer = YAML()
         writer.default_flow_style = False
-        writer.dump(spec.expanded(), self.folder / "spec.yaml")
+        with replacing(self.folder / "spec.yaml") as temporary:
+            writer.dump(spec.expanded(), temporary)
         self._seal("spec.yaml")
 
     def finish(self) -> Results:
@@ -156,9 +158,8 @@ class Draft:
 
     def _seal(self, name: str) -> None:
         sums = read_list(self.folder / _SUMS) | {name: digest_of(self.folder / name)}
-        temporary = self.folder / f"{_SUMS}.tmp"
-        temporary.write_text(listed(sums), encoding="utf-8")
-        temporary.replace(self.folder / _SUMS)
+        with replacing(self.folder / _SUMS) as temporary:
+            temporary.write_text(listed(sums), encoding="utf-8")
 
     def _part_folder(self, index: int) -> Path:
         return self.folder / "parts" / str(index)
