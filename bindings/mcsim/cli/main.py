@@ -6,6 +6,7 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -183,12 +184,18 @@ def report(folder: str) -> None:
 )
 def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
+    from mcsim.base.errors import ConfigError
     from mcsim.figures import draw
     from mcsim.results.results import Results
 
     runs = [Results.open(folder) for folder in folders]
-    for path in draw(runs, names or None, out, on_skip=lambda why: click.echo(why, err=True)):
+    skipped: list[str] = []
+    for path in draw(runs, names or None, out, on_skip=skipped.append):
         click.echo(path)
+    if skipped and names:
+        raise ConfigError("; ".join(skipped))
+    for why in skipped:
+        click.echo(why, err=True)
     if len(runs) > 1:
         _show_published(runs)
 
@@ -279,6 +286,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     from mcsim.base.errors import HostError, McsimError
 
+    _spell_what_the_terminal_lacks()
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -306,6 +314,27 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(HostError.exit_code)
     except Exception:
         _give_up()
+
+
+# What tables and messages have beyond ASCII; all else is escaped.
+_SPELT = {"–": "-", "−": "-", "µ": "u", "…": "...", "±": "+-", "×": "x", "·": ".", "━": "-"}
+
+
+def _spell_what_the_terminal_lacks() -> None:
+    """Keep letters that the terminal's encoding does not have from ending a run."""
+    import codecs
+
+    def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        letters = error.object[error.start : error.end]
+        if all(letter in _SPELT for letter in letters):
+            return "".join(_SPELT[letter] for letter in letters), error.end
+        return codecs.backslashreplace_errors(error)
+
+    codecs.register_error("mcsim", spelt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="mcsim")
 
 
 def _leave(code: int) -> NoReturn:

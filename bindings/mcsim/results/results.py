@@ -123,7 +123,10 @@ class Results:
         return self.spec.name + (" (synthetic workload)" if self.synthetic else "")
 
     def table(self, name: str) -> pa.Table:
-        """Return a table by name, one of `SCHEMAS`."""
+        """Return a table by name, one of `SCHEMAS`, as it is in its file.
+
+        Those by interval have the intervals of the warm-up too, unmarked; see `marked`.
+        """
         return pq.read_table(self._checked(f"{name}.parquet"))
 
     @cached_property
@@ -151,13 +154,26 @@ class Results:
         table = self.table(name)
         return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
 
+    def marked(self, name: str) -> pa.Table:
+        """Return a table; if it is by interval, with a last column `warm_up`.
+
+        That is true where the interval only filled the caches: tables and figures of the run
+        leave it out.
+        """
+        table = self.table(name)
+        if "interval" not in table.column_names:
+            return table
+        return table.append_column(
+            "warm_up", pc.less(table["interval"], self.spec.warm_up_intervals)
+        )
+
     def metrics(self) -> pa.Table:
-        """Counts by system, interval, VM and tier; occupancy and target in blocks."""
-        return self.table("metrics")
+        """Counts by system, interval, VM and tier, `marked`; occupancy and target in blocks."""
+        return self.marked("metrics")
 
     def vms(self) -> pa.Table:
-        """Counts by system, interval and VM; what is served is served by the backend."""
-        return self.table("vms")
+        """Counts by system, interval and VM, `marked`; served is what the backend served."""
+        return self.marked("vms")
 
     def curves(self) -> pa.Table:
         """Hits of LRU at selected capacities, by VM."""
@@ -169,17 +185,17 @@ class Results:
 
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in."""
-        return self.table("decisions")
+        return self.marked("decisions")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame."""
-        return self.table(name).to_pandas()
+        """Return a table as a pandas frame, the warm-up marked as by `marked`."""
+        return self.marked(name).to_pandas()
 
     def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame."""
+        """Return a table as a Polars frame, the warm-up marked as by `marked`."""
         import polars
 
-        frame = polars.from_arrow(self.table(name))
+        frame = polars.from_arrow(self.marked(name))
         assert isinstance(frame, polars.DataFrame)
         return frame
 

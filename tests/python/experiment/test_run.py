@@ -196,8 +196,14 @@ class Recorder(Reporter):
 def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Path) -> None:
     spec = tiny(warm_up=str(results.spec.interval))
     warm = run(spec, out=tmp_path, jobs=1, figures=False)
-    assert warm.metrics().equals(results.metrics())
-    after_first = results.vms().filter(pc.greater(results.vms()["interval"], 0))
+    assert warm.table("metrics").equals(results.table("metrics"))
+    for name in ("metrics", "vms"):
+        frame = warm.to_pandas(name)
+        assert frame.equals(warm.marked(name).to_pandas())
+        assert (frame["warm_up"] == (frame["interval"] < 1)).all()
+        assert not results.to_pandas(name)["warm_up"].any()
+    vms = results.table("vms")
+    after_first = vms.filter(pc.greater(vms["interval"], 0))
     assert warm.measured("vms").equals(after_first)
     for of, all_of in zip(tables.totals(warm), tables.totals(results), strict=True):
         assert 0 < of.accesses.sum() < all_of.accesses.sum()
