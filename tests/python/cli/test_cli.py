@@ -281,9 +281,8 @@ def test_a_missing_core_is_said_in_a_sentence() -> None:
 def test_no_terminal_ends_a_run(encoding: str) -> None:
     code = (
         "import sys; sys.argv = ['mcsim']; from mcsim.cli import main as cli\n"
-        "import click\n"
         "@cli.cli.command()\n"
-        "def words(): click.echo('5 µs – 7 ±1 … 日 \\udcff')\n"
+        "def words(): print('5 µs – 7 ±1 … 日 \\udcff')\n"
         "cli.main(['words'])"
     )
     done = subprocess.run(

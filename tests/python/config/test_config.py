@@ -84,7 +84,7 @@ def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
         ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity_blocks: '1000 B' is not a whole number"),
         ("4KiB", "0", "web.yaml:2: block_bytes: expected more than nothing, got 0"),
         ("1h", "3600", "web.yaml:3: interval: expected a length of time such as 60s, got 3600"),
-        ("name: b", "nme: b", "web.yaml:4: workload.vms[1]: unknown key 'nme' (did you mean"),
+        ("name: b", "nme: b", "web.yaml:5: workload.vms[1]: unknown key 'nme' (did you mean"),
         ("- lru", "- [lru]", "web.yaml:11: systems[0]: expected a map of keys to values"),
         ("name: pair", "name: a/b", "web.yaml:1: name: expected letters, digits,"),
         ("name: pair", "nam: pair", "web.yaml:1: unknown key 'nam' (did you mean 'name'?)"),

@@ -440,6 +440,6 @@ def test_no_cache_beats_the_first_row(objective: Any) -> None:
     # The order asked for is that in which ties were once kept.
     rows = mc.tune(random_trace(), "256KiB", writes=["through", "back"], objective=objective)
     assert rows.pareto[0]
-    hits = mc.tune(random_trace(), "256KiB", blocks=["4KiB"], writes=["through", "back"])
+    hits = mc.tune(random_trace(), "256KiB", block_bytes=["4KiB"], writes=["through", "back"])
     assert hits.hit_ratio[0] == hits.hit_ratio[1]
     assert hits.latency_ns[0] < hits.latency_ns[1]
