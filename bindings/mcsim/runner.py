@@ -2,8 +2,7 @@
 
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
-    curves        hits of LRU at every capacity, per VM
-    characterise  once per distinct thing that controllers ask to know
+    characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
     replay        every system, `jobs` at a time
     figures       from the finished results alone
 
@@ -194,13 +193,11 @@ class _Run:
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
         accesses = self._intern(view, wanted_by)
         asked = [systems[index].profile_spec for index in (members if whole else pending)]
-        profiles = [
-            self._characterise(accesses, spec)
-            for spec in _distinct([spec for spec in asked if spec is not None])
-        ]
+        specs = _distinct([spec for spec in asked if spec is not None])
+        profiles, curves = self._characterise(accesses, specs) if specs or whole else ([], [])
         if whole:
             self._write_environment(accesses)
-            self._write_curves(accesses)
+            self._write_curves(accesses, curves)
             self._write_reuse_intensity(accesses, profiles)
         self._replay(accesses, {index: systems[index] for index in pending}, profiles)
 
@@ -227,19 +224,17 @@ class _Run:
             )
 
     def _characterise(
-        self, accesses: engine.Accesses, spec: locality.ProfileSpec
-    ) -> locality.Profile:
+        self, accesses: engine.Accesses, specs: list[locality.ProfileSpec]
+    ) -> tuple[list[locality.Profile], list[locality.HitCurve]]:
         total = accesses.access_count
         with self.reporter.stage("characterise", total, "accesses") as stage:
-            profile = locality.characterise(accesses, spec, stage.update)
+            found = locality.characterise(accesses, specs, stage.update)
             stage.update(total)
-        return profile
+        return found
 
-    def _write_curves(self, accesses: engine.Accesses) -> None:
-        total = accesses.access_count
-        with self.reporter.stage("curves", total, "accesses") as stage:
-            curves = locality.whole_curves(accesses, stage.update)
-            stage.update(total)
+    def _write_curves(
+        self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]
+    ) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         tables = [
             _curve_table(vm.name, curve, np.cumsum(tiers))

@@ -90,7 +90,7 @@ absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& se
   Decision decision{.targets = Allocation(machine_.tiers.size(), vms)};
   Step step;
   step.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) step.active.push_back(seen.vms[v].curve.accesses() > 0);
+  for (std::size_t v = 0; v < vms; ++v) step.active.push_back(seen.curves[v].accesses() > 0);
   if (std::ranges::none_of(step.active, std::identity())) return std::nullopt;
 
   for (step.tier = 0; step.tier < machine_.tiers.size(); ++step.tier) {
@@ -155,7 +155,7 @@ AllocationProblem MultiCache::problem_for(const Observation& seen, const Step& s
     std::vector<double> worth;
     for (const Count size : problem.sizes) {
       worth.push_back(
-          step.active[v] ? utility(seen.vms[v], step, v, std::max<Count>(size - base, 0)) : 0);
+          step.active[v] ? utility(seen, step, v, std::max<Count>(size - base, 0)) : 0);
     }
     problem.value.push_back({std::move(worth)});
     const std::size_t low = step.active[v] ? index_of(base + static_cast<Count>(sure)) : 0;
@@ -189,15 +189,16 @@ std::vector<Count> MultiCache::sizes_for(const Step& step) const {
   return sizes;
 }
 
-double MultiCache::utility(const VmProfile& vm, const Step& step, std::size_t v,
+double MultiCache::utility(const Observation& seen, const Step& step, std::size_t v,
                            Count blocks) const {
+  const RunningCurve& curve = seen.curves[v];
   const Count base = step.base[v];
-  const double gained = vm.curve.ratio(base + blocks) - vm.curve.ratio(base);
-  const double reuse = reuse_weight(machine_, step.tier) * reuse_term(vm, step, blocks);
+  const double gained = curve.ratio(base + blocks) - curve.ratio(base);
+  const double reuse = reuse_weight(machine_, step.tier) * reuse_term(seen.vms[v], step, blocks);
   if (params_.percent_utility) return std::trunc(100 * (gained + reuse));
   const double speed = machine_.backend.read_ns / machine_.tiers[step.tier].device.read_ns;
   const double weight =
-      params_.weight == UtilityWeight::kRate ? static_cast<double>(vm.curve.accesses()) : 1;
+      params_.weight == UtilityWeight::kRate ? static_cast<double>(curve.accesses()) : 1;
   return priorities_[v] * weight * (speed * gained + reuse);
 }
 

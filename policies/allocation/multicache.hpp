@@ -159,7 +159,7 @@ class MultiCache final : public System {
                                             Decision& decision) const;
   AllocationProblem problem_for(const Observation& seen, const Step& step) const;
   std::vector<Count> sizes_for(const Step& step) const;
-  double utility(const VmProfile& vm, const Step& step, std::size_t v, Count blocks) const;
+  double utility(const Observation& seen, const Step& step, std::size_t v, Count blocks) const;
   double reuse_term(const VmProfile& vm, const Step& step, Count blocks) const;
   Count counted_base(const Step& step, std::size_t v) const;
 

@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Host>> MultiCacheJoint::make_host(const Accesses&
 absl::StatusOr<std::optional<Decision>> MultiCacheJoint::decide(const Observation& seen) {
   const std::size_t vms = seen.vms.size();
   std::vector<bool> active(vms);
-  for (std::size_t v = 0; v < vms; ++v) active[v] = seen.vms[v].curve.accesses() > 0;
+  for (std::size_t v = 0; v < vms; ++v) active[v] = seen.curves[v].accesses() > 0;
   if (std::ranges::none_of(active, std::identity())) return std::nullopt;
 
   const AllocationProblem problem = problem_for(seen, active);
@@ -74,7 +74,7 @@ AllocationProblem MultiCacheJoint::problem_for(const Observation& seen,
   for (Count size = 0; size <= together; size += unit) problem.sizes.push_back(size);
 
   for (std::size_t v = 0; v < seen.vms.size(); ++v) {
-    const HitCurve& curve = seen.vms[v].curve;
+    const RunningCurve& curve = seen.curves[v];
     const double weight =
         priorities_[v] *
         (params_.weight == UtilityWeight::kRate ? static_cast<double>(curve.accesses()) : 1);
