@@ -66,7 +66,7 @@ def run(
     out : path
         The folder of all results.
     jobs : int, optional
-        Systems replayed at a time; as many as there are cores if not given.
+        Systems replayed and figures drawn at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
         Run again what was finished.
@@ -93,7 +93,7 @@ def run(
         if not force and (final / "DONE").exists():
             results = _reopened(final, reporter)
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, reporter)
+                _draw_figures(results, jobs or _cores(), reporter)
             return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
@@ -106,7 +106,7 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, reporter)
+            _draw_figures(results, jobs or _cores(), reporter)
     return results
 
 
@@ -136,12 +136,15 @@ def _reopened(final: Path, reporter: Reporter) -> Results:
     return results
 
 
-def _draw_figures(results: Results, reporter: Reporter) -> None:
+def _draw_figures(results: Results, jobs: int, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
     with reporter.stage("figures") as stage:
-        drawn = figures.draw(results, results.spec.figures, on_skip=reporter.note)
+        spec = results.spec
+        drawn = figures.draw(
+            results, spec.figures, formats=spec.figure_formats, jobs=jobs, on_skip=reporter.note
+        )
         stage.unit = "files"
         stage.update(len(drawn))
     reporter.stop_log()

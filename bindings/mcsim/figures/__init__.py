@@ -10,14 +10,18 @@ matplotlib is loaded when the first figure is drawn.
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.style import Sheet, save, styled
 from mcsim.results.results import Results
@@ -157,9 +161,11 @@ def draw(
     names: Iterable[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
     *,
+    formats: Sequence[FigureFormat] = ("png",),
+    jobs: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
 ) -> list[Path]:
-    """Write figures as PNG and PDF.
+    """Write figures to files.
 
     Parameters
     ----------
@@ -169,6 +175,10 @@ def draw(
         Keys of `FIGURES`; all if not given.
     folder : path, optional
         Where to write; `figures` in the folder of the run if not given.
+    formats : sequence of {'png', 'pdf', 'svg'}
+        A file is written in each.
+    jobs : int
+        Processes that draw at a time. The files do not depend on it.
     on_skip : callable
         Told, in one line each, of figures that these results cannot feed.
 
@@ -188,15 +198,59 @@ def draw(
     out = listed[0].path / "figures" if folder is None else Path(folder)
     wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
+    tasks = [(name, figure, listed, out, formats) for name, figure in wanted.items()]
     written: list[Path] = []
-    for name, figure in wanted.items():
-        try:
-            plotted = figure.plot(listed)
-        except CannotDrawError as reason:
-            on_skip(f"{name} ({figure.title}) is not drawn: {reason}")
-            continue
-        written += save(plotted, out / name, figure.title, listed)
+    for drawn in _draw_all(tasks, jobs):
+        if isinstance(drawn, str):
+            on_skip(drawn)
+        else:
+            written += drawn
     return written
+
+
+_Task = tuple[str, PaperFigure, list[Results], Path, Sequence[FigureFormat]]
+
+
+def _draw_one(task: _Task) -> list[Path] | str:
+    """Write one figure; return its files, or why it is not drawn."""
+    name, figure, runs, out, formats = task
+    try:
+        plotted = figure.plot(runs)
+    except CannotDrawError as reason:
+        return f"{name} ({figure.title}) is not drawn: {reason}"
+    return save(plotted, out / name, figure.title, runs, formats)
+
+
+def _draw_all(tasks: list[_Task], jobs: int) -> Iterator[list[Path] | str]:
+    """Do the tasks and yield what comes of each, in order.
+
+    Other processes are forked: they find matplotlib and the tasks in memory, and a script
+    of the user's does not begin anew in them. Where there is no fork, this one does it all.
+    """
+    if min(jobs, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        yield from map(_draw_one, tasks)
+        return
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+
+    context = multiprocessing.get_context("fork")
+    pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin_process, (tasks,))
+    try:
+        yield from pool.map(_draw_inherited, range(len(tasks)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_inherited: list[_Task] = []
+
+
+def _begin_process(tasks: list[_Task]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to it
+    _inherited[:] = tasks
+
+
+def _draw_inherited(index: int) -> list[Path] | str:
+    return _draw_one(_inherited[index])
 
 
 def _applicable(runs: Sequence[Results]) -> list[str]:
