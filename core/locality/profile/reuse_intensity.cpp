@@ -1,0 +1,54 @@
+#include "core/locality/profile/reuse_intensity.hpp"
+
+#include <cmath>
+
+namespace mcsim {
+namespace {
+
+constexpr double kSketchError = 0.01;
+
+}  // namespace
+
+double reuse_intensity(Count unique, Count accesses) {
+  return accesses == 0 ? 0 : 1 - static_cast<double>(unique) / static_cast<double>(accesses);
+}
+
+double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window) {
+  if (accesses == 0) return 0;
+  const double seconds = static_cast<double>(window) / static_cast<double>(kSecond);
+  return static_cast<double>(accesses) / (seconds * static_cast<double>(unique));
+}
+
+WindowCounter::WindowCounter(UniqueCounter unique) {
+  if (unique == UniqueCounter::kHyperLogLog) {
+    sketch_.emplace(HyperLogLog::precision_for(kSketchError).value());
+  }
+}
+
+void WindowCounter::count(std::span<const Count> distances, std::span<const BlockId> blocks) {
+  Count unique = unique_;
+  if (sketch_) {
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      if (!is_new(distances[i], unique)) continue;
+      sketch_->add(blocks[i]);
+      ++unique;
+    }
+  } else {
+    for (const Count distance : distances) unique += is_new(distance, unique) ? 1 : 0;
+  }
+  unique_ = unique;
+  accesses_ += static_cast<Count>(distances.size());
+}
+
+Count WindowCounter::unique() const {
+  return sketch_ ? std::llround(sketch_->estimate()) : unique_;
+}
+
+void WindowCounter::clear() {
+  if (accesses_ == 0) return;
+  if (sketch_) sketch_->clear();
+  accesses_ = 0;
+  unique_ = 0;
+}
+
+}  // namespace mcsim
