@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from mcsim._core import engine
-from mcsim.traces.trace import Trace, find_trace
+from mcsim.traces.find import find_trace
+from mcsim.traces.trace import Trace
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,12 @@ from mcsim.locality.curve import HitRatioCurve, Knee
 from mcsim.locality.estimators import (
     COLD,
     Estimator,
-    PartialDistances,
-    analyse,
     estimate,
     estimator_names,
     hit_ratio_curve,
-    merge,
     reuse_distances,
 )
+from mcsim.locality.partial import PartialDistances, analyse, merge
 
 __all__ = [
     "COLD",

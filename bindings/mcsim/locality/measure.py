@@ -7,37 +7,29 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.base.errors import ConfigError
 from mcsim.base.specs import parse_spec, split_specs, title
 from mcsim.locality.estimators import Estimator, HitRatioCurve, estimator_names
-from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
-    from mcsim.traces.trace import Trace
 
 __all__ = [
     "EstimatorSpec",
     "Measured",
-    "Ops",
     "Stream",
     "by_interval",
     "by_vm",
     "measure",
     "parse_estimator",
     "parse_estimators",
-    "read_accesses",
-    "vms_of",
     "whole",
 ]
-
-Ops = Literal["reads", "all", "writes"]
 
 _PIECE = 1 << 20  # accesses
 
@@ -86,48 +78,6 @@ def parse_estimators(text: str) -> list[EstimatorSpec]:
     ['exact', 'exact']
     """
     return [parse_estimator(spec) for spec in split_specs(text)]
-
-
-def read_accesses(
-    traces: Sequence[Trace], *, ops: Ops, block_bytes: int, reporter: Reporter
-) -> engine.Accesses:
-    """Split the requests of traces into blocks, merged by time; every VM has its own blocks.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not, or there is nothing to count.
-    """
-    vms = vms_of([trace.slice(ops="writes") if ops == "writes" else trace for trace in traces])
-    requests = sum(vm.trace.request_count for vm in vms)
-    view = {"block_bytes": block_bytes, "ops": "reads" if ops == "reads" else "all"}
-    with reporter.stage("intern", total=requests, unit="requests") as stage:
-        accesses = Workload(vms, synthetic=False).intern(view, stage.update)
-    if accesses.access_count == 0:
-        sources = ", ".join(trace.metadata.source for trace in traces)
-        what = {"reads": "reads (try --ops all)", "writes": "writes", "all": "requests"}[ops]
-        raise ConfigError(f"{sources}: there are no {what}, so there is no curve")
-    return accesses
-
-
-def vms_of(traces: Sequence[Trace]) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces, under names that tell them apart.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not.
-    """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    several = [name for trace in traces for name in trace.vms]
-    return tuple(
-        WorkloadVm(
-            name if several.count(name) == 1 else f"{trace.metadata.source}:{name}", trace, only=v
-        )
-        for trace in traces
-        for v, name in enumerate(trace.vms)
-    )
 
 
 @dataclass(frozen=True)

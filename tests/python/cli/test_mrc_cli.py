@@ -29,8 +29,9 @@ from mcsim.figures import locality as pictures
 from mcsim.figures.style import styled
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, estimator_names
-from mcsim.locality.measure import by_interval, by_vm, parse_estimators, read_accesses, whole
+from mcsim.locality.measure import by_interval, by_vm, parse_estimators, whole
 from mcsim.traces.trace import Trace
+from mcsim.traces.workload import read_accesses
 
 MINUTE = 60 * 10**9
 
@@ -271,7 +272,7 @@ main(sys.argv[1:])
 
 
 def test_a_real_volume(run: Any, trace_dir: Path) -> None:
-    from mcsim.traces.trace import find_trace
+    from mcsim.traces.find import find_trace
 
     path = find_trace("web_3", [trace_dir])
     assert path is not None

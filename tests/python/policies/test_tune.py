@@ -18,9 +18,9 @@ from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.progress import Reporter
 from mcsim.cli.main import main
 from mcsim.figures.tuning import objectives_by_block
-from mcsim.locality.measure import read_accesses
 from mcsim.policies.tuning import _Room
 from mcsim.traces.trace import Trace
+from mcsim.traces.workload import read_accesses
 
 KIB = 1024
 CLOUDPHYSICS = {

@@ -23,8 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.traces.find import find_trace
+from mcsim.traces.parsed import trace_formats
 from mcsim.traces.store import BATCH_REQUESTS, Batch
-from mcsim.traces.trace import Trace, find_trace, trace_formats
+from mcsim.traces.trace import Trace
 
 FEB_22 = 128166336000000000
 OPS = ("Write", "Read", "Read")
