@@ -251,7 +251,7 @@ class _Run:
         table = SCHEMAS["reuse_intensity"].empty_table()
         if profiles:
             first = profiles[0]
-            names = np.array([vm.name for vm in accesses.vms], dtype=object)
+            names = pa.array([vm.name for vm in accesses.vms], pa.string())
             start, begin = accesses.request_time[[0, accesses.warm_up]]
             # Windows in which nothing warms up.
             length = first.spec.ri_window
@@ -259,7 +259,7 @@ class _Run:
             after |= accesses.warm_up == 0
             table = pa.table(
                 {
-                    "vm": pa.array(names[first.ri_vm][after], pa.string()),
+                    "vm": names.take(pa.array(first.ri_vm[after])),
                     "window_end_ns": first.ri_time[after] - begin,
                     "reuse_intensity": first.ri_value[after],
                     "accesses": first.ri_accesses[after],

@@ -25,7 +25,7 @@ from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.style import Sheet, save, styled
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError
+from mcsim.results.series import CannotDrawError, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES", "CannotDrawError", "PaperFigure", "draw", "plot"]
 
 _Runs = Results | Sequence[Results]
+
+# More of them cannot be told apart.
+_MOST_VMS = 24
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class PaperFigure:
 
     def plot(self, runs: Sequence[Results]) -> Figure:
         """Plot the figure with title, legend and footer."""
+        for run in runs:
+            if (vms := len(vms_of(run))) > _MOST_VMS:
+                raise CannotDrawError(
+                    f"shows VMs one by one, at most {_MOST_VMS}; the run has {vms:,}"
+                )
         with styled():
             if self.of_runs is not None:
                 sheet = self.of_runs(runs)

@@ -172,7 +172,7 @@ def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
 
 def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> WorkloadVm:
     """Choose the VM of a trace that may hold several."""
-    names = list(trace.vms)
+    names = trace.vms
     if len(names) == 1 and vm.vm is None:
         return WorkloadVm(vm.name, trace, only=None)
     wanted = vm.vm or vm.name

@@ -10,6 +10,7 @@ it begins. A block that a warm-up and the workload have at the same place is the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -183,10 +184,10 @@ def vms_of(traces: Sequence[Trace]) -> tuple[WorkloadVm, ...]:
     """
     if len({trace.time_base for trace in traces}) > 1:
         raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    several = [name for trace in traces for name in trace.vms]
+    several = Counter(name for trace in traces for name in trace.vms)
     return tuple(
         WorkloadVm(
-            name if several.count(name) == 1 else f"{trace.metadata.source}:{name}", trace, only=v
+            name if several[name] == 1 else f"{trace.metadata.source}:{name}", trace, only=v
         )
         for trace in traces
         for v, name in enumerate(trace.vms)

@@ -97,7 +97,7 @@ def make_results(
     for s, system in enumerate(spec.systems):
         space = [sum(capacities)] if system.name == "single-tier" else list(capacities)
         for k in range(intervals):
-            split = random.dirichlet(np.array([5, 3, 2, 4, 2, 2][: len(vms)]) + s, len(space))
+            split = random.dirichlet(np.resize([5, 3, 2, 4, 2, 2], len(vms)) + s, len(space))
             fill = min(1.0, (k + 1) / 6)
             for v, vm in enumerate(vms):
                 total = int(accesses[k, v])
@@ -480,6 +480,16 @@ def test_what_is_missing_is_said(tmp_path: Path, results: Results, sweep: list[R
     assert cannot("fig5", alone) == "needs two VMs; the run has a alone"
     with pytest.raises(ConfigError, match=r"unknown figure 'fig77' \(did you mean 'fig7'\?\)"):
         figures.plot("fig77", results)
+
+
+def test_more_vms_than_can_be_told_apart_are_not_drawn(tmp_path: Path) -> None:
+    many = [f"vm{v}" for v in range(25)]
+    results = make_results(tmp_path, run_id="many", vms=many, systems=["lru"], intervals=2)
+    skipped: list[str] = []
+    assert figures.draw(results, ["fig7"], on_skip=skipped.append) == []
+    assert skipped == [
+        "fig7 (Hit ratio curves) is not drawn: shows VMs one by one, at most 24; the run has 25"
+    ]
 
 
 def test_drawing_goes_on_past_figures_that_cannot_be_drawn(tmp_path: Path) -> None:
