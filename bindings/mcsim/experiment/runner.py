@@ -4,6 +4,7 @@
     intern        once per view of the trace (systems may want another than the experiment's)
     characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
     replay        every system, `jobs` at a time
+    tables        what was found, as files
     figures       from the finished results alone
 
 A run that was finished before is not run again; one that was interrupted goes on
@@ -199,9 +200,11 @@ class _Run:
         specs = _distinct([spec for spec in asked if spec is not None])
         profiles, curves = self._characterise(accesses, specs) if specs or whole else ([], [])
         if whole:
-            self._write_environment(accesses)
-            self._write_curves(accesses, curves)
-            self._write_reuse_intensity(accesses, profiles)
+            with self.reporter.stage("tables"):
+                self._write_environment(accesses)
+                self._write_curves(accesses, curves)
+                self._write_reuse_intensity(accesses, profiles)
+        del curves  # larger than all that follows needs
         self._replay(accesses, {index: systems[index] for index in pending}, profiles)
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
@@ -361,9 +364,11 @@ class _Run:
         parts = [self.draft.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
         assert len(complete) == len(systems)
-        for name in ("metrics", "vms", "decisions"):
-            self.draft.write_table(name, pa.concat_tables([getattr(p, name) for p in complete]))
-        self.draft.write_spec(self.experiment.spec)
+        with self.reporter.stage("tables"):
+            for name in ("metrics", "vms", "decisions"):
+                joined = pa.concat_tables([getattr(part, name) for part in complete])
+                self.draft.write_table(name, joined)
+            self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
 
