@@ -3,8 +3,9 @@
     import mcsim as mc
 
     trace = mc.Trace.open("web_0.csv.gz")
-    results = mc.run("experiments/web.yaml")
-    results.to_pandas("metrics")
+    mc.hit_ratio_curve(trace).at(10_000)
+    results = mc.run("experiments/tiny.yaml", figures=False)
+    results.metrics()
 
 Names are imported when they are first used.
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         hit_ratio_curve,
         reuse_distances,
     )
+    from mcsim.locality.measure import hit_ratio_curves
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
     from mcsim.results.results import Results
+    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 CORE_IS_MISSING = (
@@ -41,6 +44,7 @@ CORE_IS_MISSING = (
 )
 
 _HOME = {
+    "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
@@ -56,6 +60,7 @@ _HOME = {
     "get_cmake_dir": "base.package",
     "get_include": "base.package",
     "hit_ratio_curve": "locality",
+    "hit_ratio_curves": "locality.measure",
     "load_policies": "policies.specs",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
@@ -70,6 +75,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Blocks",
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
@@ -85,6 +91,7 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "hit_ratio_curve",
+    "hit_ratio_curves",
     "load_policies",
     "memory_needed",
     "miniature",

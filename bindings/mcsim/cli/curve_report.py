@@ -47,7 +47,7 @@ class ByPolicy(PolicyReport):
         for i, blocks in enumerate(self.capacities):
             rows = [self.of(policy)[i] for policy in self.policies]
             rate = [f"{rows[0].rate:.3g}"] if self.has_band else []
-            size = format_size(blocks * self.accesses.block_bytes)
+            size = format_size(blocks * self.blocks.block_bytes)
             table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
         return table
 
@@ -100,12 +100,12 @@ class Curves(Report):
 
     def sizes(self, given: str | None) -> list[int]:
         """Return the capacities of the table, in blocks."""
-        footprint = sum(vm.unique_blocks for vm in self.accesses.vms)
+        footprint = self.blocks.unique
         if given is None:
             step, count = self.default_sizes
             powers = [step**k for k in range(64) if step**k < footprint]
             return [*powers[-count:], footprint]
-        return sizes_given(given, footprint, self.accesses.block_bytes)
+        return sizes_given(given, footprint, self.blocks.block_bytes)
 
     def table(self, sizes: Sequence[int]) -> Any:
         """Return the table that is printed."""
@@ -127,7 +127,7 @@ class Curves(Report):
     def _size(self, blocks: int) -> tuple[str, str]:
         from mcsim.base.units import format_size
 
-        return format_size(blocks * self.accesses.block_bytes), f"{blocks:,}"
+        return format_size(blocks * self.blocks.block_bytes), f"{blocks:,}"
 
     def figure(self, *, log: bool) -> Figure:
         """Draw the curves."""

@@ -1,9 +1,10 @@
-"""`mcsim mrc` and `mcsim size`: hit ratio over cache size, and the size for a target."""
+"""`mcsim mrc`: hit ratio over cache size."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,10 +22,6 @@ from mcsim.cli.stream import (
     share_given,
     sizes_given,
 )
-
-if TYPE_CHECKING:
-    from mcsim._core import engine
-    from mcsim.locality.measure import Stream
 
 __all__ = ["mrc"]
 
@@ -146,27 +143,29 @@ def mrc(
 
 
 def _one(source: Source, estimator: str) -> Curves:
-    from mcsim.locality.measure import parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
-    accesses, measured = make_curves(source, [spec], lambda of: [whole(of, source.name)])
-    return Curves(source, accesses, str(spec), measured)
+    blocks, measured = make_curves(source, [spec], lambda of: [of])
+    return Curves(source, blocks, str(spec), measured)
 
 
 def _per_vm(source: Source, estimator: str) -> Curves:
-    from mcsim.locality.measure import by_vm, parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
-    accesses, measured = make_curves(
-        source, [spec], lambda of: [*by_vm(of), *([whole(of, SHARED)] if len(of.vms) > 1 else [])]
+    blocks, measured = make_curves(
+        source,
+        [spec],
+        lambda of: [*of.by_vm(), *([replace(of, label=SHARED)] if len(of.vms) > 1 else [])],
     )
-    return PerVm(source, accesses, str(spec), measured)
+    return PerVm(source, blocks, str(spec), measured)
 
 
 def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     from mcsim.base.errors import ConfigError
     from mcsim.base.units import parse_interval
-    from mcsim.locality.measure import by_interval, parse_estimator
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
     try:
@@ -176,32 +175,27 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     if length == 0:
         raise ConfigError("--interval: must be positive")
 
-    def streams(of: engine.Accesses) -> list[Stream]:
-        if by_reference != (of.time_base == "index"):
-            wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
-            raise ConfigError(
-                f"--interval: the trace has {'a' if by_reference else 'no'} clock: give a length "
-                f"{wanted}"
-            )
+    def label_of(begin: int) -> str:
+        if by_reference:
+            return f"{begin:,}"
         count, unit = _in_one_unit(length)
-        label = (lambda t: f"{t:,}") if by_reference else (lambda t: f"{t // length * count}{unit}")
-        return by_interval(of, length, label)
+        return f"{begin // length * count}{unit}"
 
-    accesses, measured = make_curves(source, [spec], streams)
-    return PerInterval(source, accesses, str(spec), measured, length, by_reference)
+    blocks, measured = make_curves(source, [spec], lambda of: of.by_interval(interval, label_of))
+    return PerInterval(source, blocks, str(spec), measured, length, by_reference)
 
 
 def _compare(source: Source, compare: str) -> Curves:
     from mcsim.base.errors import ConfigError
-    from mcsim.locality.measure import EstimatorSpec, parse_estimators, whole
+    from mcsim.locality.measure import EstimatorSpec, parse_estimators
 
     asked = parse_estimators(compare)
     if not asked:
         raise ConfigError("--compare: expected names of estimators")
     exact = EstimatorSpec("exact", {})
     specs = list({str(spec): spec for spec in [exact, *asked]}.values())
-    accesses, measured = make_curves(source, specs, lambda of: [whole(of, source.name)])
-    return Compared(source, accesses, "", measured)
+    blocks, measured = make_curves(source, specs, lambda of: [of])
+    return Compared(source, blocks, "", measured)
 
 
 def _by_policy(
@@ -224,7 +218,7 @@ def _by_policy(
         memory,
         None if rate is None else Mini(rate, seeds),
     )
-    return ByPolicy(source, done.accesses, "", done.capacities, done.rows)
+    return ByPolicy(source, done.blocks, "", done.capacities, done.rows)
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:

@@ -69,21 +69,21 @@ def size(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.config.devices import device_named
-    from mcsim.locality.measure import parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
     source = Source((file,), block_size, ops, seed, jobs or cores(), reading)
     with interruptible():
-        accesses, (measured,) = make_curves(source, [spec], lambda of: [whole(of, source.name)])
+        blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)
     if as_json:
         import json
 
         click.echo(json.dumps(answer.to_dict() | {"trace": source.name}, indent=2))
     else:
-        answer.show(source.heading(accesses, str(spec)))
+        answer.show(source.heading(blocks, str(spec)))
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
 

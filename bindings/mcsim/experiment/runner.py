@@ -35,7 +35,7 @@ from mcsim.experiment.recorded import curve_table, system_tables
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
-from mcsim.traces.declared import open_workload
+from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
 __all__ = ["default_trace_dirs", "run"]

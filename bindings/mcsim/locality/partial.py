@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mcsim._core import locality as _locality
-from mcsim.base.columns import keys_of
 from mcsim.base.specs import title
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import curve_of
+from mcsim.locality.estimators import curve_of, keys_given
+from mcsim.traces.blocks import References
 
 __all__ = ["PartialDistances", "analyse", "merge"]
 
@@ -90,24 +89,27 @@ class PartialDistances:
         return cls(_locality.PartialDistances.from_bytes(data))
 
 
-def analyse(ids: ArrayLike, *, limit: int = 0) -> PartialDistances:
+def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     """Count the reuse distances in a piece of a stream; other threads run meanwhile.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access of the piece, in the order of the accesses.
+    references
+        The piece, as of `reuse_distances`; of several pieces equal blocks must have equal
+        numbers, so cut `Blocks.ids` of a whole trace and not the trace.
     limit : int
         Distances from here on count as cold; 0 for none.
 
     Raises
     ------
     TypeError
-        If `ids` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If `ids` has more than one dimension or a negative element, or `limit` is negative.
+        As of `reuse_distances`, or if `limit` is negative.
     """
-    return PartialDistances(_locality.analyse(keys_of(ids).astype(np.uint64, copy=False), limit))
+    return PartialDistances(
+        _locality.analyse(keys_given(references).astype(np.uint64, copy=False), limit)
+    )
 
 
 def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:

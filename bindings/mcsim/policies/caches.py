@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
@@ -18,8 +17,9 @@ from mcsim.base.specs import ParamValue
 from mcsim.base.units import parse_bytes, parse_capacities
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
+from mcsim.traces.blocks import References, blocks_in
 
-__all__ = ["Caches", "default_memory", "memory_given", "threads_given"]
+__all__ = ["Caches", "default_memory", "memory_given"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Caches:
     @classmethod
     def asked(
         cls,
-        trace: ArrayLike | engine.Accesses,
+        references: References,
         policies: PolicyChoice,
         sizes: Sequence[int | str],
         ops: ArrayLike | None = None,
@@ -51,15 +51,15 @@ class Caches:
         """Read what `simulate` is given."""
         specs = policies_given([policies] if isinstance(policies, str) else policies)
         block_bytes = None
-        if isinstance(trace, engine.Accesses):
+        if (of_trace := blocks_in(references)) is not None:
             if ops is not None:
-                raise ConfigError("ops: these accesses have theirs")
-            blocks, unique, block_bytes = trace.ids, trace.id_count, trace.block_bytes
-            begin = trace.request_begin.view(np.int64)
-            lengths = begin[1:] - begin[:-1]
-            operations: NDArray[np.uint8] | None = np.repeat(trace.request_op, lengths)
+                raise ConfigError("ops: the blocks of a trace have theirs")
+            blocks, unique = of_trace.numbered
+            block_bytes = of_trace.block_bytes
+            operations: NDArray[np.uint8] | None = of_trace.ops
         else:
-            blocks, unique = _policies.number(keys_of(trace).astype(np.uint64, copy=False))
+            keys = keys_of(cast(ArrayLike, references))
+            blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
         try:
             capacities = [
@@ -95,15 +95,6 @@ class Caches:
 def default_memory() -> int:
     """Return the bytes that caches may hold together unless told otherwise: half of all."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-
-
-def threads_given(threads: int | None) -> int:
-    """Return how many threads to use: all cores if it is not said."""
-    if threads is None:
-        return len(os.sched_getaffinity(0))
-    if threads < 1:
-        raise ConfigError(f"threads: at least 1, got {threads}")
-    return threads
 
 
 def memory_given(memory: int | str | None) -> int:

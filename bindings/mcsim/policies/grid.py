@@ -11,6 +11,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_bytes, parse_bytes
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
+from mcsim.traces.blocks import bytes_of_block
 
 __all__ = ["WHOLE", "Grid", "Point", "WriteMode"]
 
@@ -58,15 +59,15 @@ class Grid:
         cls,
         size: int | str,
         policies: str | Sequence[str],
-        blocks: Sequence[int | str],
-        sub_blocks: Sequence[int | str],
+        block_bytes: Sequence[int | str],
+        sub_block_bytes: Sequence[int | str],
         writes: Sequence[WriteMode],
     ) -> Grid:
         """Read what `tune` is given."""
         texts = [policies] if isinstance(policies, str) else policies
         specs = [spec for text in texts for spec in parse_policies(text)]
         of_size = _bytes("size", size)
-        sizes = [_bytes("block", block) for block in blocks]
+        sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
             if mode not in get_args(WriteMode):
                 known = get_args(WriteMode)
@@ -74,15 +75,15 @@ class Grid:
                     f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
                 )
         layouts = [
-            (block, block if sub == WHOLE else _bytes("sub-block", sub))
+            (block, block if sub == WHOLE else bytes_of_block("sub_block_bytes", sub))
             for block in sizes
-            for sub in sub_blocks
+            for sub in sub_block_bytes
         ]
         for block, sub in layouts:
             _check(of_size, block, sub)
         if odd := [block for block in sizes if max(sizes) % block]:
             raise ConfigError(
-                f"block: {format_bytes(max(sizes))}, the largest, are no multiple of "
+                f"block_bytes: {format_bytes(max(sizes))}, the largest, are no multiple of "
                 f"{format_bytes(odd[0])}"
             )
         points = [
@@ -118,12 +119,12 @@ def _check(size: int, block: int, sub_block: int) -> None:
         )
     if sub_block > block:
         raise ConfigError(
-            f"block: {format_bytes(block)} are less than a sub-block of {format_bytes(sub_block)}; "
-            "leave out the smaller block sizes"
+            f"block_bytes: {format_bytes(block)} are less than a sub-block of "
+            f"{format_bytes(sub_block)}; leave out the smaller block sizes"
         )
     if block % sub_block:
         raise ConfigError(
-            f"block: {format_bytes(block)} are no multiple of a sub-block of "
+            f"block_bytes: {format_bytes(block)} are no multiple of a sub-block of "
             f"{format_bytes(sub_block)}"
         )
 

@@ -8,24 +8,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import engine
 from mcsim._core import policies as _policies
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.suggest import did_you_mean
+from mcsim.base.threads import threads_given
 from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
-from mcsim.policies.caches import memory_given, threads_given
+from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
-from mcsim.traces.workload import Workload, vms_of
-
-if TYPE_CHECKING:
-    from mcsim.traces.trace import Trace
+from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
+from mcsim.traces.trace import Trace
+from mcsim.traces.workload import Workload
 
 __all__ = ["tune"]
 
@@ -34,12 +35,12 @@ _DIRTY_BYTES = 9
 
 
 def tune(
-    traces: Trace | Sequence[Trace],
+    references: References,
     size: int | str,
     *,
     policies: str | Sequence[str] = "lru",
-    blocks: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
-    sub_blocks: Sequence[int | str] = (WHOLE,),
+    block_bytes: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
+    sub_block_bytes: Sequence[int | str] = (WHOLE,),
     writes: Sequence[WriteMode] = ("through",),
     rate: float = 1,
     seeds: int | Sequence[int] = 5,
@@ -64,15 +65,17 @@ def tune(
 
     Parameters
     ----------
-    traces : Trace or sequence of Trace
-        Merged by time; every VM has its own blocks.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        Requests, reads and writes, merged by time; every VM has its own blocks. Of `Blocks` all
+        requests that they were made of, with other blocks; of an array each number is the place
+        of a read of one block of the smallest size.
     size : int or str
         Of the cache, in bytes or as ``'1GiB'``.
     policies : str or sequence of str
         As of `simulate`.
-    blocks : sequence of int or str
+    block_bytes : sequence of int or str
         Block sizes.
-    sub_blocks : sequence of int or str
+    sub_block_bytes : sequence of int or str
         What is loaded at a time: ``'none'`` stands for whole blocks, ``'4KiB'`` for 4 KiB out
         of a block, which is evicted whole (see `simulate_lines`). Each with every block size.
     writes : sequence of {'through', 'back', 'around'}
@@ -130,11 +133,11 @@ def tune(
     --------
     >>> from mcsim.traces.trace import Trace
     >>> trace = Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
-    >>> rows = tune(trace, "8KiB", blocks=["4KiB", "8KiB"])
+    >>> rows = tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
-    grid = Grid.asked(size, policies, blocks, sub_blocks, writes)
+    grid = Grid.asked(size, policies, block_bytes, sub_block_bytes, writes)
     if objective not in OBJECTIVES:
         raise ConfigError(
             f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
@@ -148,7 +151,7 @@ def tune(
     devices = (device_named("tier", tier), device_named("backend", backend))
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
-        Workload(vms_of(traces if isinstance(traces, Sequence) else [traces]), synthetic=False),
+        *_workload(references, min(point.sub_block for point in grid.points)),
         grid,
         devices,
         used,
@@ -160,6 +163,25 @@ def tune(
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
     return rows_of(grid, samples, used, objective)
+
+
+def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
+    """Return requests, and which of them count; those of an array are of so many bytes."""
+    if isinstance(references, Blocks):
+        if not references.is_whole:
+            raise ConfigError("references: these blocks are a part of others; tune a Trace")
+        return references.workload, "reads" if references.ops_kept == "reads" else "all"
+    traces = traces_in(references)
+    if traces is None:
+        keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
+        if keys.size and int(keys.max()) >= 2**64 // block_bytes:
+            raise ConfigError(
+                f"references: block {keys.max()} of {format_bytes(block_bytes)} ends beyond 2^64"
+            )
+        offset = keys * np.uint64(block_bytes)
+        time = np.arange(keys.size)
+        traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
+    return Workload(vms_of(traces), synthetic=False), "all"
 
 
 class _Room:
@@ -189,6 +211,7 @@ class _Replay:
     """Replays every point of the grid over samples of a workload."""
 
     workload: Workload
+    ops: Literal["reads", "all"]
     grid: Grid
     devices: tuple[Device, Device]
     rate: float
@@ -205,7 +228,7 @@ class _Replay:
         for (block, sub_block), members in self.grid.by_layout():
             view = {
                 "block_bytes": sub_block,
-                "ops": "all",
+                "ops": self.ops,
                 "line_blocks": block // sub_block,
                 "cut_bytes": self.grid.largest,
                 "sample_rate": self.rate,

@@ -151,7 +151,6 @@ class Draft:
 
 _LOCK = "lock"
 
-
 _PART_TABLES = ("metrics", "vms", "decisions")
 
 

@@ -20,13 +20,13 @@ def write_parquet(path: Path, table: pa.Table) -> None:
     temporary.rename(path)
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON for people."""
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
     value = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(value, dict)
     return value
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a mapping as JSON for people."""
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -1,31 +1,19 @@
-"""The VMs of an experiment as requests: recorded traces, or what stands in for them.
-
-The traces of an experiment are used where all of them are found; where some are
-missing, its synthetic profile stands in for all, so that no mix is half real.
-
-Traces of a warm-up are put before the workload. They keep their clocks towards each
-other, and as a whole begin so many whole intervals before it that they are over when
-it begins. A block that a warm-up and the workload have at the same place is the same.
-"""
+"""VMs as requests of traces, and their references to blocks, merged by time."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim._core import engine
-from mcsim.base.errors import ConfigError
-
 if TYPE_CHECKING:
-    from mcsim.base.progress import Reporter
+    from mcsim._core import engine
     from mcsim.traces.trace import Trace
 
-__all__ = ["Ops", "Workload", "WorkloadVm", "read_accesses", "vms_of"]
+__all__ = ["Workload", "WorkloadVm"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +101,7 @@ class Workload:
         return described
 
     def intern(
-        self, view: dict[str, Any], progress: Callable[[int], None] | None = None
+        self, view: dict[str, Any], progress: Callable[[int], object] | None = None
     ) -> engine.Accesses:
         """Split the requests of all VMs into blocks with dense ids, merged by time.
 
@@ -147,48 +135,3 @@ class Workload:
             if vm.departs is not None:
                 builder.depart(vm.departs)
         return builder.finish()
-
-
-Ops = Literal["reads", "all", "writes"]
-
-
-def read_accesses(
-    traces: Sequence[Trace], *, ops: Ops, block_bytes: int, reporter: Reporter
-) -> engine.Accesses:
-    """Split the requests of traces into blocks, merged by time; every VM has its own blocks.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not, or there is nothing to count.
-    """
-    vms = vms_of([trace.slice(ops="writes") if ops == "writes" else trace for trace in traces])
-    requests = sum(vm.trace.request_count for vm in vms)
-    view = {"block_bytes": block_bytes, "ops": "reads" if ops == "reads" else "all"}
-    with reporter.stage("intern", total=requests, unit="requests") as stage:
-        accesses = Workload(vms, synthetic=False).intern(view, stage.update)
-    if accesses.access_count == 0:
-        sources = ", ".join(trace.metadata.source for trace in traces)
-        what = {"reads": "reads (try --ops all)", "writes": "writes", "all": "requests"}[ops]
-        raise ConfigError(f"{sources}: there are no {what}, so there is no curve")
-    return accesses
-
-
-def vms_of(traces: Sequence[Trace]) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces, under names that tell them apart.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not.
-    """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    several = Counter(name for trace in traces for name in trace.vms)
-    return tuple(
-        WorkloadVm(
-            name if several[name] == 1 else f"{trace.metadata.source}:{name}", trace, only=v
-        )
-        for trace in traces
-        for v, name in enumerate(trace.vms)
-    )

@@ -33,7 +33,7 @@ def test_the_table_is_that_of_the_registry(table: ModuleType) -> None:
 
 def test_printed_hits_and_programs_are_those_that_are_tested(table: ModuleType) -> None:
     def tested(file: str) -> set[str]:
-        source = (ROOT / "tests" / "policies" / file).read_text()
+        source = (ROOT / "tests" / "policies" / "eviction" / file).read_text()
         return set(re.findall(r'"([\w-]+)"', source)) & set(mc.policy_names())
 
     assert set(table.PROGRAMS) == tested("authors_counts_test.cpp")

@@ -1,4 +1,4 @@
-"""The workload that an experiment declares: traces found and opened, or what stands in for them.
+"""The VMs of an experiment as requests: recorded traces, or what stands in for them.
 
 The traces of an experiment are used where all of them are found; where some are
 missing, its synthetic profile stands in for all, so that no mix is half real.
