@@ -205,9 +205,9 @@ absl::StatusOr<std::unique_ptr<Host>> make_legacy_global_lru(const Machine& mach
   for (const TierSpec& tier : machine.tiers) {
     const std::uint64_t entries = Order::entries(trace.id_count(), tier.capacity_blocks);
     if (entries < kNoBlock) continue;
-    return absl::ResourceExhaustedError(fmt::format(
-        "legacy: tier {} needs {} log entries, more than 2^32: use a larger block size",
-        tier.device.name, entries));
+    return absl::ResourceExhaustedError(
+        fmt::format("legacy: tier {} needs {} log entries, more than 2^32: use a larger block size",
+                    tier.device.name, entries));
   }
   return std::make_unique<LegacyGlobalLru>(machine, trace);
 }

@@ -154,8 +154,7 @@ AllocationProblem MultiCache::problem_for(const Observation& seen, const Step& s
     const Count base = counted_base(step, v);
     std::vector<double> worth;
     for (const Count size : problem.sizes) {
-      worth.push_back(
-          step.active[v] ? utility(seen, step, v, std::max<Count>(size - base, 0)) : 0);
+      worth.push_back(step.active[v] ? utility(seen, step, v, std::max<Count>(size - base, 0)) : 0);
     }
     problem.value.push_back({std::move(worth)});
     const std::size_t low = step.active[v] ? index_of(base + static_cast<Count>(sure)) : 0;

@@ -132,9 +132,7 @@ def store(vms: int, requests: int, blocks: int, path: Path) -> list[str]:
     return names
 
 
-def grown(
-    vms: int, accesses: int, blocks: int, folder: Path, *options: str
-) -> dict[str, Any]:
+def grown(vms: int, accesses: int, blocks: int, folder: Path, *options: str) -> dict[str, Any]:
     path = folder / "trace.arrow"
     names = store(vms, accesses // blocks, blocks, path)
     experiment = {
@@ -190,7 +188,9 @@ def main() -> None:
     wanted = given.parts.split(",")
     if unknown := [part for part in wanted if part not in parts]:
         parser.error(f"unknown part {unknown[0]!r}: one of {', '.join(parts)}")
-    about = f"{processor()}, {len(os.sched_getaffinity(0))} CPUs; load average {os.getloadavg()[0]:.1f}"
+    about = (
+        f"{processor()}, {len(os.sched_getaffinity(0))} CPUs; load average {os.getloadavg()[0]:.1f}"
+    )
     found: dict[str, Any] = {"machine": about}
     text = about + "\n"
     print(text)

@@ -19,6 +19,7 @@ from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
+    from mcsim.config.spec import FigureFormat
     from mcsim.results.results import Results
 
 __all__ = ["main"]
@@ -174,7 +175,10 @@ def report(folder: str) -> None:
     help="What to write; may be repeated.  [default: as the experiment of the first run says]",
 )
 def figures(
-    folders: tuple[str, ...], names: tuple[str, ...], out: str | None, formats: tuple[str, ...]
+    folders: tuple[str, ...],
+    names: tuple[str, ...],
+    out: str | None,
+    formats: tuple[FigureFormat, ...],
 ) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
     from mcsim.figures import draw

@@ -238,9 +238,7 @@ class _Run:
             stage.update(total)
         return found
 
-    def _write_curves(
-        self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]
-    ) -> None:
+    def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         tables = [
             curve_table(vm.name, curve, np.cumsum(tiers))
@@ -339,13 +337,12 @@ class _Run:
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
-        touched = np.zeros(accesses.id_count, dtype=bool)
-        touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
-        for entry, vm in zip(described, accesses.vms, strict=True):
+        for entry, vm, unique in zip(
+            described, accesses.vms, _unique_blocks(accesses), strict=True
+        ):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
-            ids = slice(vm.first_id, vm.first_id + vm.unique_blocks)
-            entry["unique_blocks"] = int(np.count_nonzero(touched[ids]))
+            entry["unique_blocks"] = unique
         self.draft.write_json(
             "environment",
             describe_environment()
@@ -371,6 +368,16 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+def _unique_blocks(accesses: engine.Accesses) -> list[int]:
+    """Count the blocks that every VM touched after the warm-up."""
+    if accesses.warm_up == 0:
+        return [vm.unique_blocks for vm in accesses.vms]
+    touched = np.zeros(accesses.id_count, dtype=bool)
+    touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
+    ids = [slice(vm.first_id, vm.first_id + vm.unique_blocks) for vm in accesses.vms]
+    return [int(np.count_nonzero(touched[of_vm])) for of_vm in ids]
 
 
 class _StoppedError(Exception):

@@ -204,9 +204,9 @@ class DistanceMeter {
 
   DistanceLog& log_;
   Count unique_ = 0;
-  std::uint64_t counted_ = 0;             // since the last flush
-  std::vector<std::uint32_t> within_;     // how often a distance occurred, a place further on
-  std::vector<std::uint32_t> across_;     // distances, of which so many:
+  std::uint64_t counted_ = 0;          // since the last flush
+  std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
+  std::vector<std::uint32_t> across_;  // distances, of which so many:
   std::size_t across_count_ = 0;
 };
 
@@ -432,9 +432,8 @@ absl::Status replay(const Accesses& trace, std::vector<VmMeter>& meters, const T
   for (std::size_t r = 0; r < trace.request_count();) {
     const RequestRange slab = next_slab(trace, r, trace.request_count());
     by_vm.assign(trace, slab);
-    tbb::parallel_for(std::size_t{0}, meters.size(), [&](std::size_t vm) {
-      meters[vm].replay(by_vm.of(vm), batches.local());
-    });
+    tbb::parallel_for(std::size_t{0}, meters.size(),
+                      [&](std::size_t vm) { meters[vm].replay(by_vm.of(vm), batches.local()); });
     r = slab.end;
     if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
       MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/types.hpp"
-#include "core/locality/profile/distance_log.hpp"
 #include "core/locality/hit_curve.hpp"
+#include "core/locality/profile/distance_log.hpp"
 
 namespace mcsim {
 

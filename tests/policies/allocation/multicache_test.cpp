@@ -25,8 +25,7 @@ RunningCurve curve_of(const std::vector<double>& ratios, Count accesses) {
   for (std::size_t c = 1; c < ratios.size(); ++c) {
     const auto upto = static_cast<Count>(ratios[c] * static_cast<double>(accesses) + 0.5);
     if (upto > hit) {
-      counts.push_back(
-          {static_cast<std::uint32_t>(c - 1), static_cast<std::uint32_t>(upto - hit)});
+      counts.push_back({static_cast<std::uint32_t>(c - 1), static_cast<std::uint32_t>(upto - hit)});
     }
     hit = upto;
   }
@@ -64,9 +63,8 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   EXPECT_TRUE(system->use_optimizer(given).ok());
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
-  auto decision =
-      system->decide({.interval = 0, .vms = profiles, .curves = curves, .counters = {},
-                      .current = current});
+  auto decision = system->decide(
+      {.interval = 0, .vms = profiles, .curves = curves, .counters = {}, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }

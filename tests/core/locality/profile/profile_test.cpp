@@ -135,7 +135,7 @@ void expect_naive(const std::vector<Row>& rows, VmId vm_count, const ProfileSpec
   const auto profile = characterise_one(trace, spec);
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_EQ(profile->cuts(), spec.drifting ? drifting_cuts(trace.request_time, spec.interval)
-                                         : aligned_cuts(trace.request_time, spec.interval));
+                                           : aligned_cuts(trace.request_time, spec.interval));
   const std::vector<Window> windows =
       spec.drifting ? drifting_windows(trace.request_time, spec) : aligned_windows(rows, spec);
   std::size_t samples = 0;
@@ -312,7 +312,8 @@ TEST(ReuseIntensity, AnEmptyWindowHasNone) {
   EXPECT_EQ(profile.measured->vms[0][0].reuse_intensity, 0) << "silent in the last window";
   EXPECT_EQ(profile.measured->vms[0][0].ri_window_unique, 0);
   const std::vector<RiSample> series{{10, 0, 0.5, 2}, {10, 1, 0, 1}, {20, 1, 0, 1}, {25, 0, 0, 1}};
-  EXPECT_EQ(profile.measured->reuse_intensity, series) << "non-empty windows only; the trace ends the last";
+  EXPECT_EQ(profile.measured->reuse_intensity, series)
+      << "non-empty windows only; the trace ends the last";
 }
 
 TEST(ReuseIntensity, StaysWhereNoWindowCloses) {
@@ -332,8 +333,9 @@ TEST(ReuseIntensity, BySketchIsWithinItsErrorAndMayBeNegative) {
   for (std::size_t length = 20'000; length <= 40'000; length += 2500) {
     Row part = row;
     part.blocks.resize(length);
-    const double sketched =
-        profile_of({part}, {.unique = UniqueCounter::kHyperLogLog}).measured->vms[0][0].reuse_intensity;
+    const double sketched = profile_of({part}, {.unique = UniqueCounter::kHyperLogLog})
+                                .measured->vms[0][0]
+                                .reuse_intensity;
     EXPECT_NEAR(sketched, 0, 0.04);
     negative = negative || sketched < 0;
   }
