@@ -268,6 +268,8 @@ def check_long_run(words: list[str]) -> None:
 def check_launcher(words: list[str]) -> None:
     """Hold the launcher's own words to it, and the names of benchmarks to the benchmarks."""
     assert re.search(rf"^\s+{words[0]}\) ", (ROOT / "mcsim").read_text(), re.MULTILINE), words
+    if words[0] == "test":
+        return  # any word selects
     sources = "".join(path.read_text() for path in (ROOT / "tests/bench").iterdir())
     for word in words[1:]:
         option, _, pattern = word.partition("=")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import (
     COLD,
     Estimator,
@@ -11,6 +11,7 @@ from mcsim.locality.estimators import (
     hit_ratio_curve,
     reuse_distances,
 )
+from mcsim.locality.knees import Knee
 from mcsim.locality.partial import PartialDistances, analyse, merge
 
 __all__ = [

@@ -21,7 +21,8 @@ from mcsim._core import locality as _locality
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
-from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.knees import Knee
 from mcsim.traces.blocks import References, blocks_in
 
 __all__ = [
