@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -179,21 +179,37 @@ class _Run:
             "line_blocks": 1,
         }
         views = [system.view(**own_view) for system in systems]
-        self._run_view(own_view, systems, views, own=True)
-        for view in _distinct(views):
-            if view != own_view:
-                self._run_view(view, systems, views, own=False)
+        # The experiment's own view, which most systems want, comes last: what takes others is
+        # replayed while it is prepared.
+        in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
+        running: list[Future[None]] = []
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                for view in in_turn:
+                    running += self._start_view(pool, view, systems, views, own=view == own_view)
+                wait(running, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self._stop.set()
+                raise
+        errors = [error for future in running if (error := future.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
+            raise error
         self._write()
 
-    def _run_view(
-        self, view: View, systems: list[engine.System], views: list[View], own: bool
-    ) -> None:
-        """Do all that needs the trace as one view shows it."""
+    def _start_view(
+        self,
+        pool: Executor,
+        view: View,
+        systems: list[engine.System],
+        views: list[View],
+        own: bool,
+    ) -> list[Future[None]]:
+        """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
         whole = own and not self.draft.has_tables("curves", "reuse_intensity")
         if not pending and not whole:
-            return
+            return []
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
         accesses = self._intern(view, wanted_by)
         asked = [systems[index].profile_spec for index in (members if whole else pending)]
@@ -205,7 +221,11 @@ class _Run:
                 self._write_curves(accesses, curves)
                 self._write_reuse_intensity(accesses, profiles)
         del curves  # larger than all that follows needs
-        self._replay(accesses, {index: systems[index] for index in pending}, profiles)
+        # In threads: the core works without the interpreter's lock.
+        return [
+            pool.submit(self._replay_one, accesses, index, systems[index], profiles)
+            for index in pending
+        ]
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
         about = f"for {wanted_by}" if wanted_by else ""
@@ -267,27 +287,6 @@ class _Run:
                 }
             )
         self.draft.write_table("reuse_intensity", table)
-
-    def _replay(
-        self,
-        accesses: engine.Accesses,
-        systems: dict[int, engine.System],
-        profiles: Sequence[locality.Profile],
-    ) -> None:
-        """Replay systems in threads; the core works without the interpreter's lock."""
-        with ThreadPoolExecutor(self.jobs) as pool:
-            running = [
-                pool.submit(self._replay_one, accesses, index, system, profiles)
-                for index, system in systems.items()
-            ]
-            try:
-                wait(running, return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self._stop.set()
-                raise
-        errors = [error for future in running if (error := future.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
-            raise error
 
     def _replay_one(
         self,
