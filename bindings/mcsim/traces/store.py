@@ -78,8 +78,8 @@ class Batch(NamedTuple):
     response: npt.NDArray[np.int64]
     """Nanoseconds, -1 where unknown."""
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Batch:
-        """Return the requests a mask of shape (n,) chooses."""
+    def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
+        """Return the requests a mask of shape (n,) chooses, or those in some rows."""
         return Batch(
             self.time[kept],
             self.vm[kept],
