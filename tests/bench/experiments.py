@@ -116,28 +116,26 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield label, run(experiment, folder, "--jobs", "1", "--no-figures")
 
 
-def store(vms: int, requests: int, blocks: int, path: Path) -> list[str]:
-    """Write a day of reads by so many VMs; return their names."""
+def store(vms: int, requests: int, blocks: int, path: Path) -> None:
+    """Write a day of reads by so many VMs."""
     random = np.random.default_rng(1)
-    names = [f"vm{v}" for v in range(vms)]
     place = (TOTAL_BLOCKS // vms) * random.random(requests) ** 3
     trace = mc.Trace.from_arrays(
         np.sort(random.integers(0, 24 * HOUR, requests)),
         4096 * place.astype(np.uint64),
         np.full(requests, 4096 * blocks, np.uint32),
         vm=random.integers(0, vms, requests).astype(np.uint16),
-        vms=names,
+        vms=[f"vm{v}" for v in range(vms)],
     )
     trace.save(path)
-    return names
 
 
 def grown(vms: int, accesses: int, blocks: int, folder: Path, *options: str) -> dict[str, Any]:
     path = folder / "trace.arrow"
-    names = store(vms, accesses // blocks, blocks, path)
+    store(vms, accesses // blocks, blocks, path)
     experiment = {
         "name": "growth",
-        "workload": {"vms": [{"name": name, "trace": str(path), "vm": name} for name in names]},
+        "workload": {"vms": [{"trace": str(path), "vms": "all"}]},
         **MACHINE,
         "systems": ["lru", "static", "multicache"],
     }
@@ -157,7 +155,7 @@ def growing_accesses(folder: Path, most: int) -> Iterator[tuple[str, dict[str, A
 
 
 def table(name: str, measured: dict[str, dict[str, Any]]) -> str:
-    head = [name, "accesses", "wall s", "CPU s", "peak GB", *STAGES, "rest"]
+    head = ["run", "accesses", "wall s", "CPU s", "peak GB", *STAGES, "rest"]
     if name == "writes":
         head += ["replayed, M/s"]
     lines = [row(head), row(["---"] + ["---:"] * (len(head) - 1))]
