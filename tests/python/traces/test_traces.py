@@ -26,6 +26,7 @@ from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.traces.find import find_trace
 from mcsim.traces.parsed import trace_formats
 from mcsim.traces.store import BATCH_REQUESTS, Batch
+from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.trace import Trace
 
 FEB_22 = 128166336000000000
@@ -176,8 +177,8 @@ class TestOpen:
         rows = "".join(f"{t},{i}\n" for i, t in enumerate(times))
         path.write_text("time_ns,offset\n" + rows)
         with pytest.raises(TraceError, match=r"t\.csv:\d+: time goes back from \d+ to \d+"):
-            Trace.open(path, cache_dir=cache)
-        got = columns_of(Trace.open(path, cache_dir=cache, on_unsorted="sort"))
+            Trace.open(path, cache_dir=cache, on_unsorted="error")
+        got = columns_of(Trace.open(path, cache_dir=cache))
         order = np.argsort(times, kind="stable")
         assert np.array_equal(got.time, times[order])
         assert np.array_equal(got.offset, order)
@@ -204,6 +205,7 @@ class TestOpen:
             "oracle-general": "no whole record of 24 bytes",
         }
         names = [known["name"] for known in trace_formats()]
+        names = [name for name in names if name not in TABLE_FORMATS]  # by their first bytes
         untold = set(names) - set(objections)
         assert not untold, f"what do {untold} object to the line below? Add it to `objections`"
         prose = tmp_path / "README"
