@@ -12,7 +12,8 @@ import os
 from collections.abc import Mapping
 
 from mcsim.base.errors import ConfigError
-from mcsim.traces.store import OptionValue, replacing
+from mcsim.base.files import replacing
+from mcsim.traces.store import OptionValue
 
 __all__ = ["read_mapping", "write_mapping"]
 

@@ -16,6 +16,7 @@ import platformdirs
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
+from mcsim.base.files import replacing
 from mcsim.base.units import parse_bytes
 from mcsim.traces.store import (
     STORE_VERSION,
@@ -25,7 +26,6 @@ from mcsim.traces.store import (
     Store,
     TraceMetadata,
     open_store,
-    replacing,
     write_store,
 )
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table

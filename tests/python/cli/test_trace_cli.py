@@ -26,6 +26,7 @@ ROWS = f"""time_ns,vm,op,offset,length
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
     path = tmp_path / "web.csv"
     path.write_text(ROWS)
     return path
@@ -108,7 +109,7 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
             ("slice", "web.csv", "o.arrow", "--start", "2h", "--end", "1h"),
             "web.csv: no request is left (--start 2h, --end 1h, --ops all)",
         ),
-        (("info", "web_9"), "web_9: no such file, and none below"),
+        (("info", "web_9"), "web_9: no such file; --trace-dir says where"),
         (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
     ],
 )
@@ -131,6 +132,7 @@ def test_traces_are_found_by_name(
 ) -> None:
     below = tmp_path / "traces" / "msr"
     below.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
     file.rename(below / "fleet.csv")
     assert run("info", "fleet") == 2
     assert "fleet: no such file; --trace-dir says where to look" in capsys.readouterr().err
