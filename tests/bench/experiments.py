@@ -113,7 +113,7 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             "backend": "hdd",
             "systems": [system],
         }
-        yield label, run(experiment, folder, "--jobs", "1", "--no-figures")
+        yield label, run(experiment, folder, "--threads", "1", "--no-figures")
 
 
 def store(vms: int, requests: int, blocks: int, path: Path) -> None:
@@ -145,7 +145,7 @@ def grown(vms: int, accesses: int, blocks: int, folder: Path, *options: str) -> 
 def growing_vms(folder: Path, most: int) -> Iterator[tuple[str, dict[str, Any]]]:
     for vms in (1, 10, 100, 1_000, 10_000):
         if vms <= most:
-            yield f"{vms:,} VMs", grown(vms, 3_000_000, 1, folder, "--jobs", "1")
+            yield f"{vms:,} VMs", grown(vms, 3_000_000, 1, folder, "--threads", "1")
 
 
 def growing_accesses(folder: Path, most: int) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -3,7 +3,7 @@
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
     characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
-    replay        every system, `jobs` at a time
+    replay        every system, `threads` at a time
     tables        what was found, as files
     figures       from the finished results alone
 
@@ -35,10 +35,11 @@ from mcsim.experiment.recorded import curve_table, system_tables
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
-__all__ = ["default_trace_dirs", "run"]
+__all__ = ["run"]
 
 View = dict[str, Any]
 
@@ -49,7 +50,7 @@ def run(
     overrides: Iterable[str] = (),
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     out: str | os.PathLike[str] = "results",
-    jobs: int | None = None,
+    threads: int | None = None,
     force: bool = False,
     figures: bool = True,
     reporter: Reporter | None = None,
@@ -66,7 +67,7 @@ def run(
         Where to look for traces; those of `MCSIM_TRACE_DIR` if not given.
     out : path
         The folder of all results.
-    jobs : int, optional
+    threads : int, optional
         Systems replayed and figures drawn at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
@@ -94,12 +95,12 @@ def run(
         if not force and (final / "DONE").exists():
             results = _reopened(final, reporter)
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, jobs or _cores(), reporter)
+                _draw_figures(results, threads or _cores(), reporter)
             return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
-            _Run(experiment, workload, draft, reporter, jobs or _cores()).execute()
+            _Run(experiment, workload, draft, reporter, threads or _cores()).execute()
             reporter.stop_log()
             results = draft.finish()
         except BaseException:
@@ -107,13 +108,8 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, jobs or _cores(), reporter)
+            _draw_figures(results, threads or _cores(), reporter)
     return results
-
-
-def default_trace_dirs() -> list[Path]:
-    """Return the folders that `MCSIM_TRACE_DIR` names."""
-    return [Path(d) for d in os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep) if d]
 
 
 def _cores() -> int:
@@ -137,14 +133,18 @@ def _reopened(final: Path, reporter: Reporter) -> Results:
     return results
 
 
-def _draw_figures(results: Results, jobs: int, reporter: Reporter) -> None:
+def _draw_figures(results: Results, processes: int, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
     with reporter.stage("figures") as stage:
         spec = results.spec
         drawn = figures.draw(
-            results, spec.figures, formats=spec.figure_formats, jobs=jobs, on_skip=reporter.note
+            results,
+            spec.figures,
+            formats=spec.figure_formats,
+            processes=processes,
+            on_skip=reporter.note,
         )
         stage.unit = "files"
         stage.update(len(drawn))
@@ -160,7 +160,7 @@ class _Run:
     workload: Workload
     draft: Draft
     reporter: Reporter
-    jobs: int
+    threads: int
     _stop: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -183,7 +183,7 @@ class _Run:
         # replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
         running: list[Future[None]] = []
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             try:
                 for view in in_turn:
                     running += self._start_view(pool, view, systems, views, own=view == own_view)

@@ -170,7 +170,7 @@ def draw(
     folder: str | os.PathLike[str] | None = None,
     *,
     formats: Sequence[FigureFormat] = ("png",),
-    jobs: int = 1,
+    processes: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
 ) -> list[Path]:
     """Write figures to files.
@@ -185,7 +185,7 @@ def draw(
         Where to write; `figures` in the folder of the run if not given.
     formats : sequence of {'png', 'pdf', 'svg'}
         A file is written in each.
-    jobs : int
+    processes : int
         Processes that draw at a time. The files do not depend on it.
     on_skip : callable
         Told, in one line each, of figures that these results cannot feed.
@@ -208,7 +208,7 @@ def draw(
     out.mkdir(parents=True, exist_ok=True)
     tasks = [(name, figure, listed, out, formats) for name, figure in wanted.items()]
     written: list[Path] = []
-    for drawn in _draw_all(tasks, jobs):
+    for drawn in _draw_all(tasks, processes):
         if isinstance(drawn, str):
             on_skip(drawn)
         else:
@@ -229,20 +229,20 @@ def _draw_one(task: _Task) -> list[Path] | str:
     return save(plotted, out / name, figure.title, runs, formats)
 
 
-def _draw_all(tasks: list[_Task], jobs: int) -> Iterator[list[Path] | str]:
+def _draw_all(tasks: list[_Task], processes: int) -> Iterator[list[Path] | str]:
     """Do the tasks and yield what comes of each, in order.
 
     Other processes are forked: they find matplotlib and the tasks in memory, and a script
     of the user's does not begin anew in them. Where there is no fork, this one does it all.
     """
-    if min(jobs, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+    if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         yield from map(_draw_one, tasks)
         return
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
     context = multiprocessing.get_context("fork")
-    pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin_process, (tasks,))
+    pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
     try:
         yield from pool.map(_draw_inherited, range(len(tasks)))
     finally:

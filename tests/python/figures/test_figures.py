@@ -540,11 +540,11 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, results: Results) 
 
 def test_files_do_not_depend_on_how_many_processes_draw(tmp_path: Path, results: Results) -> None:
     drawn = []
-    for jobs in (1, 3):
+    for processes in (1, 3):
         skipped: list[str] = []
-        folder = tmp_path / str(jobs)
+        folder = tmp_path / str(processes)
         names = ["fig14", "fig7", "fig4", "fig12"]
-        files = figures.draw(results, names, folder, jobs=jobs, on_skip=skipped.append)
+        files = figures.draw(results, names, folder, processes=processes, on_skip=skipped.append)
         assert [file.name for file in files] == ["fig7.png", "fig4.png", "fig12.png"]
         drawn.append(([file.read_bytes() for file in files], skipped))
     assert drawn[0] == drawn[1]
@@ -556,7 +556,7 @@ def test_what_goes_wrong_in_a_process_that_draws_comes_out(
     blocked = tmp_path / "fig7.png"
     blocked.mkdir()
     with pytest.raises(OSError, match="fig7"):
-        figures.draw(results, ["fig4", "fig7"], tmp_path, jobs=2)
+        figures.draw(results, ["fig4", "fig7"], tmp_path, processes=2)
 
 
 def test_listing_figures_does_not_load_matplotlib() -> None:
