@@ -46,7 +46,7 @@ py::object observation(const Observation& seen, const std::vector<VmCounters>& c
   const std::size_t vms = seen.vms.size();
   const std::size_t tiers = machine.tiers.size();
   py::list curves;
-  for (const VmProfile& vm : seen.vms) curves.append(py::cast(HitCurve(vm.curve)));
+  for (const auto& of : seen.curves) curves.append(py::cast(of.curve()));
   std::vector<Count> capacities;
   std::vector<double> read_ns;
   for (const TierSpec& tier : machine.tiers) {
@@ -87,8 +87,10 @@ class PythonSystem final : public System {
     spec_.ri_window =
         py::getattr(allocator_, "ri_window", py::int_(spec_.ri_window)).cast<Nanoseconds>();
     const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
-    const auto known_scope = choice_named<DistanceScope>("distance_scope", scope.cast<std::string>());
-    if (!known_scope.ok()) throw Error{invalid_argument("{}.{}", name_, message_of(known_scope.status()))};
+    const auto known_scope =
+        choice_named<DistanceScope>("distance_scope", scope.cast<std::string>());
+    if (!known_scope.ok())
+      throw Error{invalid_argument("{}.{}", name_, message_of(known_scope.status()))};
     spec_.scope = *known_scope;
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
     const absl::StatusOr<ResizeMode> known = choice_named<ResizeMode>("resize_mode", mode);

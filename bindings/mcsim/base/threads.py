@@ -1,16 +1,16 @@
-"""Threads: how many, and tasks that run in them until one fails or the user has enough."""
+"""Threads: how many to use, and what ends those that a user has had enough of."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence, Set
+from concurrent.futures import Future, wait
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["Stopped", "run_all", "threads_given"]
+__all__ = ["Stopped", "break_off", "threads_given"]
 
 
 def threads_given(threads: int | None) -> int:
@@ -26,71 +26,22 @@ class Stopped(BaseException):
     """Raised in threads that are to end; no `except Exception` of anybody's holds it up."""
 
 
-def run_all(
-    tasks: Iterable[Callable[[], object]], threads: int, stop: Callable[[], object]
-) -> None:
-    """Run tasks in threads, and raise what the first to fail raised.
-
-    Parameters
-    ----------
-    tasks : iterable of callable
-    threads : int
-        At a time.
-    stop : callable
-        Called when a task failed or Ctrl-C was pressed: tasks that look are to raise `Stopped`.
-        After Ctrl-C it is also raised in the Python code of those that do not look, and no more
-        than a second is waited for those that do not even notice that, such as one asleep.
-    """
-    waiting = iter(list(tasks))  # whose `next` is atomic
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            while (task := next(waiting, None)) is not None and not errors:
-                task()
-        except BaseException as error:
-            errors.append(error)
-            stop()
-
-    workers = [_Worker(work) for _ in range(threads)]
-    try:
-        for worker in workers:
-            worker.ended.wait()
-    except BaseException:
-        stop()
-        _break_off(workers)
-        raise
-    for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
-        raise error
-
-
-class _Worker:
-    """A thread that tells when it ended: a `join` that Ctrl-C interrupts takes it for ended."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self.ended = threading.Event()
-        self._work = work
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._work()
-        finally:
-            self.ended.set()
-
-    def interrupt(self) -> None:
-        """Raise `Stopped` in its Python code."""
-        ident = ctypes.c_ulong(self._thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Stopped))
-
-
 _GRACE = 1.0  # seconds
 
 
-def _break_off(workers: Iterable[_Worker]) -> None:
+def break_off(idents: Set[int], running: Sequence[Future[None]]) -> None:
+    """Raise `Stopped` in the Python code of threads, and wait a moment for them to end.
+
+    Parameters
+    ----------
+    idents : set of int
+        The threads, as far as they are at work.
+    running : sequence of Future
+        What they work on. One asleep does not notice; it is not waited for.
+    """
     deadline = time.monotonic() + _GRACE
-    for worker in workers:
-        while not worker.ended.is_set() and time.monotonic() < deadline:
-            worker.interrupt()
-            worker.ended.wait(0.1)
+    while time.monotonic() < deadline and not all(future.done() for future in running):
+        for ident in list(idents):
+            raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raised(ctypes.c_ulong(ident), ctypes.py_object(Stopped))
+        wait(running, timeout=0.1)

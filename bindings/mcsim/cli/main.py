@@ -7,18 +7,20 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mcsim import CORE_IS_MISSING
+from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
+    from mcsim.config.spec import FigureFormat
     from mcsim.results.results import Results
 
 __all__ = ["main"]
@@ -125,7 +127,7 @@ def cli() -> None:
     "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
 )
 @click.option(
-    "--jobs",
+    "--threads",
     metavar="N",
     type=click.IntRange(min=1),
     help="Systems replayed at a time; all cores if not given.",
@@ -139,15 +141,15 @@ def run(
     named_code: tuple[str, ...],
     trace_dirs: tuple[str, ...],
     out: str,
-    jobs: int | None,
+    threads: int | None,
     force: bool,
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
-    from mcsim.experiment.runner import default_trace_dirs
     from mcsim.experiment.runner import run as run_experiment
+    from mcsim.traces.find import default_trace_dirs
 
     results = run_experiment(
         file,
@@ -155,7 +157,7 @@ def run(
         allow_code=Permission(allow_code, frozenset(named_code)),
         trace_dirs=[*trace_dirs, *default_trace_dirs()],
         out=out,
-        jobs=jobs,
+        threads=threads,
         force=force,
         figures=not no_figures,
         reporter=Reporter(_console(stderr=True)),
@@ -182,7 +184,19 @@ def report(folder: str) -> None:
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
 )
-def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -> None:
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "pdf", "svg"]),
+    multiple=True,
+    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
+)
+def figures(
+    folders: tuple[str, ...],
+    names: tuple[str, ...],
+    out: str | None,
+    formats: tuple[FigureFormat, ...],
+) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
     from mcsim.base.errors import ConfigError
     from mcsim.figures import draw
@@ -190,7 +204,15 @@ def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -
 
     runs = [Results.open(folder) for folder in folders]
     skipped: list[str] = []
-    for path in draw(runs, names or None, out, on_skip=skipped.append):
+    drawn = draw(
+        runs,
+        names or None,
+        out,
+        formats=formats or runs[0].spec.figure_formats,
+        processes=len(os.sched_getaffinity(0)),
+        on_skip=skipped.append,
+    )
+    for path in drawn:
         click.echo(path)
     if skipped and names:
         raise ConfigError("; ".join(skipped))
@@ -339,7 +361,6 @@ def _spell_what_the_terminal_lacks() -> None:
 
 def _leave(code: int) -> NoReturn:
     """Exit at once: threads that still are in code of a user's would hold up or break an exit."""
-    import os
     import threading
 
     if threading.active_count() == 1:

@@ -28,7 +28,8 @@ from ruamel.yaml.scalarint import ScalarInt
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
+from mcsim.config.spec import SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
+from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
 __all__ = ["Location", "Source", "check", "check_spec", "format_location"]
 
@@ -95,7 +96,9 @@ class Source:
         root = _parse_yaml(text, lambda line: f"{path}:{line}")
         if not isinstance(root, CommentedMap):
             raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
-        return cls(str(path), root, path.resolve().parent)
+        source = cls(str(path), {}, path.resolve().parent)
+        source.root = root  # nobody else's: copying what knows its lines takes long
+        return source
 
     def override(self, assignment: str) -> None:
         """Apply one `--set key=value`: a dotted path, indices of lists as numbers.

@@ -11,7 +11,8 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, Interval, SystemSpec
+from mcsim.config.spec import BackendSpec, ComponentSpec, SystemSpec
+from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy

@@ -127,7 +127,13 @@ class Results:
 
         Those by interval have the intervals of the warm-up too, unmarked; see `marked`.
         """
-        return pq.read_table(self._checked(f"{name}.parquet"))
+        if name not in self._tables:
+            self._tables[name] = pq.read_table(self._checked(f"{name}.parquet"))
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pa.Table]:
+        return {}
 
     @cached_property
     def _sums(self) -> dict[str, str]:

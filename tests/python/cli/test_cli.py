@@ -148,7 +148,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
-        (["run", "bad.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+        (["run", "bad.yaml", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
         (["report", "none"], "mcsim: none: no such run"),
@@ -240,7 +240,8 @@ systems: [lru, multicache]
         size = f"tiers.1.capacity_blocks={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
     runs = [str(folder) for folder in Path("results").iterdir()]
-    code, out, _ = call(capsys, "figures", *runs, "--only", "fig14", "--out", "both")
+    wanted = ("--only", "fig14", "--out", "both", "--format", "png", "--format", "pdf")
+    code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
     # The paper's numbers are of other machines.
