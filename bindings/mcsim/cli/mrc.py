@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, simulated
 from mcsim.cli.stream import (
     Source,
-    cores,
     curve_options,
     estimator_option,
     interruptible,
@@ -121,7 +121,7 @@ def mrc(
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     if mini is not None and not policy:
         raise ConfigError("--mini: of which policies? --policy says")
-    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
+    source = Source(files, block_size, ops, seed, threads_given(jobs), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     with interruptible():
