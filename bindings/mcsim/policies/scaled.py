@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.columns import rows_with
 from mcsim.config.devices import Device
 from mcsim.policies.grid import Grid, Point
 from mcsim.policies.miniatures import margin_of, varies_less
@@ -137,10 +138,7 @@ def rows_of(
     # Of those that are equal in the objective, the better in the others: so the first is beaten
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
-    rows = np.recarray(len(points), dtype=[(name, c.dtype) for name, c in columns.items()])
-    for name, column in columns.items():
-        rows[name] = column[order]
-    return rows
+    return rows_with({name: column[order] for name, column in columns.items()})
 
 
 def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
