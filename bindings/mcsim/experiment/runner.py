@@ -33,7 +33,7 @@ from mcsim.base.threads import Stopped, break_off, threads_given
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.experiment.recorded import curve_table, system_tables
+from mcsim.experiment.recorded import curve_table, system_tables, unique_blocks
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -351,9 +351,7 @@ class _Run:
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
-        for entry, vm, unique in zip(
-            described, accesses.vms, _unique_blocks(accesses), strict=True
-        ):
+        for entry, vm, unique in zip(described, accesses.vms, unique_blocks(accesses), strict=True):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
             entry["unique_blocks"] = unique
@@ -385,16 +383,6 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _unique_blocks(accesses: engine.Accesses) -> list[int]:
-    """Count the blocks that every VM touched after the warm-up."""
-    if accesses.warm_up == 0:
-        return [vm.unique_blocks for vm in accesses.vms]
-    touched = np.zeros(accesses.id_count, dtype=bool)
-    touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
-    ids = [slice(vm.first_id, vm.first_id + vm.unique_blocks) for vm in accesses.vms]
-    return [int(np.count_nonzero(touched[of_vm])) for of_vm in ids]
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
