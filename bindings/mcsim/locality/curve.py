@@ -65,7 +65,8 @@ class HitRatioCurve:
     distinct : float, optional
         Distinct blocks of the stream, perhaps estimated.
     low, high : ndarray of float64, shape (k,), optional
-        95 % confidence band on the hits, if the estimator has one.
+        95 % confidence band on the hits, if the estimator has one and saw enough to know. Below
+        `resolved_from` it says only that a smaller cache hits no more.
     resolved_from : float
         Below this many blocks the estimate rests on too little to be trusted; 0 if it may
         be trusted everywhere.
@@ -176,7 +177,7 @@ class HitRatioCurve:
         Returns
         -------
         tuple of two ndarrays of float64, shape (m,), or None
-            Lower and upper end; None if the estimator has no band.
+            Lower and upper end; None if the estimator has no band, or sampled too few blocks.
         """
         if self.low is None or self.high is None:
             return None
