@@ -45,13 +45,13 @@ def streams(word: str) -> Iterator[tuple[str, Stream]]:
     with tempfile.TemporaryDirectory() as cache:
         for file in recorded.REAL_TRACES:
             trace = recorded.opened(file, Path(cache)) if word in file else None
-            for ops in ("reads", "all") if trace else ():
-                if ops == "reads" and trace.metadata.counts.read_blocks < 1000:
-                    continue
-                if ops == "all" and trace.metadata.counts.read_blocks == len(stream.keys):
-                    continue
-                stream = Stream(trace.blocks(ops).ids)
-                yield f"{file} {ops}", stream
+            if trace is None:
+                continue
+            counts = trace.metadata.counts
+            if counts.read_blocks >= 1000:
+                yield f"{file} reads", Stream(trace.blocks("reads").ids)
+            if counts.read_blocks < counts.blocks:
+                yield f"{file} all", Stream(trace.blocks("all").ids)
 
 
 def corrections() -> dict[str, list[str]]:
