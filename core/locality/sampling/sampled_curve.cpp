@@ -26,9 +26,9 @@ constexpr double kEnoughBlocks = 10;
 constexpr double kFewestBlocks = 32;
 // What the references looked at may exceed the groups by before they are believed:
 // both have errors, and the groups' is also in the covariance.
-constexpr double kTolerance = 1.5;
+constexpr double kTolerance = 3;
 // Likewise N - S, in standard deviations.
-constexpr double kLikely = 2;
+constexpr double kLikely = 3;
 // How much larger the next capacity may be for which the band is told anew.
 constexpr double kStride = 1 + 1.0 / 64;
 
