@@ -129,6 +129,13 @@ def miniature(
         progress,
     )
     found = {name: column.reshape(len(chosen), -1) for name, column in flat.items()}
+    return caches.table(_estimates(caches, found, correction))
+
+
+def _estimates(
+    caches: Caches, found: dict[str, NDArray[Any]], correction: Correction
+) -> dict[str, NDArray[Any]]:
+    """Estimate counts of the whole from those of the samples, a row each."""
     rates = found["rate"][0]
     written = (
         caches.blocks[:0] if caches.operations is None else caches.blocks[caches.operations != 0]
@@ -141,26 +148,24 @@ def miniature(
     hits, low, high = (plain if correction == "none" else adjusted).band()
     write_hits, fewest, most = (plain_writes if correction == "none" else adjusted_writes).band()
     accesses = max(len(caches.blocks), 1)
-    return caches.table(
-        {
-            "hit_ratio": hits / accesses,
-            "low": low / accesses,
-            "high": high / accesses,
-            "correction": np.where(rates == 1, "exact", correction),
-            "plain": plain.mean / accesses,
-            "adjusted": adjusted.mean / accesses,
-            "rate": rates,
-            "blocks": found["capacity"][0],
-            "sampled": found["accesses"].mean(axis=0),
-            "writes": np.full(len(rates), len(written), dtype=np.int64),
-            "write_hits": write_hits,
-            "write_hits_low": fewest,
-            "write_hits_high": most,
-            "bytes": found["bytes"].max(axis=0),
-            # What is simulated at rate 1 is, once for all seeds.
-            "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
-        }
-    )
+    return {
+        "hit_ratio": hits / accesses,
+        "low": low / accesses,
+        "high": high / accesses,
+        "correction": np.where(rates == 1, "exact", correction),
+        "plain": plain.mean / accesses,
+        "adjusted": adjusted.mean / accesses,
+        "rate": rates,
+        "blocks": found["capacity"][0],
+        "sampled": found["accesses"].mean(axis=0),
+        "writes": np.full(len(rates), len(written), dtype=np.int64),
+        "write_hits": write_hits,
+        "write_hits_low": fewest,
+        "write_hits_high": most,
+        "bytes": found["bytes"].max(axis=0),
+        # What is simulated at rate 1 is, once for all seeds.
+        "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
+    }
 
 
 @dataclass(frozen=True)
