@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcsim.traces import Trace
+from mcsim.traces.trace import Trace
 
 CLOUDPHYSICS = {
     "time": "time",
