@@ -92,14 +92,16 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader) {
 absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses) {
   const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
   std::vector<std::string> candidates;
-  std::vector<std::string> objections;
+  std::vector<std::string> known;
   for (const Guess& guess : guesses) {
     if (guess.fit == best) candidates.push_back(guess.format);
-    objections.push_back(fmt::format("not {} ({})", guess.format, guess.objection));
+    known.push_back(guess.format);
   }
   if (best == Fit::kNo) {
-    return data_loss("{}: no trace format recognised: {}; state the format", name,
-                     fmt::join(objections, ", "));
+    return data_loss(
+        "{}: no known trace format, by its content; state one of {}; of csv, parameters say which "
+        "column is what",
+        name, fmt::join(known, ", "));
   }
   if (candidates.size() > 1) {
     return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));

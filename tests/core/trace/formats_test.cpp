@@ -379,7 +379,8 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
   EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse"}}),
-            "x: no trace format recognised: not a (bad), not e (worse); state the format");
+            "x: no known trace format, by its content; state one of a, e; of csv, parameters say "
+            "which column is what");
 }
 
 }  // namespace

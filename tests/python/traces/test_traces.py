@@ -194,28 +194,21 @@ class TestOpen:
         with pytest.raises(ConfigError, match="on_bad_line: unknown choice 'ignore'"):
             Trace.open(msr_file, on_bad_line="ignore", cache_dir=cache)  # type: ignore[arg-type]
 
-    def test_prose_is_no_trace(self, tmp_path: Path, cache: Path) -> None:
-        objections = {
-            "msr": "line 1: expected a Windows filetime (a whole number from 116444736000000000 "
-            "to 208678456368547758) in column 1, got 'This is no trace.'",
-            "csv": "line 1: offset: state the column, one of This is no trace.",
-            "arc": "line 1: expected a first block (a whole number from 0 to 4503599627370495) "
-            "in column 1, got 'This'",
-            "keys": "line 1: expected a block number (a whole number from 0 to 4503599627370494) "
-            "in column 1, got 'This'",
-            "oracle-general": "no whole record of 24 bytes",
-        }
-        names = [known["name"] for known in trace_formats()]
-        names = [name for name in names if name not in TABLE_FORMATS]  # by their first bytes
-        untold = set(names) - set(objections)
-        assert not untold, f"what do {untold} object to the line below? Add it to `objections`"
-        prose = tmp_path / "README"
-        prose.write_text("This is no trace.\n")
+    @pytest.mark.parametrize(
+        "content", [b"This is no trace.\n", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe"]
+    )
+    def test_prose_and_pictures_are_no_traces(
+        self, tmp_path: Path, cache: Path, content: bytes
+    ) -> None:
+        file = tmp_path / "README"
+        file.write_bytes(content)
         with pytest.raises(TraceError) as caught:
-            Trace.open(prose, cache_dir=cache)
-        told = ", ".join(f"not {name} ({objections[name]})" for name in names)
+            Trace.open(file, cache_dir=cache)
+        names = [known["name"] for known in trace_formats()]
+        named = ", ".join(name for name in names if name not in TABLE_FORMATS)
         assert str(caught.value) == (
-            f"{prose}: no trace format recognised: {told}; state the format"
+            f"{file}: no known trace format, by its content; state one of {named}; of csv, "
+            "parameters say which column is what"
         )
 
     def test_files_that_cannot_be_read(self, tmp_path: Path, cache: Path) -> None:
