@@ -234,7 +234,11 @@ class Trace:
         n = np.size(np.asarray(time))
         columns = [_column(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
         batch = Batch(*columns)
-        _check_batch(batch, len(vms))
+        for name in vms:
+            _core_trace.check_vm_name(name)
+        wrong = _core_trace.wrong_in(*batch, vms=len(vms))
+        if wrong is not None:
+            raise ConfigError(wrong)
         digest = hashlib.sha256(repr((tuple(vms), time_base)).encode())
         for column in batch:
             digest.update(column.data)
@@ -625,20 +629,6 @@ def _clamped(time: int) -> int:
     """Return the nearest time that the column can hold."""
     limits = np.iinfo(np.int64)
     return max(limits.min, min(time, limits.max))
-
-
-def _check_batch(batch: Batch, vm_count: int) -> None:
-    if len(batch.time) == 0:
-        return
-    backwards = np.flatnonzero(batch.time[1:] < batch.time[:-1])
-    if len(backwards):
-        raise ConfigError(f"time: goes back at position {backwards[0] + 1}; sort the arrays")
-    if int(batch.vm.max()) >= vm_count:
-        raise ConfigError(f"vm: {batch.vm.max()} is not a position among {vm_count} names")
-    if int(batch.op.max()) > 1:
-        raise ConfigError(f"op: expected 0 (read) or 1 (write), got {batch.op.max()}")
-    if np.any(batch.offset + batch.length < batch.offset):
-        raise ConfigError("offset + length exceeds 64 bits")
 
 
 def _vm_info(name: str, vm: _core_trace.VmSummary, block_bytes: int) -> VmInfo:

@@ -2,6 +2,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/base/guarded.hpp"
 #include "core/base/isa.hpp"
 
 namespace mcsim::python {
@@ -30,7 +31,11 @@ const char* exception_name(absl::StatusCode code) {
 
 void set_python_error(const absl::Status& status) {
   const py::object kind = py::module_::import("mcsim.errors").attr(exception_name(status.code()));
-  PyErr_SetString(kind.ptr(), message_of(status).c_str());
+  // A message may quote bytes of a file, or its name, which need not be UTF-8.
+  const std::string message = message_of(status);
+  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+      message.data(), static_cast<py::ssize_t>(message.size()), "backslashreplace"));
+  if (text) PyErr_SetObject(kind.ptr(), text.ptr());
 }
 
 // A choice of the user's that cannot be had is not passed over. Python makes it an
@@ -60,6 +65,8 @@ void bind_errors(py::module_& m) {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
       set_python_error(error.status);
+    } catch (const std::bad_alloc&) {
+      set_python_error(out_of_memory("mcsim"));
     }
   });
   check_environment();

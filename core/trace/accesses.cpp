@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/locality/sample_filter.hpp"
 
@@ -99,7 +100,18 @@ AccessBuilder::AccessBuilder(AccessBuilder&&) noexcept = default;
 AccessBuilder& AccessBuilder::operator=(AccessBuilder&&) noexcept = default;
 AccessBuilder::~AccessBuilder() = default;
 
-void AccessBuilder::begin_vm(std::string name) {
+absl::Status AccessBuilder::begin_vm(std::string name) {
+  MCSIM_RETURN_IF_ERROR(check_vm_name(name));
+  if (streams_.size() == kMostVms) {
+    return out_of_range("{}: at most {} VMs can be replayed together", name, kMostVms);
+  }
+  return settled(guarded("interning", [&] {
+    push_stream(std::move(name));
+    return absl::OkStatus();
+  }));
+}
+
+void AccessBuilder::push_stream(std::string name) {
   // VMs have the same places, and samples of their own.
   const std::uint64_t seed = mix64(options_.sample_seed) + streams_.size();
   const bool right = options_.sample_rate > 0 && options_.sample_rate <= 1;
@@ -172,8 +184,27 @@ void AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, std::u
   }
 }
 
+// After memory ran out columns may differ in length, so nothing more is taken.
+absl::Status AccessBuilder::settled(absl::Status status) {
+  if (absl::IsResourceExhausted(status)) exhausted_ = status;
+  return status;
+}
+
 absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> only,
                                 Nanoseconds shift) {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  return settled(guarded("interning", [&] { return add_requests(chunk, only, shift); }));
+}
+
+absl::StatusOr<Accesses> AccessBuilder::finish() && {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  auto merged = guarded("interning", [&] { return merge(); });
+  MCSIM_RETURN_IF_ERROR(settled(merged.status()));
+  return merged;
+}
+
+absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optional<VmId> only,
+                                         Nanoseconds shift) {
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
@@ -181,7 +212,11 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
       stream.time.empty() ? std::numeric_limits<Nanoseconds>::min() : stream.time.back();
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
-    const Nanoseconds at = chunk.time[i] + shift;
+    Nanoseconds at = 0;
+    if (chunk.op[i] > 1 || __builtin_add_overflow(chunk.time[i], shift, &at)) {
+      return invalid_argument("{}: request {} of time {} + {}, operation {}: cannot be", stream.name,
+                              stream.time.size(), chunk.time[i], shift, chunk.op[i]);
+    }
     if (at < latest) {
       return invalid_argument(
           "{}: request {} is {} ns earlier than the one before it: sort by time", stream.name,
@@ -201,7 +236,7 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
   return stream.number_keys();
 }
 
-absl::StatusOr<Accesses> AccessBuilder::finish() && {
+absl::StatusOr<Accesses> AccessBuilder::merge() {
   MCSIM_RETURN_IF_ERROR(check_warm_up());
   Accesses trace;
   trace.time_base = time_base_;

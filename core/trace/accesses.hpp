@@ -133,8 +133,9 @@ class AccessBuilder {
   AccessBuilder& operator=(AccessBuilder&&) noexcept;
   ~AccessBuilder();
 
-  // Starts a VM; the following add() calls feed it until the next begin_vm().
-  void begin_vm(std::string name);
+  // Starts a VM; the following add() calls feed it until the next begin_vm(). Fails if
+  // that can be no name of a VM, or if there are more VMs than numbers for them.
+  absl::Status begin_vm(std::string name);
 
   // Requests of the current VM: `chunk.vm` only serves `only`, which, if given,
   // keeps just the requests of that VM of a file that holds several. `shift` is
@@ -149,11 +150,16 @@ class AccessBuilder {
   // The current VM, all of whose requests were added, is gone from this time on.
   absl::Status depart(Nanoseconds time);
 
-  // Fails with ResourceExhausted if there are more distinct blocks than ids.
+  // Fails with ResourceExhausted if there are more distinct blocks than ids. So does any
+  // of these when memory runs out, and all that are called after it.
   absl::StatusOr<Accesses> finish() &&;
 
  private:
   struct Stream;
+  void push_stream(std::string name);
+  absl::Status settled(absl::Status status);
+  absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift);
+  absl::StatusOr<Accesses> merge();
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
   void take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
@@ -163,6 +169,7 @@ class AccessBuilder {
   Nanoseconds first_time_;  // of all requests, those filtered out included
   GivenCounts given_;
   std::vector<Stream> streams_;
+  absl::Status exhausted_;
 };
 
 }  // namespace mcsim

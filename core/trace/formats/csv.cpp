@@ -170,7 +170,7 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
         break;
       case Role::kVm:
         if (!vm_name_.empty()) vm_name_ += '_';
-        vm_name_ += scan.text("a VM");
+        vm_name_ += mcsim::vm_name(scan, "the name of a VM");
         break;
       case Role::kOp:
         op = op_of(scan);
