@@ -30,7 +30,8 @@ const char* exception_name(absl::StatusCode code) {
 }
 
 void set_python_error(const absl::Status& status) {
-  const py::object kind = py::module_::import("mcsim.errors").attr(exception_name(status.code()));
+  const py::object kind =
+      py::module_::import("mcsim.base.errors").attr(exception_name(status.code()));
   // A message may quote bytes of a file, or its name, which need not be UTF-8.
   const std::string message = message_of(status);
   const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
