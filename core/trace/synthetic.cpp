@@ -44,8 +44,8 @@ absl::Status check_blocks(std::string_view what, Count blocks) {
 
 absl::Status check(const StackModel& model) {
   if (model.curve.empty()) return invalid_argument("stack: the curve needs at least one point");
-  CurvePoint before;
-  for (const CurvePoint& point : model.curve) {
+  HitRatioPoint before;
+  for (const HitRatioPoint& point : model.curve) {
     if (point.blocks <= before.blocks || point.blocks > kMostBlocks) {
       return invalid_argument("stack: curve: {} blocks after {} (must rise, to at most {})",
                               point.blocks, before.blocks, kMostBlocks);

@@ -25,12 +25,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import __version__
-<<<<<<< HEAD:bindings/mcsim/trace_store.py
 from mcsim._core import trace as _core_trace
-from mcsim.errors import HostError, TraceError
-=======
 from mcsim.base.errors import HostError, TraceError
->>>>>>> main:bindings/mcsim/traces/store.py
 
 __all__ = [
     "BATCH_REQUESTS",
