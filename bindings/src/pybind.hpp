@@ -17,7 +17,7 @@
 #include "core/base/params.hpp"
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
-#include "core/locality/profile.hpp"
+#include "core/base/tick.hpp"
 #include "core/trace/requests.hpp"
 
 namespace mcsim::python {

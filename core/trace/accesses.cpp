@@ -7,7 +7,7 @@
 
 #include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
-#include "core/locality/sample_filter.hpp"
+#include "core/containers/sample_filter.hpp"
 
 namespace mcsim {
 namespace {
