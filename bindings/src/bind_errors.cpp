@@ -2,6 +2,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "bindings/src/python_policy.hpp"
 #include "core/base/guarded.hpp"
 #include "core/base/isa.hpp"
 
@@ -51,13 +52,7 @@ void check_environment() {
 }  // namespace
 
 Tick make_tick(py::object progress) {
-  auto shared = std::make_shared<py::object>(std::move(progress));
-  return [shared](Count done) -> absl::Status {
-    py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (!shared->is_none()) (*shared)(done);
-    return absl::OkStatus();
-  };
+  return make_tick(std::move(progress), std::make_shared<PythonFailure>());
 }
 
 void bind_errors(py::module_& m) {

@@ -98,11 +98,13 @@ class Registry {
   // Finds, checks the parameters and builds; an error names the member.
   absl::StatusOr<std::unique_ptr<Interface>> make(std::string_view name, const ParamMap& params,
                                                   Context context) const {
-    MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
-    auto made = guarded(kind_, [&] { return entry->make(params, std::move(context)); });
-    if (made.ok()) return made;
-    return absl::Status(made.status().code(),
-                        fmt::format("{}: {}", name, message_of(made.status())));
+    return guarded(kind_, [&]() -> absl::StatusOr<std::unique_ptr<Interface>> {
+      MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
+      auto made = entry->make(params, std::move(context));
+      if (made.ok()) return made;
+      return absl::Status(made.status().code(),
+                          fmt::format("{}: {}", name, message_of(made.status())));
+    });
   }
 
  private:

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/guarded.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -196,7 +198,7 @@ absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profi
   if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
   MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
   MCSIM_RETURN_IF_ERROR(check_profile(system, profile, trace));
-  return Runner(trace, system, profile, tick).go(metric_cuts);
+  return guarded("run", [&] { return Runner(trace, system, profile, tick).go(metric_cuts); });
 }
 
 }  // namespace mcsim

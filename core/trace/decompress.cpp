@@ -319,7 +319,11 @@ absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
     if (errno == EACCES) return absl::PermissionDeniedError(fmt::format("{}: not readable", path));
     return absl::UnavailableError(fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  auto raw = std::make_unique<FileBytes>(descriptor);
+  std::unique_ptr<FileBytes> raw(new (std::nothrow) FileBytes(descriptor));
+  if (raw == nullptr) {
+    ::close(descriptor);
+    return out_of_memory(path);
+  }
   struct stat info{};
   if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
     return invalid_argument("{}: is a directory, expected a trace file", path);
@@ -328,7 +332,9 @@ absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> open_bytes(std::string bytes, std::string name) {
-  return decoded(std::make_unique<MemoryBytes>(std::move(bytes)), std::move(name));
+  return guarded("decompress", [&] {
+    return decoded(std::make_unique<MemoryBytes>(std::move(bytes)), std::move(name));
+  });
 }
 
 }  // namespace mcsim

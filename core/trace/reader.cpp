@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/guarded.hpp"
 #include "core/base/shown.hpp"
 #include "core/trace/formats/all.hpp"
 
@@ -33,6 +34,16 @@ bool is_utf16(const Head& head) {
 }  // namespace
 
 absl::Status RequestReader::next(Requests& chunk) {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  absl::Status status = guarded(context_.name, [&] { return read(chunk); });
+  if (absl::IsResourceExhausted(status)) {
+    exhausted_ = status;
+    chunk = {};  // its columns may differ in length
+  }
+  return status;
+}
+
+absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
   // A file that was long so far is likely to go on; a short one needs no room.
   chunk.reserve(std::min(kChunk, static_cast<std::size_t>(requests_)));
@@ -113,7 +124,9 @@ absl::StatusOr<std::string> decide(const std::string& name, std::span<const Gues
   return candidates.front();
 }
 
-absl::StatusOr<std::string> detect_format(const std::string& path) {
+namespace {
+
+absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
   auto format = decide(path, guess_all(head, AllFormats{}));
   if (format.ok()) return format;
@@ -132,19 +145,26 @@ absl::StatusOr<std::string> detect_format(const std::string& path) {
       path, shown(head.bytes.substr(0, line)), *behind);
 }
 
+}  // namespace
+
+absl::StatusOr<std::string> detect_format(const std::string& path) {
+  return guarded(path, [&] { return format_of(path); });
+}
 absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& path,
                                                           const ReadOptions& options) {
-  std::string format = options.format;
-  if (format.empty()) {
-    MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
-  }
-  MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
-  return formats().make(format, options.params,
-                        ReaderContext{.source = std::move(source),
-                                      .name = path,
-                                      .vm_name = vm_name_of(path),
-                                      .on_bad_line = options.on_bad_line,
-                                      .on_unsorted = options.on_unsorted});
+  return guarded(path, [&]() -> absl::StatusOr<std::unique_ptr<RequestReader>> {
+    std::string format = options.format;
+    if (format.empty()) {
+      MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
+    }
+    MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
+    return formats().make(format, options.params,
+                          ReaderContext{.source = std::move(source),
+                                        .name = path,
+                                        .vm_name = vm_name_of(path),
+                                        .on_bad_line = options.on_bad_line,
+                                        .on_unsorted = options.on_unsorted});
+  });
 }
 
 std::string vm_name_of(std::string_view path) {

@@ -115,6 +115,7 @@ class RequestReader {
   ReaderContext context_;
 
  private:
+  absl::Status read(Requests& chunk);
   absl::Status out_of_order(Count number, Nanoseconds at);
 
   RecordUnit unit_;
@@ -129,6 +130,7 @@ class RequestReader {
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   bool unsorted_ = false;
   bool is_empty_ = false;
+  absl::Status exhausted_;  // memory ran out
 };
 
 using FormatRegistry = Registry<RequestReader, ReaderContext>;

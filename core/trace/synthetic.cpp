@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
 #include "core/containers/alias_table.hpp"
@@ -278,7 +279,9 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
   for (const SyntheticVm& vm : profile.vms) {
     MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
   }
-  return SyntheticTrace(std::move(profile));
+  return guarded("synthetic trace", [&]() -> absl::StatusOr<SyntheticTrace> {
+    return SyntheticTrace(std::move(profile));
+  });
 }
 
 SyntheticTrace::SyntheticTrace(SyntheticProfile profile)
@@ -306,6 +309,13 @@ Count SyntheticTrace::request_count() const {
 }
 
 absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  absl::Status status = guarded("synthetic trace", [&] { return generate(limit, chunk); });
+  if (absl::IsResourceExhausted(status)) exhausted_ = status;
+  return status;
+}
+
+absl::Status SyntheticTrace::generate(std::size_t limit, Requests& chunk) {
   chunk = {};
   chunk.reserve(limit);
   while (!heads_.empty() && chunk.size() < limit) {

@@ -163,9 +163,12 @@ class SyntheticTrace {
 
   explicit SyntheticTrace(SyntheticProfile profile);
 
+  absl::Status generate(std::size_t limit, Requests& chunk);
+
   std::unique_ptr<SyntheticProfile> profile_;  // the generators refer to it
   std::vector<std::unique_ptr<VmGenerator>> generators_;
   std::vector<Head> heads_;
+  absl::Status exhausted_;
 };
 
 }  // namespace mcsim

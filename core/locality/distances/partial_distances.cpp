@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/isa/with_isa.hpp"
@@ -163,32 +164,8 @@ absl::Status check(const PartialDistances& partial) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-DistanceHistogram PartialDistances::histogram() const {
-  DistanceHistogram result = resolved;
-  result.cold += static_cast<Count>(first.size());
-  return result;
-}
-
-PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
-  BlockTable table;
-  std::vector<std::uint32_t> numbers(keys.size());
-  table.number(keys, numbers);
-  DenseDistances distances(table.size());
-  distances.process(numbers);
-  const std::size_t most = most_blocks(limit);
-  PartialDistances result{.limit = limit,
-                          .resolved = distances.histogram(),
-                          .first = first_accesses(keys, numbers, most),
-                          .last = last_accesses(keys, numbers, table.size(), most)};
-  if (limit > 0) result.resolved.truncate(limit);
-  result.resolved.cold -= static_cast<Count>(result.first.size());
-  return result;
-}
-
-absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
-                                       const PartialDistances& right) {
+absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
+                                        const PartialDistances& right) {
   if (left.limit != right.limit) {
     return invalid_argument("partial distances of limit {} cannot be merged with those of limit {}",
                             left.limit, right.limit);
@@ -217,22 +194,7 @@ absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
   return result;
 }
 
-std::string PartialDistances::to_bytes() const {
-  Writer writer(kHeaderWords + 2 * resolved.distance.size() + 2 * first.size() + 1);
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(static_cast<std::uint64_t>(limit));
-  writer.put(static_cast<std::uint64_t>(resolved.cold));
-  writer.put(resolved.distance.size());
-  writer.put(first.size());
-  writer.put(resolved.distance);
-  writer.put(resolved.count);
-  writer.put(first);
-  writer.put(last);
-  return writer.finish();
-}
-
-absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view bytes) {
+absl::StatusOr<PartialDistances> read(std::string_view bytes) {
   const std::size_t words = bytes.size() / kWordBytes;
   if (words == 0 || word_at(bytes, 0) != kMagic) {
     return data_loss("these are not partial distances: they begin otherwise");
@@ -268,6 +230,54 @@ absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view b
       .last = words_at<std::uint64_t>(bytes, first_at + blocks, blocks)};
   MCSIM_RETURN_IF_ERROR(check(result));
   return result;
+}
+
+}  // namespace
+
+DistanceHistogram PartialDistances::histogram() const {
+  DistanceHistogram result = resolved;
+  result.cold += static_cast<Count>(first.size());
+  return result;
+}
+
+PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
+  BlockTable table;
+  std::vector<std::uint32_t> numbers(keys.size());
+  table.number(keys, numbers);
+  DenseDistances distances(table.size());
+  distances.process(numbers);
+  const std::size_t most = most_blocks(limit);
+  PartialDistances result{.limit = limit,
+                          .resolved = distances.histogram(),
+                          .first = first_accesses(keys, numbers, most),
+                          .last = last_accesses(keys, numbers, table.size(), most)};
+  if (limit > 0) result.resolved.truncate(limit);
+  result.resolved.cold -= static_cast<Count>(result.first.size());
+  return result;
+}
+
+absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
+                                       const PartialDistances& right) {
+  return guarded("partial distances", [&] { return merged(left, right); });
+}
+
+std::string PartialDistances::to_bytes() const {
+  Writer writer(kHeaderWords + 2 * resolved.distance.size() + 2 * first.size() + 1);
+  writer.put(kMagic);
+  writer.put(kVersion);
+  writer.put(static_cast<std::uint64_t>(limit));
+  writer.put(static_cast<std::uint64_t>(resolved.cold));
+  writer.put(resolved.distance.size());
+  writer.put(first.size());
+  writer.put(resolved.distance);
+  writer.put(resolved.count);
+  writer.put(first);
+  writer.put(last);
+  return writer.finish();
+}
+
+absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view bytes) {
+  return guarded("partial distances", [&] { return read(bytes); });
 }
 
 }  // namespace mcsim

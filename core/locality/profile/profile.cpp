@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 
 namespace mcsim {
@@ -300,18 +301,7 @@ DistanceHistogram difference(const DistanceHistogram& all, const DistanceHistogr
   return rest;
 }
 
-}  // namespace
-
-absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
-                                     const Tick& tick, int threads) {
-  MCSIM_RETURN_IF_ERROR(check(trace, spec));
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  return arena.execute([&] {
-    return measure(trace, spec, pieces(trace.request_time, spec.interval, spec.drifting), tick);
-  });
-}
-
-absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const Tick& tick) {
+absl::StatusOr<std::vector<HitCurve>> measured_curves(const Accesses& trace, const Tick& tick) {
   std::vector<HitCurve> curves(trace.vms.size());
   if (trace.request_count() == 0) return curves;
   const Nanoseconds end = trace.request_time.back();
@@ -329,6 +319,23 @@ absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const 
     curves[vm] = HitCurve(difference(curves[vm].histogram(), before));
   }
   return curves;
+}
+
+}  // namespace
+
+absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
+                                     const Tick& tick, int threads) {
+  MCSIM_RETURN_IF_ERROR(check(trace, spec));
+  return guarded("characterise", [&] {
+    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+    return arena.execute([&] {
+      return measure(trace, spec, pieces(trace.request_time, spec.interval, spec.drifting), tick);
+    });
+  });
+}
+
+absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const Tick& tick) {
+  return guarded("curves", [&] { return measured_curves(trace, tick); });
 }
 
 }  // namespace mcsim
