@@ -135,6 +135,9 @@ absl::Status check(const PartialDistances& partial) {
   if (partial.limit < 0 || resolved.cold < 0) return contradiction("a negative limit or count");
   if (partial.limit == 0 && resolved.cold > 0) return contradiction("cold without a limit");
   Count accesses = resolved.cold;
+  if (__builtin_add_overflow(accesses, static_cast<Count>(partial.first.size()), &accesses)) {
+    return contradiction("more accesses than can be counted");
+  }
   for (std::size_t i = 0; i < resolved.distance.size(); ++i) {
     const Count below = i == 0 ? -1 : resolved.distance[i - 1];
     if (resolved.distance[i] <= below) return contradiction("distances that do not increase");
@@ -169,6 +172,11 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
   if (left.limit != right.limit) {
     return invalid_argument("partial distances of limit {} cannot be merged with those of limit {}",
                             left.limit, right.limit);
+  }
+  Count together = 0;
+  if (__builtin_add_overflow(left.histogram().accesses(), right.histogram().accesses(),
+                             &together)) {
+    return out_of_range("partial distances of more accesses than can be counted together");
   }
   const std::size_t most = most_blocks(left.limit);
   BlockTable stack;

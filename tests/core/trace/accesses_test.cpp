@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "core/base/random.hpp"
@@ -126,6 +127,38 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
   huge.push(9, 0, Op::kRead, ~std::uint64_t{0}, 2);
   EXPECT_EQ(message_of(builder.add(huge.view())),
             "web_0: offset 18446744073709551615 + length 2 is beyond 2^64");
+}
+
+TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  Requests r;
+  for (std::size_t vm = 0; vm < kMostVms; ++vm) {
+    ASSERT_TRUE(builder.begin_vm("vm" + std::to_string(vm)).ok());
+    r.clear();
+    r.push(static_cast<Nanoseconds>(vm % 7), 0, Op::kRead, 4096 * (vm % 3), 4096);
+    ASSERT_TRUE(builder.add(r.view()).ok());
+  }
+  EXPECT_EQ(message_of(builder.begin_vm("more")),
+            "more: at most 65536 VMs can be replayed together");
+  const Accesses a = std::move(builder).finish().value();
+  EXPECT_EQ(a.vms.size(), kMostVms);
+  EXPECT_EQ(a.request_count(), kMostVms);
+  EXPECT_EQ(a.request_vm.back(), 65531);  // the last of those at 6 ns
+}
+
+TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  EXPECT_EQ(message_of(builder.begin_vm("")),
+            "the name of a VM must be text in UTF-8, without control characters, got ''");
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  Requests r;
+  r.push(1, 0, Op::kRead, 0, 4096);
+  r.op[0] = 200;
+  EXPECT_EQ(message_of(builder.add(r.view())),
+            "a: request 0 of time 1 + 0, operation 200: cannot be");
+  r.op[0] = 0;
+  EXPECT_EQ(message_of(builder.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
+            "a: request 0 of time 1 + 9223372036854775807, operation 0: cannot be");
 }
 
 TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
