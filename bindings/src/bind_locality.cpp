@@ -9,6 +9,7 @@
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/profile/profile.hpp"
 
 namespace mcsim::python {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "core/base/random.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/estimators/registry.hpp"
 #include "tests/support/naive.hpp"
 
 namespace mcsim {
