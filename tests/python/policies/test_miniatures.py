@@ -286,7 +286,7 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
         (["--policy", "arc", "--mini", "0"], "--mini: expected more than nothing"),
         (["--policy", "arc", "--per-vm"], "--per-vm and --policy: one at a time"),
         (["--policy", "arc", "--sizes", "1:2"], "--sizes: expected FROM:TO:COUNT, got '1:2'"),
-        (["--policy", "arc", "--sizes", "1:2:1"], "--sizes: expected a count of at least 2"),
+        (["--policy", "arc", "--sizes", "1:2:1"], "--sizes: expected a count from 2 to 10000"),
         (["--policy", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
         (["--policy", "arc", "--estimator", "aet"], "--estimator and --policy: one at a time"),
     ],
