@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         hit_ratio_curve,
         reuse_distances,
     )
+    from mcsim.locality.measure import hit_ratio_curves
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     )
     from mcsim.policies.tuning import tune
     from mcsim.results.results import Results
+    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 CORE_IS_MISSING = (
@@ -47,6 +49,7 @@ CORE_IS_MISSING = (
 )
 
 _HOME = {
+    "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
@@ -62,6 +65,7 @@ _HOME = {
     "get_cmake_dir": "base.package",
     "get_include": "base.package",
     "hit_ratio_curve": "locality",
+    "hit_ratio_curves": "locality.measure",
     "load_policies": "policies.simulation",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
@@ -76,6 +80,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Blocks",
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
@@ -91,6 +96,7 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "hit_ratio_curve",
+    "hit_ratio_curves",
     "load_policies",
     "memory_needed",
     "miniature",

@@ -12,12 +12,17 @@ from pathlib import Path
 import pytest
 
 import mcsim
+from mcsim.cli.main import main
 from mcsim.experiment.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bindings"
 
-MSR_LINES = "128166372003061629,web,0,Read,4096,8192,100\n128166372013061629,web,0,Read,0,4096,90\n"
+# Three blocks are read, of which one was before; a write comes between.
+MSR_LINES = """128166372003061629,web,0,Read,4096,8192,100
+128166372008061629,web,0,Write,4096,4096,95
+128166372013061629,web,0,Read,8192,4096,90
+"""
 
 
 def example(document: str, language: str, containing: str) -> str:
@@ -46,7 +51,11 @@ def test_readme_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     (folder / "web_0.csv.gz").write_bytes(gzip.compress(MSR_LINES.encode()))
     exec(example("README.md", "python", "import mcsim"), {})
     out = capsys.readouterr().out
-    assert out.startswith("0.0 None\nNone 0.0\n[[1 1]] 0.4")
+    assert out.startswith("0.3333333333333333 None\n")
+    assert "\n[[1 1]] 0.4" in out
+    (command,) = re.findall(r"^mcsim (mrc web_0.csv.gz) +#", (ROOT / "README.md").read_text(), re.M)
+    main([*command.split(), "--sizes", "250000", "--no-figures"])
+    assert capsys.readouterr().out.splitlines()[2].split()[-1] == "0.3333"
 
 
 def test_readme_experiment(folder: Path) -> None:

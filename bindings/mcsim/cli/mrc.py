@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from mcsim._core import engine
     from mcsim.config.devices import Device
     from mcsim.locality.curve import HitRatioCurve
-    from mcsim.locality.measure import EstimatorSpec, Measured, Stream
+    from mcsim.locality.measure import EstimatorSpec, Measured
+    from mcsim.traces.blocks import Blocks
 
 __all__ = ["mrc", "share_given", "size"]
 
@@ -168,8 +168,8 @@ def mrc(
 def _measure(
     source: Source,
     estimators: Sequence[EstimatorSpec],
-    streams_of: Callable[[engine.Accesses], Sequence[Stream]],
-) -> tuple[engine.Accesses, list[Measured]]:
+    streams_of: Callable[[Blocks], Sequence[Blocks]],
+) -> tuple[Blocks, list[Measured]]:
     """Read the traces and make the curve of every stream by every estimator."""
     from rich.console import Console
 
@@ -179,41 +179,43 @@ def _measure(
     source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
     reporter = Reporter(Console(stderr=True))
     with reporter.live():
-        accesses = source.read(reporter)
-        streams = streams_of(accesses)
+        blocks = source.read(reporter)
+        streams = streams_of(blocks)
         tasks = [(stream, spec) for stream in streams for spec in estimators]
         measured = measure(
             tasks,
             seed=source.seed,
-            jobs=source.jobs,
+            threads=source.jobs,
             reporter=reporter,
             one_at_a_time=len(estimators) > 1,
         )
-    return accesses, measured
+    return blocks, measured
 
 
 def _one(source: Source, estimator: str) -> _Curves:
-    from mcsim.locality.measure import parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
-    accesses, measured = _measure(source, [spec], lambda of: [whole(of, source.name)])
-    return _Curves(source, accesses, str(spec), measured)
+    blocks, measured = _measure(source, [spec], lambda of: [of])
+    return _Curves(source, blocks, str(spec), measured)
 
 
 def _per_vm(source: Source, estimator: str) -> _Curves:
-    from mcsim.locality.measure import by_vm, parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
-    accesses, measured = _measure(
-        source, [spec], lambda of: [*by_vm(of), *([whole(of, SHARED)] if len(of.vms) > 1 else [])]
+    blocks, measured = _measure(
+        source,
+        [spec],
+        lambda of: [*of.by_vm(), *([replace(of, label=SHARED)] if len(of.vms) > 1 else [])],
     )
-    return _PerVm(source, accesses, str(spec), measured)
+    return _PerVm(source, blocks, str(spec), measured)
 
 
 def _per_interval(source: Source, estimator: str, interval: str) -> _Curves:
     from mcsim.base.errors import ConfigError
     from mcsim.base.units import parse_interval
-    from mcsim.locality.measure import by_interval, parse_estimator
+    from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
     try:
@@ -223,32 +225,27 @@ def _per_interval(source: Source, estimator: str, interval: str) -> _Curves:
     if length == 0:
         raise ConfigError("--interval: must be positive")
 
-    def streams(of: engine.Accesses) -> list[Stream]:
-        if by_reference != (of.time_base == "index"):
-            wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
-            raise ConfigError(
-                f"--interval: the trace has {'a' if by_reference else 'no'} clock: give a length "
-                f"{wanted}"
-            )
+    def label_of(begin: int) -> str:
+        if by_reference:
+            return f"{begin:,}"
         count, unit = _in_one_unit(length)
-        label = (lambda t: f"{t:,}") if by_reference else (lambda t: f"{t // length * count}{unit}")
-        return by_interval(of, length, label)
+        return f"{begin // length * count}{unit}"
 
-    accesses, measured = _measure(source, [spec], streams)
-    return _PerInterval(source, accesses, str(spec), measured, length, by_reference)
+    blocks, measured = _measure(source, [spec], lambda of: of.by_interval(interval, label_of))
+    return _PerInterval(source, blocks, str(spec), measured, length, by_reference)
 
 
 def _compare(source: Source, compare: str) -> _Curves:
     from mcsim.base.errors import ConfigError
-    from mcsim.locality.measure import EstimatorSpec, parse_estimators, whole
+    from mcsim.locality.measure import EstimatorSpec, parse_estimators
 
     asked = parse_estimators(compare)
     if not asked:
         raise ConfigError("--compare: expected names of estimators")
     exact = EstimatorSpec("exact", {})
     specs = list({str(spec): spec for spec in [exact, *asked]}.values())
-    accesses, measured = _measure(source, specs, lambda of: [whole(of, source.name)])
-    return _Compared(source, accesses, "", measured)
+    blocks, measured = _measure(source, specs, lambda of: [of])
+    return _Compared(source, blocks, "", measured)
 
 
 def _by_policy(
@@ -271,7 +268,7 @@ def _by_policy(
         memory,
         None if rate is None else Mini(rate, seeds),
     )
-    return _ByPolicy(source, done.accesses, "", done.capacities, done.rows)
+    return _ByPolicy(source, done.blocks, "", done.capacities, done.rows)
 
 
 class _ByPolicy(PolicyReport):
@@ -293,7 +290,7 @@ class _ByPolicy(PolicyReport):
         for i, blocks in enumerate(self.capacities):
             rows = [self.of(policy)[i] for policy in self.policies]
             rate = [f"{rows[0].rate:.3g}"] if self.has_band else []
-            size = format_size(blocks * self.accesses.block_bytes)
+            size = format_size(blocks * self.blocks.block_bytes)
             table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
         return table
 
@@ -346,12 +343,12 @@ class _Curves(Report):
 
     def sizes(self, given: str | None) -> list[int]:
         """Return the capacities of the table, in blocks."""
-        footprint = sum(vm.unique_blocks for vm in self.accesses.vms)
+        footprint = self.blocks.unique
         if given is None:
             step, count = self.default_sizes
             powers = [step**k for k in range(64) if step**k < footprint]
             return [*powers[-count:], footprint]
-        return sizes_given(given, footprint, self.accesses.block_bytes)
+        return sizes_given(given, footprint, self.blocks.block_bytes)
 
     def table(self, sizes: Sequence[int]) -> Any:
         import numpy as np
@@ -372,7 +369,7 @@ class _Curves(Report):
     def _size(self, blocks: int) -> tuple[str, str]:
         from mcsim.base.units import format_size
 
-        return format_size(blocks * self.accesses.block_bytes), f"{blocks:,}"
+        return format_size(blocks * self.blocks.block_bytes), f"{blocks:,}"
 
     def figure(self, *, log: bool) -> Figure:
         """Draw the curves."""
@@ -570,21 +567,21 @@ def size(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.config.devices import device_named
-    from mcsim.locality.measure import parse_estimator, whole
+    from mcsim.locality.measure import parse_estimator
 
     latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
     source = Source((file,), block_size, ops, seed, jobs or cores(), reading)
     with interruptible():
-        accesses, (measured,) = _measure(source, [spec], lambda of: [whole(of, source.name)])
+        blocks, (measured,) = _measure(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)
     if as_json:
         import json
 
         click.echo(json.dumps(answer.to_dict() | {"trace": source.name}, indent=2))
     else:
-        answer.show(source.heading(accesses, str(spec)))
+        answer.show(source.heading(blocks, str(spec)))
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
 

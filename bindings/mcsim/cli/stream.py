@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,8 +17,8 @@ from mcsim.cli.trace import open_trace, reading_options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mcsim._core import engine
     from mcsim.base.progress import Reporter
+    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 __all__ = [
@@ -99,12 +99,15 @@ class Source:
     synthetic: bool = False
     """Whether any of what was read is."""
 
-    def read(self, reporter: Reporter) -> engine.Accesses:
+    def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
-        from mcsim.locality.measure import read_accesses
+        from mcsim.traces.blocks import Blocks
 
         traces = self.open(reporter)
-        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
+        requests = sum(trace.request_count for trace in traces)
+        with reporter.stage("intern", total=requests, unit="requests") as stage:
+            blocks = Blocks.of(traces, self.ops, self.block_bytes, progress=stage.update)
+        return replace(blocks, label=self.name)
 
     def open(self, reporter: Reporter) -> list[Trace]:
         """Read the traces."""
@@ -119,13 +122,9 @@ class Source:
     @property
     def block_bytes(self) -> int:
         """Bytes; a mistake in the option is told when this is first asked for."""
-        from mcsim.base.errors import ConfigError
-        from mcsim.base.units import parse_bytes
+        from mcsim.traces.blocks import bytes_of_block
 
-        try:
-            return parse_bytes(self.block_size)
-        except ValueError as error:
-            raise ConfigError(f"--block-size: {error}") from None
+        return bytes_of_block("--block-size", self.block_size)
 
     @property
     def name(self) -> str:
@@ -144,17 +143,16 @@ class Source:
     def _stems(self) -> list[str]:
         return [Path(file).name.partition(".")[0] for file in self.files]
 
-    def heading(self, accesses: engine.Accesses, by: str = "") -> str:
+    def heading(self, blocks: Blocks, by: str = "") -> str:
         """Say in a line what was read, and `by` what it is looked at."""
         from mcsim.base.units import format_bytes, format_size
 
-        blocks = sum(vm.unique_blocks for vm in accesses.vms)
-        vms = f"{len(accesses.vms)} VMs, " if len(accesses.vms) > 1 else ""
+        vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
         return (
-            f"{self.name}: {vms}{what}, {accesses.access_count:,} accesses to {blocks:,} blocks "
-            f"of {format_bytes(accesses.block_bytes)} "
-            f"({format_size(blocks * accesses.block_bytes)}){f'; {by}' if by else ''}"
+            f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} blocks "
+            f"of {format_bytes(blocks.block_bytes)} "
+            f"({format_size(blocks.unique * blocks.block_bytes)}){f'; {by}' if by else ''}"
         )
 
 
@@ -163,7 +161,7 @@ class Report:
     """What is printed, drawn and written of one kind of question about a source."""
 
     source: Source
-    accesses: engine.Accesses
+    blocks: Blocks
     by: str
     """What its references were looked at by; may be empty."""
 
@@ -171,7 +169,7 @@ class Report:
 
     def heading(self) -> str:
         """Say in a line what all is about."""
-        return self.source.heading(self.accesses, self.by)
+        return self.source.heading(self.blocks, self.by)
 
     @property
     def title(self) -> str:

@@ -147,8 +147,8 @@ def tune(
         raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
-        "blocks": _words(block),
-        "sub_blocks": _words(sub_block),
+        "block_bytes": _words(block),
+        "sub_block_bytes": _words(sub_block),
         "writes": _words(writes),
     }
     # Mistakes are told before the work begins.

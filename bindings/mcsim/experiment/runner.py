@@ -32,7 +32,8 @@ from mcsim.base.progress import Reporter
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.results.results import SCHEMAS, Draft, Results, SystemTables
-from mcsim.traces.workload import Workload, open_workload
+from mcsim.traces.opened import open_workload
+from mcsim.traces.workload import Workload
 
 __all__ = ["default_trace_dirs", "run"]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.traces.blocks import References, blocks_in
 
 __all__ = [
     "COLD",
@@ -41,14 +43,15 @@ COLD = -1
 """The distance of a first access."""
 
 
-def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
+def reuse_distances(references: References) -> NDArray[np.int64]:
     """Compute the exact LRU reuse distance of every access.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses. ``uint64`` and ``uint32``
-        arrays are read where they lie.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
 
     Returns
     -------
@@ -59,9 +62,9 @@ def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
     Raises
     ------
     TypeError
-        If `ids` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If `ids` has more than one dimension or a negative element.
+        If an array has more than one dimension or a negative element; as of `Trace.blocks`.
 
     References
     ----------
@@ -74,16 +77,18 @@ def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
     >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    return _locality.reuse_distances(keys_of(ids))
+    return _locality.reuse_distances(_keys(references))
 
 
-def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitRatioCurve:
+def hit_ratio_curve(references: References, capacities: ArrayLike | None = None) -> HitRatioCurve:
     """Compute the exact hits of an LRU cache of any capacity.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
     capacities : array_like of int, shape (k,), optional
         Keep the curve at these capacities alone, in blocks, strictly increasing. By default
         it has 0 and every capacity that hits more than the next smaller one.
@@ -95,10 +100,10 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     Raises
     ------
     TypeError
-        If `ids` or `capacities` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If either has more than one dimension or a negative element, or `capacities` do not
-        increase.
+        If an array has more than one dimension or a negative element, or `capacities` do not
+        increase; as of `Trace.blocks`.
 
     References
     ----------
@@ -111,7 +116,7 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     >>> curve.hits.tolist(), curve.at(2)
     ([0.0, 2.0, 2.0], 0.5)
     """
-    curve = estimate(ids)
+    curve = estimate(references)
     return curve if capacities is None else curve.resampled(capacities)
 
 
@@ -127,7 +132,7 @@ def estimator_names() -> list[str]:
 
 
 def estimate(
-    ids: ArrayLike,
+    references: References,
     estimator: str = "exact",
     *,
     times: ArrayLike | None = None,
@@ -142,13 +147,15 @@ def estimate(
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses: NumPy, pandas, Polars, Arrow
-        or a list. ``uint64`` and ``uint32`` arrays are read where they lie.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
     estimator : str
         One of `estimator_names`.
     times : array_like of int, shape (n,), optional
-        When each access was, in ns, never decreasing; for estimators that look at time.
+        When each access was, in ns, never decreasing, for estimators that look at time. With
+        an array alone: others have their own `times`, `ops` and `block_bytes`.
     ops : array_like of int or bool, shape (n,), optional
         0 for a read, 1 for a write. With ``'exact'`` the curve also counts the hits that
         read (`HitRatioCurve.of_reads`), which takes 8 bytes an access.
@@ -180,12 +187,30 @@ def estimate(
     >>> estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
     3
     """
+    if (blocks := blocks_in(references)) is not None:
+        given = {"times": times, "ops": ops, "block_bytes": block_bytes}
+        if twice := [name for name, value in given.items() if value is not None]:
+            raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
+        block_bytes = blocks.block_bytes
+        # Where all is read there is nothing to tell apart.
+        ops = blocks.ops if blocks.ops_kept == "all" else None
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
-    stream.process(ids, times, ops, progress=progress)
+    if blocks is None:
+        stream.process(cast(ArrayLike, references), times, ops, progress=progress)
+    else:
+        for keys, at, of in blocks.pieces():
+            stream.process(keys, at, of)
+            if progress is not None:
+                progress(stream.references)
     curve = stream.curve()
     if ops is None or estimator != "exact":
         return curve
-    return _with_reads(curve, reuse_distances(ids), operations_of(ops) == 0)
+    return _with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
+
+
+def _keys(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
+    blocks = blocks_in(references)
+    return keys_of(cast(ArrayLike, references)) if blocks is None else blocks.ids
 
 
 class Estimator:
@@ -345,24 +370,27 @@ class PartialDistances:
         return cls(_locality.PartialDistances.from_bytes(data))
 
 
-def analyse(ids: ArrayLike, *, limit: int = 0) -> PartialDistances:
+def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     """Count the reuse distances in a piece of a stream; other threads run meanwhile.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access of the piece, in the order of the accesses.
+    references
+        The piece, as of `reuse_distances`; of several pieces equal blocks must have equal
+        numbers, so cut `Blocks.ids` of a whole trace and not the trace.
     limit : int
         Distances from here on count as cold; 0 for none.
 
     Raises
     ------
     TypeError
-        If `ids` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If `ids` has more than one dimension or a negative element, or `limit` is negative.
+        As of `reuse_distances`, or if `limit` is negative.
     """
-    return PartialDistances(_locality.analyse(keys_of(ids).astype(np.uint64, copy=False), limit))
+    return PartialDistances(
+        _locality.analyse(_keys(references).astype(np.uint64, copy=False), limit)
+    )
 
 
 def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:

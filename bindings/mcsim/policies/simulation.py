@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
+from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes, parse_capacities
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
+from mcsim.traces.blocks import Blocks, References, blocks_in
 
 __all__ = [
     "Caches",
@@ -157,7 +158,7 @@ class Caches:
     @classmethod
     def asked(
         cls,
-        trace: ArrayLike | engine.Accesses,
+        references: References,
         policies: PolicyChoice,
         sizes: Sequence[int | str],
         ops: ArrayLike | None = None,
@@ -165,15 +166,15 @@ class Caches:
         """Read what `simulate` is given."""
         specs = _specs([policies] if isinstance(policies, str) else policies)
         block_bytes = None
-        if isinstance(trace, engine.Accesses):
+        if (of_trace := blocks_in(references)) is not None:
             if ops is not None:
-                raise ConfigError("ops: these accesses have theirs")
-            blocks, unique, block_bytes = trace.ids, trace.id_count, trace.block_bytes
-            begin = trace.request_begin.view(np.int64)
-            lengths = begin[1:] - begin[:-1]
-            operations: NDArray[np.uint8] | None = np.repeat(trace.request_op, lengths)
+                raise ConfigError("ops: the blocks of a trace have theirs")
+            blocks, unique = of_trace.numbered
+            block_bytes = of_trace.block_bytes
+            operations: NDArray[np.uint8] | None = of_trace.ops
         else:
-            blocks, unique = _policies.number(keys_of(trace).astype(np.uint64, copy=False))
+            keys = keys_of(cast(ArrayLike, references))
+            blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
         try:
             capacities = [
@@ -211,15 +212,6 @@ def default_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def threads_given(threads: int | None) -> int:
-    """Return how many threads to use: all cores if it is not said."""
-    if threads is None:
-        return len(os.sched_getaffinity(0))
-    if threads < 1:
-        raise ConfigError(f"threads: at least 1, got {threads}")
-    return threads
-
-
 def memory_given(memory: int | str | None) -> int:
     """Return bytes, those of `default_memory` if it is not said."""
     if memory is None:
@@ -231,7 +223,7 @@ def memory_given(memory: int | str | None) -> int:
 
 
 def memory_needed(
-    trace: ArrayLike | engine.Accesses,
+    references: References,
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
@@ -242,7 +234,7 @@ def memory_needed(
 
     Parameters
     ----------
-    trace, policies, sizes, memory, one_pass
+    references, policies, sizes, memory, one_pass
         As of `simulate`.
 
     Returns
@@ -256,7 +248,7 @@ def memory_needed(
     >>> memory_needed([1, 2, 3], "fifo", [2, 3]).capacity.tolist()
     [2, 3]
     """
-    caches = Caches.asked(trace, policies, sizes)
+    caches = Caches.asked(references, policies, sizes)
     needed = _policies.memory_needed(
         caches.blocks, caches.unique, caches.configs, memory_given(memory), one_pass
     )
@@ -264,7 +256,7 @@ def memory_needed(
 
 
 def simulate(
-    trace: ArrayLike | engine.Accesses,
+    references: References,
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
@@ -283,17 +275,18 @@ def simulate(
 
     Parameters
     ----------
-    trace : array_like of int, shape (n,), or engine.Accesses
-        The block of each access, in the order of the accesses.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others.
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Of `policy_names` and `wrapper_names`, with parameters as on the command line:
         ``'arc:step=integer'``. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
-        Capacities in blocks, or ``'1%'`` of the distinct blocks; with `engine.Accesses` also
+        Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
         ``'1GiB'``. ``'100:10000:5'`` is five, in equal ratios from 100 to 10000.
     ops : array_like of int or bool, shape (n,), optional
-        0 for a read, 1 for a write, which `engine.Accesses` have themselves. Only counted:
+        0 for a read, 1 for a write, which all but arrays have themselves. Only counted:
         writes come in as reads do.
     seed : int
         Of policies that draw.
@@ -343,7 +336,7 @@ def simulate(
     cores = threads_given(threads)
     if warm_up < 0:
         raise ConfigError(f"warm_up: expected a number of accesses, got {warm_up}")
-    caches = Caches.asked(trace, policies, sizes, ops)
+    caches = Caches.asked(references, policies, sizes, ops)
     found = _policies.simulate(
         caches.blocks,
         caches.unique,
@@ -369,7 +362,7 @@ def simulate(
 
 
 def simulate_lines(
-    trace: ArrayLike | engine.Accesses,
+    references: References,
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
@@ -389,15 +382,14 @@ def simulate_lines(
 
     Parameters
     ----------
-    trace : array_like of int, shape (n,), or engine.Accesses
-        The block of each access. Of `engine.Accesses` the lines are those by which they were
-        interned.
+    references
+        As of `simulate`. Of `Blocks` the lines are those with which they were made.
     policies, ops, seed, threads, memory, progress
         As of `simulate`.
     sizes : sequence of int or str
         Capacities in blocks, as of `simulate`; what remains above whole lines is not used.
     line : int
-        Blocks of a line.
+        Blocks of a line; `Blocks` have theirs.
 
     Returns
     -------
@@ -422,11 +414,11 @@ def simulate_lines(
     [(1, 1, 3)]
     """
     cores = threads_given(threads)
-    lines, length = _in_lines(trace, line)
+    lines, length = _in_lines(references, line)
     caches = Caches.asked(lines, policies, sizes, ops)
-    if not isinstance(lines, engine.Accesses):
-        caches = replace(caches, blocks=lines, unique=int(lines.max(initial=0)) // length + 1)
-        caches = replace(caches, unique=caches.unique * length)
+    if not isinstance(lines, Blocks):
+        unique = (int(lines.max(initial=0)) // length + 1) * length
+        caches = replace(caches, blocks=lines, unique=unique)
     if small := [size for size in caches.capacities if size < length]:
         raise ConfigError(f"sizes: {small[0]} blocks are less than a line of {length}")
     caches = replace(caches, capacities=[size // length * length for size in caches.capacities])
@@ -456,19 +448,17 @@ def simulate_lines(
     return caches.table(counts | {name: found[name] for name in others})
 
 
-def _in_lines(
-    trace: ArrayLike | engine.Accesses, line: int | None
-) -> tuple[NDArray[np.uint32] | engine.Accesses, int]:
+def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:
     """Return blocks by ids that lie side by side in a line, and the length of a line."""
-    if isinstance(trace, engine.Accesses):
-        if line not in (None, trace.line_blocks):
-            raise ConfigError(
-                f"line: these accesses were interned by lines of {trace.line_blocks}, not {line}"
-            )
-        return trace, trace.line_blocks
+    if isinstance(references, Blocks):
+        if line not in (None, references.line):
+            raise ConfigError(f"line: these blocks were made with lines of {references.line}")
+        return references, references.line
     if line is None or line < 1:
         raise ConfigError(f"line: expected at least one block, got {line}")
-    keys = keys_of(trace).astype(np.uint64, copy=False)
+    if (blocks := blocks_in(references, line=line)) is not None:
+        return blocks, line
+    keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
     numbers, unique = _policies.number(keys // np.uint64(line))
     if unique * line >= 2**32 - 1:
         raise ConfigError(f"line: {unique} lines of {line} blocks are more than there are ids")

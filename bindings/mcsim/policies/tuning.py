@@ -8,24 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import engine
 from mcsim._core import policies as _policies
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.suggest import did_you_mean
+from mcsim.base.threads import threads_given
 from mcsim.base.units import format_bytes, format_size, parse_bytes
 from mcsim.config.devices import Device, device_named
-from mcsim.locality.measure import vms_of
 from mcsim.policies.miniatures import margin_of, rates_of, varies_less
-from mcsim.policies.simulation import PolicySpec, memory_given, parse_policies, threads_given
+from mcsim.policies.simulation import PolicySpec, memory_given, parse_policies
+from mcsim.traces.blocks import Blocks, References, bytes_of_block, traces_in, vms_of
+from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
-
-if TYPE_CHECKING:
-    from mcsim.traces.trace import Trace
 
 __all__ = ["ESTIMATES", "OBJECTIVES", "Grid", "Objective", "Point", "tune"]
 
@@ -50,12 +50,12 @@ _DIRTY_BYTES = 9
 
 
 def tune(
-    traces: Trace | Sequence[Trace],
+    references: References,
     size: int | str,
     *,
     policies: str | Sequence[str] = "lru",
-    blocks: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
-    sub_blocks: Sequence[int | str] = (WHOLE,),
+    block_bytes: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
+    sub_block_bytes: Sequence[int | str] = (WHOLE,),
     writes: Sequence[WriteMode] = ("through",),
     rate: float = 1,
     seeds: int | Sequence[int] = 5,
@@ -80,15 +80,17 @@ def tune(
 
     Parameters
     ----------
-    traces : Trace or sequence of Trace
-        Merged by time; every VM has its own blocks.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        Requests, reads and writes, merged by time; every VM has its own blocks. Of `Blocks` all
+        requests that they were made of, with other blocks; of an array each number is the place
+        of a read of one block of the smallest size.
     size : int or str
         Of the cache, in bytes or as ``'1GiB'``.
     policies : str or sequence of str
         As of `simulate`.
-    blocks : sequence of int or str
+    block_bytes : sequence of int or str
         Block sizes.
-    sub_blocks : sequence of int or str
+    sub_block_bytes : sequence of int or str
         What is loaded at a time: ``'none'`` stands for whole blocks, ``'4KiB'`` for 4 KiB out
         of a block, which is evicted whole (see `simulate_lines`). Each with every block size.
     writes : sequence of {'through', 'back', 'around'}
@@ -146,11 +148,11 @@ def tune(
     --------
     >>> from mcsim.traces.trace import Trace
     >>> trace = Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
-    >>> rows = tune(trace, "8KiB", blocks=["4KiB", "8KiB"])
+    >>> rows = tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
-    grid = Grid.asked(size, policies, blocks, sub_blocks, writes)
+    grid = Grid.asked(size, policies, block_bytes, sub_block_bytes, writes)
     if objective not in OBJECTIVES:
         raise ConfigError(
             f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
@@ -164,7 +166,7 @@ def tune(
     devices = (device_named("tier", tier), device_named("backend", backend))
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
-        Workload(vms_of(traces if isinstance(traces, Sequence) else [traces]), synthetic=False),
+        *_workload(references, min(point.sub_block for point in grid.points)),
         grid,
         devices,
         used,
@@ -176,6 +178,25 @@ def tune(
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
     return _rows(grid, samples, used, objective)
+
+
+def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
+    """Return requests, and which of them count; those of an array are of so many bytes."""
+    if isinstance(references, Blocks):
+        if not references.is_whole:
+            raise ConfigError("references: these blocks are a part of others; tune a Trace")
+        return references.workload, "reads" if references.ops_kept == "reads" else "all"
+    traces = traces_in(references)
+    if traces is None:
+        keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
+        if keys.size and int(keys.max()) >= 2**64 // block_bytes:
+            raise ConfigError(
+                f"references: block {keys.max()} of {format_bytes(block_bytes)} ends beyond 2^64"
+            )
+        offset = keys * np.uint64(block_bytes)
+        time = np.arange(keys.size)
+        traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
+    return Workload(vms_of(traces), synthetic=False), "all"
 
 
 @dataclass(frozen=True)
@@ -217,15 +238,15 @@ class Grid:
         cls,
         size: int | str,
         policies: str | Sequence[str],
-        blocks: Sequence[int | str],
-        sub_blocks: Sequence[int | str],
+        block_bytes: Sequence[int | str],
+        sub_block_bytes: Sequence[int | str],
         writes: Sequence[WriteMode],
     ) -> Grid:
         """Read what `tune` is given."""
         texts = [policies] if isinstance(policies, str) else policies
         specs = [spec for text in texts for spec in parse_policies(text)]
         of_size = _bytes("size", size)
-        sizes = [_bytes("block", block) for block in blocks]
+        sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
             if mode not in get_args(WriteMode):
                 known = get_args(WriteMode)
@@ -233,15 +254,15 @@ class Grid:
                     f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
                 )
         layouts = [
-            (block, block if sub == WHOLE else _bytes("sub-block", sub))
+            (block, block if sub == WHOLE else bytes_of_block("sub_block_bytes", sub))
             for block in sizes
-            for sub in sub_blocks
+            for sub in sub_block_bytes
         ]
         for block, sub in layouts:
             _check(of_size, block, sub)
         if odd := [block for block in sizes if max(sizes) % block]:
             raise ConfigError(
-                f"block: {format_bytes(max(sizes))}, the largest, are no multiple of "
+                f"block_bytes: {format_bytes(max(sizes))}, the largest, are no multiple of "
                 f"{format_bytes(odd[0])}"
             )
         points = [
@@ -277,12 +298,12 @@ def _check(size: int, block: int, sub_block: int) -> None:
         )
     if sub_block > block:
         raise ConfigError(
-            f"block: {format_bytes(block)} are less than a sub-block of {format_bytes(sub_block)}; "
-            "leave out the smaller block sizes"
+            f"block_bytes: {format_bytes(block)} are less than a sub-block of "
+            f"{format_bytes(sub_block)}; leave out the smaller block sizes"
         )
     if block % sub_block:
         raise ConfigError(
-            f"block: {format_bytes(block)} are no multiple of a sub-block of "
+            f"block_bytes: {format_bytes(block)} are no multiple of a sub-block of "
             f"{format_bytes(sub_block)}"
         )
 
@@ -324,6 +345,7 @@ class _Replay:
     """Replays every point of the grid over samples of a workload."""
 
     workload: Workload
+    ops: Literal["reads", "all"]
     grid: Grid
     devices: tuple[Device, Device]
     rate: float
@@ -340,7 +362,7 @@ class _Replay:
         for (block, sub_block), members in self.grid.by_layout():
             view = {
                 "block_bytes": sub_block,
-                "ops": "all",
+                "ops": self.ops,
                 "line_blocks": block // sub_block,
                 "cut_bytes": self.grid.largest,
                 "sample_rate": self.rate,

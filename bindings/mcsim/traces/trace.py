@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, HostError, TraceError
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.suggest import names_matching
 from mcsim.base.units import parse_bytes
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.store import (
@@ -39,6 +39,8 @@ from mcsim.traces.store import (
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from mcsim.traces.blocks import Blocks
 
 __all__ = [
     "Batch",
@@ -328,7 +330,7 @@ class Trace:
         self,
         start: int | None = None,
         end: int | None = None,
-        vms: Sequence[str] | None = None,
+        vms: str | Sequence[str] | None = None,
         ops: Ops = "all",
     ) -> Trace:
         """Return the requests of a span of time, of some VMs, of one operation.
@@ -338,8 +340,9 @@ class Trace:
         start, end : int, optional
             Requests from `start` on and before `end`, counted from the trace's first
             request, in nanoseconds (references, if `time_base` is ``'index'``).
-        vms : sequence of str, optional
-            Names of the VMs to keep, which are numbered anew in their old order.
+        vms : str or sequence of str, optional
+            Names of the VMs to keep and patterns such as ``'web_*'``; they are numbered anew
+            in their old order.
         ops : {'all', 'reads', 'writes'}
 
         Raises
@@ -349,15 +352,14 @@ class Trace:
         """
         _check_choice("ops", ops, ("all", "reads", "writes"))
         origin = self._metadata.counts.first_time
-        kept = self.vms if vms is None else tuple(name for name in self.vms if name in set(vms))
-        for name in vms or ():
-            if name not in self.vms:
-                raise ConfigError(f"no VM {name!r}{did_you_mean(name, self.vms)}")
+        chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
+        kept = tuple(name for name in self.vms if name in chosen)
+        numbers = {name: number for number, name in enumerate(kept)}
         selection = _Selection(
             batches=self._batches,
             begin=None if start is None else _clamped(origin + start),
             end=None if end is None else _clamped(origin + end),
-            vm_numbers=tuple(kept.index(name) if name in kept else -1 for name in self.vms),
+            vm_numbers=tuple(numbers.get(name, -1) for name in self.vms),
             op={"all": None, "reads": 0, "writes": 1}[ops],
         )
         counts = Counts()
@@ -366,6 +368,51 @@ class Trace:
         how = repr((self.digest, start, end, kept, ops))
         digest = hashlib.sha256(how.encode()).hexdigest()
         return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+
+    def blocks(
+        self,
+        ops: Ops = "reads",
+        block_bytes: int | str = 4096,
+        vms: str | Sequence[str] | None = None,
+        *,
+        line: int = 1,
+        progress: Callable[[int], object] | None = None,
+    ) -> Blocks:
+        """Split the requests into blocks: the references that caches and curves are about.
+
+        A request is one reference to every block that it touches; every VM has blocks of its
+        own. Whatever takes references takes the trace itself too, for `blocks()` of it: its
+        reads, in blocks of 4 KiB.
+
+        Parameters
+        ----------
+        ops : {'reads', 'all', 'writes'}
+            Which requests.
+        block_bytes : int or str
+            Size of a block, in bytes or as ``'4KiB'``.
+        vms : str or sequence of str, optional
+            Names of VMs and patterns such as ``'web_*'``; all if not given.
+        line : int
+            Blocks of a line, for `simulate_lines`.
+        progress : callable, optional
+            ``progress(requests_done)``.
+
+        Raises
+        ------
+        ConfigError
+            If no request is left, there is no such VM, or an argument is wrong.
+        OutOfMemoryError
+            If there are more distinct blocks than 32 bits can number.
+
+        Examples
+        --------
+        >>> trace = Trace.from_arrays([0, 1], [0, 4096], [8192, 4096], op=[0, 1])
+        >>> trace.blocks("all").ids.tolist(), trace.blocks("all").ops.tolist()
+        ([0, 1, 1], [0, 0, 1])
+        """
+        from mcsim.traces.blocks import Blocks
+
+        return Blocks.of(self, ops, block_bytes, vms, line=line, progress=progress)
 
     def save(self, path: str | os.PathLike[str], *, layout: Layout = "csv") -> Path:
         """Write the trace to a file, which appears whole or not at all.
