@@ -97,8 +97,13 @@ void bind_trace_view(py::module_& m) {
              const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
              const Column<std::uint32_t>& length, std::optional<VmId> only, Nanoseconds shift) {
             const RequestsView chunk = requests_of(time, vm, op, offset, length);
-            py::gil_scoped_release release;
-            raise_if_error(builder.add(chunk, only, shift));
+            const Tick tick = make_tick(py::none());
+            absl::Status added;
+            {
+              py::gil_scoped_release release;
+              added = builder.add(chunk, only, shift, tick);
+            }
+            raise_if_error(added);
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)

@@ -82,8 +82,8 @@ std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Colum
   const RequestsView rows{span_of(time),   span_of(vm),     span_of(op),
                           span_of(offset), span_of(length), span_of(response)};
   py::gil_scoped_release unlocked;
-  const absl::Status status = check_requests(
-      rows, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
+  const absl::Status status =
+      check_requests(rows, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
   if (status.ok()) return std::nullopt;
   return message_of(status);
 }

@@ -58,8 +58,8 @@ using Column = py::array_t<T, py::array::c_style>;
 template <class T>
 std::span<const T> span_of(const Column<T>& column) {
   if (reinterpret_cast<std::uintptr_t>(column.data()) % alignof(T) != 0) {
-    throw Error{invalid_argument("a column of {} bytes an element does not lie at a multiple of them",
-                                 sizeof(T))};
+    throw Error{invalid_argument(
+        "a column of {} bytes an element does not lie at a multiple of them", sizeof(T))};
   }
   return {column.data(), static_cast<std::size_t>(column.size())};
 }

@@ -131,8 +131,8 @@ absl::StatusOr<std::string> format_of(const std::string& path) {
   auto format = decide(path, guess_all(head, AllFormats{}));
   if (format.ok()) return format;
   if (is_utf16(head)) {
-    return data_loss("{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)",
-                     path);
+    return data_loss(
+        "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
   }
   const std::size_t line = head.bytes.find('\n');
   if (line == std::string::npos) return format;

@@ -17,8 +17,8 @@
 namespace mcsim {
 
 // Hands out lines one by one, without their end ("\n" or "\r\n"); the last line
-// may lack it. A byte order mark of UTF-8 is passed over. A line is a view into the reader's buffer, valid until the next
-// call; kPadding bytes after it may be read.
+// may lack it. A byte order mark of UTF-8 is passed over. A line is a view into the reader's
+// buffer, valid until the next call; kPadding bytes after it may be read.
 class LineReader {
  public:
   static constexpr std::size_t kLongestLine = 64 * 1024;

@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/engine/caches/sub_blocks.hpp"
 #include "core/base/guarded.hpp"
+#include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/next_use.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/all_sizes.hpp"

@@ -250,9 +250,9 @@ TEST(FailingAllocations, Optimizers) {
     }
     const OptimizerContext context{.binary_program_solver = testing::search_binary_program};
     fail_every_allocation([&]() -> absl::Status {
-      MCSIM_ASSIGN_OR_RETURN(const auto optimizer,
-                             optimizer_registry().make(entry.info.name, params,
-                                                       unfailing([&] { return context; })));
+      MCSIM_ASSIGN_OR_RETURN(
+          const auto optimizer,
+          optimizer_registry().make(entry.info.name, params, unfailing([&] { return context; })));
       return optimizer->solve(problem).status();
     });
   }

@@ -62,8 +62,7 @@ std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
     status = (*reader)->next(chunk);
     total += static_cast<Count>(chunk.size());
     const std::size_t vms = (*reader)->vms().size();
-    const std::string wrong =
-        status.ok() ? what_is_wrong(chunk.view(), vms, keep, last_time) : "";
+    const std::string wrong = status.ok() ? what_is_wrong(chunk.view(), vms, keep, last_time) : "";
     if (!wrong.empty()) return wrong;
   } while (status.ok() && chunk.size() > 0);
   if (!std::ranges::all_of((*reader)->vms(), is_vm_name)) return "a name that cannot be shown";
@@ -199,7 +198,9 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
       add(format, compress(codec, files[format]));
     }
   }
-  add(3, "\xef\xbb\xbf" "5\n");
+  add(3,
+      "\xef\xbb\xbf"
+      "5\n");
 
   // Two VMs, three rows: times, offsets, responses, lengths, VMs, operations.
   std::string store{"\x02\x03\x0c"};

@@ -39,9 +39,8 @@ class GuardedEstimator final : public Estimator {
 }  // namespace
 
 const Registry<Estimator, EstimatorContext>& estimator_registry() {
-  static const auto registry =
-      Registry<Estimator, EstimatorContext>("estimator", AllEstimators{})
-          .wrapped<GuardedEstimator>();
+  static const auto registry = Registry<Estimator, EstimatorContext>("estimator", AllEstimators{})
+                                   .wrapped<GuardedEstimator>();
   return registry;
 }
 

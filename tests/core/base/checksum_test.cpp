@@ -53,9 +53,7 @@ TEST(Checksum, AZeroedPageIsNoticedWhereverItLies) {
   }
 }
 
-TEST(Checksum, StaysWhatItIs) {
-  EXPECT_EQ(checksum(random_bytes(1000), 3), 0x0U);
-}
+TEST(Checksum, StaysWhatItIs) { EXPECT_EQ(checksum(random_bytes(1000), 3), 0x0U); }
 
 }  // namespace
 }  // namespace mcsim

@@ -146,6 +146,29 @@ TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {
   EXPECT_EQ(a.request_vm.back(), 65531);  // the last of those at 6 ns
 }
 
+TEST(AccessBuilder, TellsHowFarItIsWithinOneRequestAndStopsWhenToldTo) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 0, 10'000'000);
+  const ExpandOptions bytes{.block_bytes = 1};
+  std::vector<Count> told;
+  const auto remember = [&](Count done) {
+    told.push_back(done);
+    return told.size() < 3 ? absl::OkStatus() : absl::CancelledError("enough");
+  };
+  AccessBuilder builder(bytes, TimeBase::kClock);
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  EXPECT_EQ(builder.add(r.view(), std::nullopt, 0, remember), absl::CancelledError("enough"));
+  EXPECT_THAT(told, ElementsAre(1 << 21, 2 << 21, 3 << 21));
+  EXPECT_EQ(std::move(builder).finish().status(), absl::CancelledError("enough"));
+
+  AccessBuilder whole(bytes, TimeBase::kClock);
+  ASSERT_TRUE(whole.begin_vm("a").ok());
+  ASSERT_TRUE(whole.add(r.view()).ok());
+  const Accesses a = std::move(whole).finish().value();
+  EXPECT_EQ(a.access_count(), 10'000'000);
+  EXPECT_EQ(a.ids.back(), 9'999'999U);
+}
+
 TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
   AccessBuilder builder({}, TimeBase::kClock);
   EXPECT_EQ(message_of(builder.begin_vm("")),
@@ -157,8 +180,9 @@ TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
   EXPECT_EQ(message_of(builder.add(r.view())),
             "a: request 0 of time 1 + 0, operation 200: cannot be");
   r.op[0] = 0;
-  EXPECT_EQ(message_of(builder.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
-            "a: request 0 of time 1 + 9223372036854775807, operation 0: cannot be");
+  EXPECT_EQ(
+      message_of(builder.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
+      "a: request 0 of time 1 + 9223372036854775807, operation 0: cannot be");
 }
 
 TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {

@@ -439,7 +439,9 @@ TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
 }
 
 TEST(Detection, TextInUtf16IsNamed) {
-  EXPECT_EQ(detected(std::string("\xff\xfe" "1\0\n\0", 6)),
+  EXPECT_EQ(detected(std::string("\xff\xfe"
+                                 "1\0\n\0",
+                                 6)),
             "F: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)");
 }
 

@@ -26,7 +26,8 @@ Requests right_rows(std::size_t count) {
   return rows;
 }
 
-std::string complaint(const Requests& rows, std::size_t first_row = 0, Nanoseconds after = kEarliest) {
+std::string complaint(const Requests& rows, std::size_t first_row = 0,
+                      Nanoseconds after = kEarliest) {
   return message_of(check_requests(rows.view(), kVms, first_row, after));
 }
 
@@ -58,9 +59,9 @@ TEST(CheckRequests, NamesTheRowThatIsWrong) {
               row + "offset 18446744073709551615 + length 4096 exceeds 64 bits");
     EXPECT_EQ(broken([&](Requests& r) { r.response[at] = -2; }),
               row + "response: expected nanoseconds, or -1 for unknown, got -2");
-    EXPECT_EQ(broken([&](Requests& r) { r.time[at] = -1; }),
-              row + "time goes back from " +
-                  std::to_string(at == 0 ? 0 : right.time[at - 1]) + " to -1");
+    EXPECT_EQ(
+        broken([&](Requests& r) { r.time[at] = -1; }),
+        row + "time goes back from " + std::to_string(at == 0 ? 0 : right.time[at - 1]) + " to -1");
   }
 }
 

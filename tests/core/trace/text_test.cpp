@@ -47,8 +47,12 @@ TEST(Lines, EndInNewlinesWhichTheLastMayLack) {
 }
 
 TEST(Lines, BeginBehindAByteOrderMark) {
-  EXPECT_EQ(lines_of("\xef\xbb\xbf" "a\n\xef\xbb\xbf" "b"),
-            (std::vector<std::string>{"a", "\xef\xbb\xbf" "b"}));
+  EXPECT_EQ(lines_of("\xef\xbb\xbf"
+                     "a\n\xef\xbb\xbf"
+                     "b"),
+            (std::vector<std::string>{"a",
+                                      "\xef\xbb\xbf"
+                                      "b"}));
   EXPECT_EQ(lines_of("\xef\xbb\xbf"), std::vector<std::string>{});
 }
 

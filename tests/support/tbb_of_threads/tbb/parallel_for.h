@@ -64,7 +64,8 @@ void parallel_for(const blocked_range<Value>& range, const Body& body, simple_pa
   const Value pieces = (range.end() - range.begin() + grain - 1) / grain;
   parallel_for(Value{0}, pieces, [&](Value piece) {
     const Value first = range.begin() + piece * grain;
-    body(blocked_range<Value>(first, std::min<Value>(first + grain, range.end()), range.grainsize()));
+    body(blocked_range<Value>(first, std::min<Value>(first + grain, range.end()),
+                              range.grainsize()));
   });
 }
 

@@ -19,13 +19,13 @@ class task_arena {
   explicit task_arena(int threads = automatic)
       // Two at least, for one alone races with nobody.
       : threads_(threads > 0 ? threads
-                             : std::max(2, static_cast<int>(std::thread::hardware_concurrency()))) {}
+                             : std::max(2, static_cast<int>(std::thread::hardware_concurrency()))) {
+  }
 
   template <class Work>
   decltype(auto) execute(Work&& work) {
     struct Entered {
-      explicit Entered(int threads)
-          : before(std::exchange(detail_of_threads::threads, threads)) {}
+      explicit Entered(int threads) : before(std::exchange(detail_of_threads::threads, threads)) {}
       ~Entered() { detail_of_threads::threads = before; }
       int before;
     } entered(threads_);
