@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -67,9 +68,21 @@ void bind_reader(py::module_& m) {
 void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                     const Column<std::uint32_t>& length) {
-  const RequestsView view = requests_of(time, vm, op, offset, length);
-  py::gil_scoped_release unlocked;
-  summary.add(view);
+  const RequestsView rows = requests_of(time, vm, op, offset, length);
+  // Requests may have very many blocks: Ctrl-C is served between some of them.
+  constexpr std::size_t kPiece = std::size_t{1} << 14;
+  const Tick tick = make_tick(py::none());
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPiece) {
+    const auto part = [&](const auto& column) {
+      return column.subspan(begin, std::min(kPiece, rows.size() - begin));
+    };
+    {
+      py::gil_scoped_release unlocked;
+      summary.add({part(rows.time), part(rows.vm), part(rows.op), part(rows.offset),
+                   part(rows.length), {}});
+    }
+    raise_if_error(tick(static_cast<Count>(begin)));
+  }
 }
 
 // None, or what is wrong with rows from elsewhere.
