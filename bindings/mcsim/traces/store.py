@@ -175,10 +175,9 @@ class TraceMetadata:
         return cls(**values)
 
 
-class _Checked(NamedTuple):
-    """How far the batches of a store were checked, from the first on."""
+class _Begin(NamedTuple):
+    """What comes before a batch."""
 
-    batches: int = 0
     rows: int = 0
     last_time: int | None = None
 
@@ -192,7 +191,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        self._checked = _Checked()
+        # Where batches begin, of those alone whose predecessors were checked.
+        self._begins = {0: _Begin()}
 
     def __len__(self) -> int:
         return int(self._reader.num_record_batches)
@@ -201,30 +201,32 @@ class Store:
         for index in range(len(self)):
             try:
                 record_batch, about = self._reader.get_batch_with_custom_metadata(index)
-                if index >= self._checked.batches:
-                    self._checked = self._check(record_batch, about or {})
+                if index + 1 not in self._begins:
+                    begin = self._begins[index]
+                    self._begins[index + 1] = self._check(record_batch, about or {}, begin)
             except (pa.ArrowException, OSError, ValueError, TypeError) as error:
                 raise TraceError(f"{self.path}: batch {index}: {error}") from error
             yield record_batch
 
-    def _check(self, record_batch: pa.RecordBatch, about: Mapping[bytes, bytes]) -> _Checked:
-        """Check the batch that comes next; ValueError if something is wrong with it."""
-        batches, first_row, after = self._checked
+    def _check(
+        self, record_batch: pa.RecordBatch, about: Mapping[bytes, bytes], begin: _Begin
+    ) -> _Begin:
+        """Check a batch, ValueError if something is wrong, and return where the next begins."""
         record_batch.validate()
         batch = batch_of(record_batch)
         stored = about.get(_CHECKSUM_KEY)
-        if stored is not None and stored != _checksum(batch, first_row):
+        if stored is not None and stored != _checksum(batch, begin.rows):
             raise ValueError(
                 "it is damaged, for its checksum does not match; if mcsim made the file of "
                 "another, delete it, and it is made anew"
             )
         wrong = _core_trace.wrong_in(
-            *batch, vms=len(self.metadata.vms), first_row=first_row, after=after
+            *batch, vms=len(self.metadata.vms), first_row=begin.rows, after=begin.last_time
         )
         if wrong is not None:
             raise ValueError(wrong)
-        last_time = int(batch.time[-1]) if len(batch.time) else after
-        return _Checked(batches + 1, first_row + len(batch.time), last_time)
+        last_time = int(batch.time[-1]) if len(batch.time) else begin.last_time
+        return _Begin(begin.rows + len(batch.time), last_time)
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.path,)
@@ -232,7 +234,7 @@ class Store:
     @property
     def row_count(self) -> int:
         """Number of requests, as the heads of the batches say."""
-        return int(self._reader.count_rows())
+        return sum(self._reader.get_batch(index).num_rows for index in range(len(self)))
 
     @cached_property
     def metadata(self) -> TraceMetadata:
