@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from mcsim.traces.blocks import Blocks
-from mcsim.traces.trace import Trace, find_trace
+from mcsim.traces.find import find_trace
+from mcsim.traces.trace import Trace
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -176,15 +177,19 @@ std::string read_untrusted(std::span<const std::uint8_t> input) {
 }
 
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
-  const std::vector<std::string> files{
-      "128166372003061629,web,0,Read,7014609920,24576,41286\n"
-      "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
-      "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n",
-      "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n",
-      "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n",
-      "5\n*\n7\n4503599627370494\n",
-      std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
-          std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 24),
+  const std::map<std::string_view, std::string> files{
+      {"msr",
+       "128166372003061629,web,0,Read,7014609920,24576,41286\n"
+       "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
+       "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n"},
+      {"csv", "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"},
+      {"arc", "\xef\xbb\xbf"
+              "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
+      {"keys", "5\n*\n7\n4503599627370494\n"},
+      {"oracle-general",
+       std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
+           std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
+                       24)},
   };
   std::vector<std::vector<std::uint8_t>> seeds;
   const auto add = [&](std::size_t subject, std::string_view bytes) {
@@ -192,15 +197,15 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
     seed.push_back(static_cast<std::uint8_t>(subject));
     seed.insert(seed.end(), bytes.begin(), bytes.end());
   };
-  for (std::size_t format = 0; format < files.size(); ++format) {
+  const auto& entries = formats().entries();
+  for (std::size_t format = 0; format < entries.size(); ++format) {
+    const auto file = files.find(entries[format].info.name);
+    if (file == files.end()) continue;
     for (const Codec codec :
          {Codec::kNone, Codec::kGzip, Codec::kZstd, Codec::kXz, Codec::kBzip2}) {
-      add(format, compress(codec, files[format]));
+      add(format, compress(codec, file->second));
     }
   }
-  add(3,
-      "\xef\xbb\xbf"
-      "5\n");
 
   // Two VMs, three rows: times, offsets, responses, lengths, VMs, operations.
   std::string store{"\x02\x03\x0c"};
@@ -211,12 +216,12 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
   };
   column({1, 1, 9}, 8), column({0, 4096, 8191}, 8), column({5, 6, ~std::uint64_t{0}}, 8);
   column({512, 0, 8192}, 4), column({0, 1, 0}, 2), column({0, 1, 1}, 1);
-  add(files.size(), store);
+  add(entries.size(), store);
 
   for (const Count limit : {0, 2}) {
     const std::string partial =
         analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
-    add(files.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
+    add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
   return seeds;
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
-    from mcsim.policies.simulation import PolicySpec
+    from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["BOUND", "Mini", "PolicyReport", "Simulated", "memory_option", "simulated"]
@@ -60,7 +60,8 @@ def simulated(
     from rich.console import Console
 
     from mcsim.base.progress import Reporter
-    from mcsim.policies.simulation import memory_given, parse_policies
+    from mcsim.policies.caches import memory_given
+    from mcsim.policies.specs import parse_policies
 
     # Mistakes are told before the work begins.
     specs = parse_policies(policies)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
+    from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -25,10 +26,14 @@ __all__ = [
     "Report",
     "Source",
     "cores",
+    "curve_options",
+    "estimator_option",
     "interruptible",
+    "make_curves",
     "output_options",
     "picture_options",
     "print_plainly",
+    "share_given",
     "sizes_given",
     "stream_options",
     "table_of",
@@ -277,3 +282,58 @@ def interruptible() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("mcsim: interrupted; parsed traces are kept", err=True)
         sys.exit(INTERRUPTED)
+
+
+estimator_option = click.option(
+    "--estimator",
+    metavar="NAME[:PARAM=VALUE,...]",
+    default="exact",
+    show_default=True,
+    help="How the curve is made (see mcsim list, mcsim describe NAME).",
+)
+
+curve_options = stream_options(
+    seed="Of estimators.",
+    jobs="Threads: curves made at a time, or for one alone; all cores if not given.",
+)
+
+
+def make_curves(
+    source: Source,
+    estimators: Sequence[EstimatorSpec],
+    streams_of: Callable[[Blocks], Sequence[Blocks]],
+) -> tuple[Blocks, list[Measured]]:
+    """Read the traces and make the curve of every stream by every estimator."""
+    from rich.console import Console
+
+    from mcsim.base.progress import Reporter
+    from mcsim.locality.measure import measure
+
+    source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        blocks = source.read(reporter)
+        streams = streams_of(blocks)
+        tasks = [(stream, spec) for stream in streams for spec in estimators]
+        measured = measure(
+            tasks,
+            seed=source.seed,
+            threads=source.jobs,
+            reporter=reporter,
+            one_at_a_time=len(estimators) > 1,
+        )
+    return blocks, measured
+
+
+def share_given(option: str, text: str) -> float:
+    """Read a share of 1: `0.8` or `80%`."""
+    from mcsim.base.errors import ConfigError
+
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
+    if rest or not 0 <= value <= 1:
+        raise ConfigError(f"{option}: expected a share such as 0.8 or 80%, got {text!r}")
+    return value

@@ -21,7 +21,8 @@ from mcsim._core import locality as _locality
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
-from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.knees import Knee
 from mcsim.traces.blocks import References, blocks_in
 
 __all__ = [
@@ -30,12 +31,9 @@ __all__ = [
     "HitRatioCurve",
     "Knee",
     "ParamValue",
-    "PartialDistances",
-    "analyse",
     "estimate",
     "estimator_names",
     "hit_ratio_curve",
-    "merge",
     "reuse_distances",
 ]
 
@@ -77,7 +75,7 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    return _locality.reuse_distances(_keys(references))
+    return _locality.reuse_distances(keys_given(references))
 
 
 def hit_ratio_curve(references: References, capacities: ArrayLike | None = None) -> HitRatioCurve:
@@ -208,7 +206,7 @@ def estimate(
     return _with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
 
 
-def _keys(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
+def keys_given(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
     blocks = blocks_in(references)
     return keys_of(cast(ArrayLike, references)) if blocks is None else blocks.ids
 
@@ -278,7 +276,7 @@ class Estimator:
 
     def curve(self) -> HitRatioCurve:
         """Return the curve of all accesses so far; the stream may go on afterwards."""
-        return _curve_of(self._core.curve(), self.distinct, self.name, self._block_bytes)
+        return curve_of(self._core.curve(), self.distinct, self.name, self._block_bytes)
 
     @property
     def references(self) -> int:
@@ -296,127 +294,13 @@ class Estimator:
         return self._core.bytes
 
 
-class PartialDistances:
-    """What a piece of a stream tells of its reuse distances, to be merged with its neighbours.
-
-    `analyse` makes it of a piece, `merge` of two pieces that follow one another. Merging is
-    associative, so the pieces of a stream may be analysed by any processes or machines and
-    merged in any tree over neighbours: the result has the same bits always. It can be
-    pickled, and `to_bytes` is the same on any machine.
-
-    With a limit ``D > 0``, distances of `D` and more count as cold, and the first and the last
-    `D` blocks are all that is kept of a piece beside its histogram.
-
-    References
-    ----------
-    Q. Niu, J. Dinan, Q. Lu and P. Sadayappan, *PARDA: a fast parallel reuse distance analysis
-    algorithm*, IPDPS 2012.
-
-    Examples
-    --------
-    >>> whole = merge(analyse([3, 2, 1]), analyse([4, 1, 2, 3]))
-    >>> whole == analyse([3, 2, 1, 4, 1, 2, 3]), whole.curve().at(4)
-    (True, 0.42857142857142855)
-    """
-
-    def __init__(self, core: _locality.PartialDistances) -> None:
-        self._core = core
-
-    def __repr__(self) -> str:
-        limit = f", distances below {self.limit:,}" if self.limit else ""
-        return f"<PartialDistances of {self.accesses:,} accesses{limit}>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartialDistances) and self._core == other._core
-
-    __hash__ = None  # type: ignore[assignment]  # as large as what it is equal to
-
-    def __reduce__(self) -> tuple[Callable[[bytes], PartialDistances], tuple[bytes]]:
-        return PartialDistances.from_bytes, (self.to_bytes(),)
-
-    @property
-    def limit(self) -> int:
-        """Distances from here on count as cold; 0 if there is no limit."""
-        return self._core.limit
-
-    @property
-    def accesses(self) -> int:
-        """Accesses of the piece."""
-        return self._core.accesses
-
-    def curve(self, *, block_bytes: int | None = None) -> HitRatioCurve:
-        """Return the curve of a stream that begins with this piece.
-
-        With a limit the distinct blocks are not known, and the curve is exact up to a capacity
-        of `limit` blocks and flat beyond.
-        """
-        limit = {"limit": self.limit} if self.limit else {}
-        distinct = None if self.limit else float(self._core.blocks)
-        return _curve_of(self._core.curve(), distinct, title("parda", limit), block_bytes)
-
-    def to_bytes(self) -> bytes:
-        """Return the form for a file or a socket: versioned and checksummed."""
-        return self._core.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> PartialDistances:
-        """Read what `to_bytes` returned.
-
-        Raises
-        ------
-        TraceError
-            If that cannot be; the message says how.
-        """
-        return cls(_locality.PartialDistances.from_bytes(data))
-
-
-def analyse(references: References, *, limit: int = 0) -> PartialDistances:
-    """Count the reuse distances in a piece of a stream; other threads run meanwhile.
-
-    Parameters
-    ----------
-    references
-        The piece, as of `reuse_distances`; of several pieces equal blocks must have equal
-        numbers, so cut `Blocks.ids` of a whole trace and not the trace.
-    limit : int
-        Distances from here on count as cold; 0 for none.
-
-    Raises
-    ------
-    TypeError
-        If an array does not hold integers.
-    ConfigError
-        As of `reuse_distances`, or if `limit` is negative.
-    """
-    return PartialDistances(
-        _locality.analyse(_keys(references).astype(np.uint64, copy=False), limit)
-    )
-
-
-def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:
-    """Return the partial distances of a piece and the one that follows it, as one piece.
-
-    Raises
-    ------
-    ConfigError
-        If their limits differ.
-
-    Examples
-    --------
-    >>> from functools import reduce
-    >>> pieces = [analyse(piece) for piece in ([1, 2], [1], [2, 1])]
-    >>> reduce(merge, pieces) == analyse([1, 2, 1, 2, 1])
-    True
-    """
-    return PartialDistances(_locality.merge(left._core, right._core))
-
-
-def _curve_of(
+def curve_of(
     made: _locality.CurveEstimate,
     distinct: float | None,
     estimator: str,
     block_bytes: int | None,
 ) -> HitRatioCurve:
+    """Return what the core estimated as a curve at whole capacities."""
     # Capacities are whole: a step at 2.5 blocks is one at 3.
     steps = np.ceil(made.capacity).astype(np.int64)
     last = np.append(np.diff(steps) > 0, True)[: steps.size]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.threads import threads_given
-from mcsim.policies.simulation import Caches, PolicyChoice, memory_given
+from mcsim.policies.caches import Caches, memory_given
+from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
 __all__ = ["Correction", "margin_of", "miniature", "rates_of", "varies_less"]

@@ -2,224 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError
-from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
 from mcsim.base.threads import threads_given
-from mcsim.base.units import parse_bytes, parse_capacities
-from mcsim.policies.python_policies import PolicyFactory, PythonSpec
+from mcsim.policies.caches import Caches, memory_given
+from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
-__all__ = [
-    "Caches",
-    "PolicySpec",
-    "default_memory",
-    "load_policies",
-    "memory_needed",
-    "parse_policies",
-    "policy_names",
-    "simulate",
-    "simulate_lines",
-    "wrapper_names",
-]
-
-
-PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
-"""What `simulate` takes."""
-
-
-def policy_names() -> list[str]:
-    """List the eviction policies; `mcsim describe` tells their parameters.
-
-    Examples
-    --------
-    >>> policy_names()[:4]
-    ['lru', 'fifo', 'clock', 'sieve']
-    """
-    wrappers = wrapper_names()
-    return [entry["name"] for entry in _policies.describe() if entry["name"] not in wrappers]
-
-
-def wrapper_names() -> list[str]:
-    """List the policies made of others, which their parameters name.
-
-    Written as ``'talus:policy=lru'``, ``'slide:policy=arc(step=integer)'`` and
-    ``'switching:candidates=lru+2q(kin=0.1,kout=0.3)'``: parameters of what is wrapped are in
-    parentheses, policies to choose from have a `+` between them.
-
-    Examples
-    --------
-    >>> wrapper_names()
-    ['talus', 'slide', 'switching']
-    """
-    return _policies.wrappers()
-
-
-def load_policies(library: str | os.PathLike[str]) -> list[str]:
-    """Load eviction policies from a shared library; from now on they are like all others.
-
-    Such a library is compiled against the headers of this mcsim, see `get_include`, and stays
-    loaded. To load it again changes nothing; after it was built anew, it takes a new process.
-
-    Parameters
-    ----------
-    library : path
-        The file.
-
-    Returns
-    -------
-    list of str
-        The names of its policies.
-
-    Raises
-    ------
-    ConfigError
-        If it is no such library, was built for another mcsim, or has a policy whose name is
-        taken; then none is added.
-    """
-    return _policies.load(os.fspath(library))
-
-
-@dataclass(frozen=True)
-class PolicySpec:
-    """A policy as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
-
-    name: str
-    params: dict[str, str]
-
-    def __str__(self) -> str:
-        return title(self.name, self.params)
-
-    @property
-    def policy(self) -> str:
-        """What the core knows it by."""
-        return self.name
-
-    def declared(self) -> dict[str, ParamValue]:
-        """Return the parameters as the kinds that the policy declares."""
-        return as_declared(self.params, declared_by(_policies.describe(), self.name))
-
-
-def parse_policies(text: str) -> list[PolicySpec]:
-    """Read policies divided by commas, as the parameters of each are.
-
-    `all` is every one of `policy_names`.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such policy or a value is missing.
-
-    Examples
-    --------
-    >>> [str(spec) for spec in parse_policies("lru,arc:step=integer")]
-    ['lru', 'arc:step=integer']
-    """
-    if text.strip() == "all":
-        return [PolicySpec(name, {}) for name in policy_names()]
-    names = [*policy_names(), *wrapper_names()]
-    return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
-
-
-def _specs(policies: PolicyChoice) -> list[PolicySpec | PythonSpec]:
-    specs: list[PolicySpec | PythonSpec] = []
-    for given in policies if isinstance(policies, Sequence) else [policies]:
-        specs += parse_policies(given) if isinstance(given, str) else [PythonSpec.of(given)]
-    return specs
-
-
-@dataclass(frozen=True)
-class Caches:
-    """Caches to simulate, as the core takes them.
-
-    Attributes
-    ----------
-    blocks : ndarray of uint32
-        The trace, its blocks numbered below `unique`.
-    operations : ndarray of uint8 or None
-        All are reads if there are none.
-    """
-
-    blocks: NDArray[np.uint32]
-    unique: int
-    operations: NDArray[np.uint8] | None
-    specs: list[PolicySpec | PythonSpec]
-    capacities: list[int]
-
-    @classmethod
-    def asked(
-        cls,
-        references: References,
-        policies: PolicyChoice,
-        sizes: Sequence[int | str],
-        ops: ArrayLike | None = None,
-    ) -> Caches:
-        """Read what `simulate` is given."""
-        specs = _specs([policies] if isinstance(policies, str) else policies)
-        block_bytes = None
-        if (of_trace := blocks_in(references)) is not None:
-            if ops is not None:
-                raise ConfigError("ops: the blocks of a trace have theirs")
-            blocks, unique = of_trace.numbered
-            block_bytes = of_trace.block_bytes
-            operations: NDArray[np.uint8] | None = of_trace.ops
-        else:
-            keys = keys_of(cast(ArrayLike, references))
-            blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
-            operations = None if ops is None else operations_of(ops)
-        try:
-            capacities = [
-                capacity
-                for size in ([sizes] if isinstance(sizes, str) else sizes)
-                for capacity in parse_capacities(size, unique, block_bytes)
-            ]
-        except ValueError as error:
-            raise ConfigError(f"sizes: {error}") from None
-        return cls(blocks, unique, operations, specs, capacities)
-
-    @property
-    def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
-        """Policy, parameters and capacity of each: all sizes of the first policy, then others."""
-        return [
-            (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
-        ]
-
-    def table(self, columns: dict[str, NDArray[Any]]) -> np.recarray[Any, Any]:
-        """Put policy and capacity before what was found, a row a cache."""
-        policies = [str(spec) for spec in self.specs for _ in self.capacities]
-        rows: dict[str, NDArray[Any]] = {
-            "policy": np.array(policies, dtype=np.str_),
-            "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
-        } | columns
-        kinds = [(name, column.dtype) for name, column in rows.items()]
-        table = np.recarray(len(policies), dtype=kinds)
-        for name, column in rows.items():
-            table[name] = column
-        return table
-
-
-def default_memory() -> int:
-    """Return the bytes that caches may hold together unless told otherwise: half of all."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-
-
-def memory_given(memory: int | str | None) -> int:
-    """Return bytes, those of `default_memory` if it is not said."""
-    if memory is None:
-        return default_memory()
-    try:
-        return memory if isinstance(memory, int) else parse_bytes(memory)
-    except ValueError as error:
-        raise ConfigError(f"memory: {error}") from None
+__all__ = ["memory_needed", "simulate", "simulate_lines"]
 
 
 def memory_needed(

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,31 +19,16 @@ from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import threads_given
-from mcsim.base.units import format_bytes, format_size, parse_bytes
+from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
-from mcsim.policies.miniatures import margin_of, rates_of, varies_less
-from mcsim.policies.simulation import PolicySpec, memory_given, parse_policies
-from mcsim.traces.blocks import Blocks, References, bytes_of_block, traces_in, vms_of
+from mcsim.policies.caches import memory_given
+from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
+from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
+from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-__all__ = ["ESTIMATES", "OBJECTIVES", "Grid", "Objective", "Point", "tune"]
-
-Objective = Literal["hit-ratio", "latency", "device-writes", "backend-writes"]
-OBJECTIVES = {
-    "hit-ratio": "hit_ratio",
-    "latency": "latency_ns",
-    "device-writes": "device_writes",
-    "backend-writes": "backend_writes",
-}
-"""The columns that there are to choose by."""
-
-ESTIMATES = ("hit_ratio", "latency_ns", "device_writes", "backend_reads", "backend_writes")
-
-Correction = Literal["none", "adj"]
-_CORRECTIONS: tuple[Correction, ...] = ("none", "adj")
-WriteMode = Literal["through", "back", "around"]
-WHOLE = "none"
+__all__ = ["tune"]
 
 _DIRTY_BYTES = 9
 """What writing back takes for each block of the trace."""
@@ -177,7 +162,7 @@ def tune(
         progress,
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
-    return _rows(grid, samples, used, objective)
+    return rows_of(grid, samples, used, objective)
 
 
 def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
@@ -197,125 +182,6 @@ def _workload(references: References, block_bytes: int) -> tuple[Workload, Liter
         time = np.arange(keys.size)
         traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
     return Workload(vms_of(traces), synthetic=False), "all"
-
-
-@dataclass(frozen=True)
-class Point:
-    """One cache of the grid."""
-
-    policy: PolicySpec
-    block: int
-    sub_block: int
-    writes: WriteMode
-
-    @property
-    def key(self) -> tuple[str, int, int, str]:
-        """Return what tells it from others."""
-        return str(self.policy), self.block, self.sub_block, self.writes
-
-    @property
-    def layout(self) -> tuple[int, int]:
-        """Return what the trace is interned by."""
-        return self.block, self.sub_block
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Return the parameters of the data path."""
-        given = ",".join(f"{key}={value}" for key, value in self.policy.params.items())
-        policy = f"{self.policy.name}({given})" if given else self.policy.name
-        return {"policy": policy, "writes": self.writes, "line": self.block // self.sub_block}
-
-
-@dataclass(frozen=True)
-class Grid:
-    """What is to be tried, in the order in which it was asked for."""
-
-    size: int
-    points: list[Point]
-
-    @classmethod
-    def asked(
-        cls,
-        size: int | str,
-        policies: str | Sequence[str],
-        block_bytes: Sequence[int | str],
-        sub_block_bytes: Sequence[int | str],
-        writes: Sequence[WriteMode],
-    ) -> Grid:
-        """Read what `tune` is given."""
-        texts = [policies] if isinstance(policies, str) else policies
-        specs = [spec for text in texts for spec in parse_policies(text)]
-        of_size = _bytes("size", size)
-        sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
-        for mode in writes:
-            if mode not in get_args(WriteMode):
-                known = get_args(WriteMode)
-                raise ConfigError(
-                    f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
-                )
-        layouts = [
-            (block, block if sub == WHOLE else bytes_of_block("sub_block_bytes", sub))
-            for block in sizes
-            for sub in sub_block_bytes
-        ]
-        for block, sub in layouts:
-            _check(of_size, block, sub)
-        if odd := [block for block in sizes if max(sizes) % block]:
-            raise ConfigError(
-                f"block_bytes: {format_bytes(max(sizes))}, the largest, are no multiple of "
-                f"{format_bytes(odd[0])}"
-            )
-        points = [
-            Point(spec, block, sub, mode)
-            for spec in specs
-            for block, sub in layouts
-            for mode in writes
-        ]
-        if not points:
-            raise ConfigError("tune: there is nothing to try")
-        # Each once, however often it was asked for.
-        return cls(of_size, list({point.key: point for point in points}.values()))
-
-    @property
-    def largest(self) -> int:
-        """Return the largest block size."""
-        return max(point.block for point in self.points)
-
-    def rate(self, rate: float, seeds: int) -> float:
-        """Return the share of the pieces that is sampled for all points."""
-        return rates_of([self.size // self.largest], rate, seeds)[0] if rate < 1 else 1
-
-    def by_layout(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
-        """Yield the positions of the points that have a layout in common."""
-        for layout in dict.fromkeys(point.layout for point in self.points):
-            yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
-
-
-def _check(size: int, block: int, sub_block: int) -> None:
-    if block > size:
-        raise ConfigError(
-            f"size: {format_bytes(size)} are less than one block of {format_bytes(block)}"
-        )
-    if sub_block > block:
-        raise ConfigError(
-            f"block_bytes: {format_bytes(block)} are less than a sub-block of "
-            f"{format_bytes(sub_block)}; leave out the smaller block sizes"
-        )
-    if block % sub_block:
-        raise ConfigError(
-            f"block_bytes: {format_bytes(block)} are no multiple of a sub-block of "
-            f"{format_bytes(sub_block)}"
-        )
-
-
-def _bytes(what: str, value: int | str) -> int:
-    try:
-        size = parse_bytes(value)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from None
-    if size < 1:
-        raise ConfigError(f"{what}: must be positive")
-    return size
 
 
 class _Room:
@@ -356,9 +222,9 @@ class _Replay:
     progress: Callable[[int], object] | None
     done: int = field(default=0, init=False)
 
-    def sample(self, seed: int) -> list[_Counted]:
+    def sample(self, seed: int) -> list[Counted]:
         """Return what one sample says of every point."""
-        found: dict[int, _Counted] = {}
+        found: dict[int, Counted] = {}
         for (block, sub_block), members in self.grid.by_layout():
             view = {
                 "block_bytes": sub_block,
@@ -413,11 +279,11 @@ class _Replay:
                 )
         return needed
 
-    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
+    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
         with self.room.taken(needed):
             return self._replayed(accesses, point, needed)
 
-    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
+    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
         tier, backend = (
             engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
             for d in self.devices
@@ -428,125 +294,4 @@ class _Replay:
         result = engine.run(accesses, system, None, cuts)
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
-        return _Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """What a replay of a sample counted, of all VMs together, and what follows for the whole."""
-
-    point: Point
-    devices: tuple[Device, Device]
-    rate: float
-    tier: dict[str, int]
-    vms: dict[str, int]
-    given: dict[str, list[int]]
-    """How much there is in the whole, by operation."""
-    bytes: int
-    """What the cache held."""
-
-    def estimates(self, correction: Correction) -> dict[str, float]:
-        """Return estimates of all columns, those of bytes in bytes."""
-        tier, backend = self.devices
-        back, around = self.point.writes == "back", self.point.writes == "around"
-        read, write = self._scales("requests", correction)
-        of_reads, of_writes = self._scales("accesses", correction)
-        all_reads, all_writes = self.given["requests"]
-        all_written = self.given["accesses"][1]
-        waiting = (tier if back else backend).write_ns.middle  # for a write that hits
-        missed = read * self.vms["read_requests"]
-        lost = write * self.vms["write_requests"] if back else 0.0
-        ns = (
-            missed * backend.read_ns.middle
-            + (all_reads - missed) * tier.read_ns.middle
-            + lost * backend.write_ns.middle
-            + (all_writes - lost) * waiting
-        )
-        # Every block that is written goes to the device, or to the backend, or to both.
-        into_tier = 0 if around else self._sampled("accesses")[1]
-        loaded = self._device_writes - into_tier
-        columns = {
-            "hit_ratio": 1 - missed / all_reads if all_reads else 0.0,
-            "latency_ns": ns / (all_reads + all_writes),
-            "device_writes": of_reads * loaded + (0 if around else all_written),
-            "backend_reads": of_reads * self.vms["backend_reads"],
-            "backend_writes": of_writes * self.vms["backend_writes"] if back else all_written,
-            "dirty": of_writes * self.vms["dirty"],
-        }
-        of_bytes = set(columns) - {"hit_ratio", "latency_ns"}
-        scaled = {name: columns[name] * self.point.sub_block for name in of_bytes}
-        return {name: max(0.0, value) for name, value in (columns | scaled).items()}
-
-    @property
-    def _device_writes(self) -> int:
-        return sum(self.tier[name] for name in ("fills", "promotions", "demotions", "updates"))
-
-    def _sampled(self, what: Literal["requests", "accesses"]) -> list[int]:
-        """Return how much there is in the sample, by operation."""
-        requests = ("read_requests", "write_requests")
-        served = requests if what == "requests" else ("reads_served", "writes_served")
-        return [self.tier[name] + self.vms[name] for name in served]
-
-    def _scales(
-        self, what: Literal["requests", "accesses"], correction: Correction
-    ) -> tuple[float, float]:
-        """Return by what counts of reads and of writes are to be multiplied."""
-        if correction == "adj":
-            return 1 / self.rate, 1 / self.rate
-        given, sampled = self.given[what], self._sampled(what)
-        read, write = (whole / max(part, 1) for whole, part in zip(given, sampled, strict=True))
-        return read, write
-
-
-def _rows(
-    grid: Grid, samples: Sequence[Sequence[_Counted]], rate: float, objective: Objective
-) -> np.recarray[Any, Any]:
-    points = grid.points
-    plain, adjusted = (
-        {
-            name: np.array([[one[name] for one in sample] for sample in found])
-            for name in (*ESTIMATES, "dirty")
-        }
-        for found in (
-            [[one.estimates(correction) for one in sample] for sample in samples]
-            for correction in _CORRECTIONS
-        )
-    )
-    use_plain = varies_less(plain["hit_ratio"], adjusted["hit_ratio"])
-    estimates = plain if use_plain else adjusted
-    columns: dict[str, NDArray[Any]] = {
-        "policy": np.array([str(point.policy) for point in points]),
-        "writes": np.array([point.writes for point in points]),
-        "block": np.array([point.block for point in points], dtype=np.int64),
-        "sub_block": np.array([point.sub_block for point in points], dtype=np.int64),
-    }
-    for name in ESTIMATES:
-        columns[name] = estimates[name].mean(axis=0)
-        exact = np.zeros(len(points))
-        columns[f"{name}_margin"] = margin_of(estimates[name]) if rate < 1 else exact
-    columns["dirty"] = estimates["dirty"].mean(axis=0)
-    columns["pareto"] = _pareto(columns)
-    columns["rate"] = np.full(len(points), float(rate))
-    correction = "exact" if rate == 1 else "none" if use_plain else "adj"
-    columns["correction"] = np.full(len(points), correction)
-    columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
-    order = np.argsort(_costs(columns)[list(OBJECTIVES).index(objective)], kind="stable")
-    rows = np.recarray(len(points), dtype=[(name, c.dtype) for name, c in columns.items()])
-    for name, column in columns.items():
-        rows[name] = column[order]
-    return rows
-
-
-def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """Return the objectives, a row each, such that less is better."""
-    signs = {"hit_ratio": -1}
-    return np.array([signs.get(name, 1) * columns[name] for name in OBJECTIVES.values()])
-
-
-def _pareto(columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    costs = _costs(columns)
-    beaten = [
-        bool(((costs <= own[:, None]).all(axis=0) & (costs < own[:, None]).any(axis=0)).any())
-        for own in costs.T
-    ]
-    return ~np.array(beaten)
+        return Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)

@@ -144,7 +144,7 @@ def _where_sought(trace_dirs: Sequence[Path]) -> str:
 
 
 def _find(vm: VmTraceSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
-    from mcsim.traces.trace import find_trace
+    from mcsim.traces.find import find_trace
 
     name = _sought(vm)
     for base in (folder, *trace_dirs):

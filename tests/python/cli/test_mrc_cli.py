@@ -270,7 +270,7 @@ main(sys.argv[1:])
 
 
 def test_a_real_volume(run: Any, trace_dir: Path) -> None:
-    from mcsim.traces.trace import find_trace
+    from mcsim.traces.find import find_trace
 
     path = find_trace("web_3", [trace_dir])
     assert path is not None

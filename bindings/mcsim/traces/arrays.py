@@ -1,0 +1,43 @@
+"""Columns that users give, as the columns of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from mcsim._core import trace as _core_trace
+from mcsim.base.errors import ConfigError
+from mcsim.traces.store import (
+    Batch,
+)
+
+__all__ = ["check_batch", "column_of"]
+
+
+def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
+    """Return values as a read-only column of the field's type, or complain."""
+    given = np.asarray(values)
+    wanted = field.type.to_pandas_dtype()
+    if given.ndim and given.shape != (n,):
+        raise ConfigError(f"{field.name}: expected {n} values in one dimension, got {given.shape}")
+    if given.size and given.dtype.kind not in "iub":
+        raise ConfigError(f"{field.name}: expected whole numbers, got {given.dtype}")
+    column = np.broadcast_to(given.astype(wanted), (n,))
+    if not np.array_equal(column, np.broadcast_to(given, (n,))):
+        raise ConfigError(f"{field.name}: a value does not fit {np.dtype(wanted).name}")
+    column = np.ascontiguousarray(column)
+    column.flags.writeable = False
+    return column
+
+
+def check_batch(batch: Batch, vms: Sequence[str]) -> None:
+    """Complain of columns that are no requests of these VMs, in the order of time."""
+    for name in vms:
+        _core_trace.check_vm_name(name)
+    wrong = _core_trace.wrong_in(*batch, vms=len(vms))
+    if wrong is not None:
+        raise ConfigError(wrong)
