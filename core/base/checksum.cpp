@@ -15,15 +15,19 @@ constexpr std::size_t kBlock = kChains * sizeof(std::uint64_t);
 
 using Chains = std::array<std::uint64_t, kChains>;
 
-// Every step can be undone, given the word: no two states or words lead to the same.
+// Every step can be undone, given the word: no two states or words lead to the same. The
+// second multiplication keeps the highest bits, which the first moves nowhere, from being
+// undone by a bit of the next word.
 void add_block(const std::byte* at, Chains& chains) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+  constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15ULL;
+  constexpr std::uint64_t kSecond = 0xbf58476d1ce4e5b9ULL;
   constexpr int kTurn = 29;
   for (std::size_t i = 0; i < kChains; ++i) {
     std::uint64_t word;
     std::memcpy(&word, at + i * sizeof word, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    chains[i] = std::rotl((chains[i] ^ word) * kOdd, kTurn);
+    const std::uint64_t mixed = (chains[i] ^ word) * kFirst;
+    chains[i] = std::rotl((mixed ^ mixed >> 32) * kSecond, kTurn);
   }
 }
 
