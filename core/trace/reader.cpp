@@ -102,6 +102,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
+  if (absl::IsResourceExhausted(status)) return {std::move(format), Fit::kNo, "", status};
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
   return {std::move(format), Fit::kNo, message_of(status)};
 }
@@ -111,6 +112,7 @@ absl::StatusOr<std::string> decide(const std::string& name, std::span<const Gues
   std::vector<std::string> candidates;
   std::vector<std::string> objections;
   for (const Guess& guess : guesses) {
+    MCSIM_RETURN_IF_ERROR(guess.exhausted);
     if (guess.fit == best) candidates.push_back(guess.format);
     objections.push_back(fmt::format("not {} ({})", guess.format, guess.objection));
   }
@@ -129,7 +131,7 @@ namespace {
 absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
   auto format = decide(path, guess_all(head, AllFormats{}));
-  if (format.ok()) return format;
+  if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   if (is_utf16(head)) {
     return data_loss(
         "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
@@ -138,6 +140,7 @@ absl::StatusOr<std::string> format_of(const std::string& path) {
   if (line == std::string::npos) return format;
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
   const auto behind = decide(path, guess_all(rest, AllFormats{}));
+  if (absl::IsResourceExhausted(behind.status())) return behind;
   if (!behind.ok()) return format;
   return data_loss(
       "{}:1: '{}' is a header, which the format {} of what follows does not have: remove it, or "

@@ -149,7 +149,8 @@ enum class Fit : std::uint8_t { kNo, kUnopposed, kPossible, kCertain };
 struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
-  std::string objection;  // if kNo: what contradicts the format
+  std::string objection;     // if kNo: what contradicts the format
+  absl::Status exhausted{};  // if memory ran out over it
 };
 
 // Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "core/base/threads.hpp"
 #include "core/engine/run.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
@@ -86,6 +87,8 @@ namespace {
 using testing::machine_of;
 using testing::random_trace;
 using Work = std::function<absl::Status()>;
+
+const bool prepared = (prepare_threads(), true);
 
 // What `work` returns with its n-th allocation failing; sets `failed` if it made as many.
 absl::Status with_failing(long n, bool once, const Work& work, bool& failed) {

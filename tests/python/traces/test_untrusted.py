@@ -137,7 +137,8 @@ class TestDamagedStores:
         offsets = bytes(right_columns()["offset"][:4].tobytes())
         for at, message in (
             (whole.index(offsets) + 3, "batch 0: it is damaged, for its checksum does not match"),
-            (whole.index(b'["a", "b"]') + 2, "its metadata are damaged"),
+            # They stand at the head and, where they are read, at the foot.
+            (whole.rindex(b'["a", "b"]') + 2, "its metadata are damaged"),
         ):
             flipped = whole.copy()
             flipped[at] ^= 2
