@@ -25,16 +25,16 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
                 raise source.complain(where(index), f"a second {what} {name!r}")
             seen.add(name)
 
-    names = [vm.name for vm in spec.workload.vms]
+    names = spec.workload.known_names
     check(names, lambda i: ("workload", "vms", i), "VM")
     if (warm_up := spec.warm_up_traces) is not None:
-        warmed = [vm.name for vm in warm_up.vms]
+        warmed = [vm.name for vm in warm_up.vms if vm.vms is None]
         check(warmed, lambda i: ("warm_up", "vms", i), "VM")
         for index, name in enumerate(warmed if names else []):
             if name not in names:
                 message = f"the workload has no VM {name!r}{did_you_mean(name, names)}"
                 raise source.complain(("warm_up", "vms", index), message)
-        if not warmed and not warm_up.profiles:
+        if not warm_up.vms and not warm_up.profiles:
             raise source.complain(("warm_up",), "neither VMs nor a profile")
     titles = (system.title for system in spec.systems)
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")

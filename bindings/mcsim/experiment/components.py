@@ -40,7 +40,7 @@ class Components:
         self._make_system = engine.System
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
-        self._vms = [vm.name for vm in spec.workload.vms]  # none: the profile knows them
+        self._vms = spec.workload.known_names
         self._declared = {
             "system": {entry["name"]: entry for entry in engine.describe_systems()},
             "optimizer": {entry["name"]: entry for entry in optimizers.describe()},

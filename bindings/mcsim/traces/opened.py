@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError, McsimError
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.suggest import did_you_mean, names_matching
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import Interval, VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
+from mcsim.traces.find import TraceFinder
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -53,8 +54,11 @@ def open_workload(
     """
     workload = _open_all(spec.workload, ("workload",), source, trace_dirs, reporter)
     _check_time_base(workload, ("workload",), spec, source)
-    stays = [(vm.arrives, vm.departs) for vm in spec.workload.vms] or [(None, None)]
-    stays *= len(workload.vms) // len(stays)
+    given = spec.workload.vms
+    stays = [
+        (None, None) if vm.entry is None else (given[vm.entry].arrives, given[vm.entry].departs)
+        for vm in workload.vms
+    ]
     workload = _bounded(workload, spec.workload.window, stays)
     if spec.warm_up_traces is None:
         return workload
@@ -77,10 +81,10 @@ def _open_warm_up(
     if before.synthetic != workload.synthetic:
         kinds = ("synthetic", "recorded") if before.synthetic else ("recorded", "synthetic")
         raise source.complain(where, "it is {}, and the workload is {}".format(*kinds))
-    names = [vm.name for vm in workload.vms]
-    for index, vm in enumerate(before.vms):
+    names = {vm.name: None for vm in workload.vms}
+    for vm in before.vms:
         if vm.name not in names:
-            at = (*where, "vms", index) if given.vms else (*where, "profile")
+            at = (*where, "profile") if vm.entry is None else (*where, "vms", vm.entry)
             message = f"the workload has no VM {vm.name!r}{did_you_mean(vm.name, names)}"
             raise source.complain(at, message)
     _check_time_base(before, where, spec, source)
@@ -106,7 +110,8 @@ def _open_all(
     reporter: Reporter,
 ) -> Workload:
     """Open traces or what stands in for them, and align their clocks."""
-    found = [_find(vm, source.folder, trace_dirs) for vm in given.vms]
+    finder = TraceFinder(trace_dirs)
+    found = [_find(vm, source.folder, finder) for vm in given.vms]
     missing = tuple(_sought(vm) for vm, path in zip(given.vms, found, strict=True) if path is None)
     if given.vms and not missing:
         opened: dict[str, Trace] = {}
@@ -120,7 +125,7 @@ def _open_all(
                     opened[key] = _open(vm, path, reporter)
                 except ConfigError as error:
                     raise source.complain(where, str(error)) from None
-            vms.append(_pick(vm, opened[key], source, where))
+            vms += [replace(one, entry=index) for one in _pick(vm, opened[key], source, where)]
         workload = Workload(tuple(vms), synthetic=False)
     elif given.profiles:
         workload = _synthesise(given, place, source, missing, reporter)
@@ -130,7 +135,18 @@ def _open_all(
             (*place, "vms", index),
             f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
         )
+    _check_names(workload, place, source)
     return _align(workload) if given.align == "start" else workload
+
+
+def _check_names(workload: Workload, place: Location, source: Source) -> None:
+    """Hold names that came from files or patterns to be there once."""
+    seen: set[str] = set()
+    for vm in workload.vms:
+        if vm.name in seen:
+            where = place if vm.entry is None else (*place, "vms", vm.entry)
+            raise source.complain(where, f"a second VM {vm.name!r}; rename it: name: 'x-{{vm}}'")
+        seen.add(vm.name)
 
 
 def _sought(vm: VmTraceSpec) -> str:
@@ -143,14 +159,12 @@ def _where_sought(trace_dirs: Sequence[Path]) -> str:
     return "in " + ", ".join(map(str, trace_dirs))
 
 
-def _find(vm: VmTraceSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
-    from mcsim.traces.find import find_trace
-
+def _find(vm: VmTraceSpec, folder: Path, finder: TraceFinder) -> Path | None:
     name = _sought(vm)
-    for base in (folder, *trace_dirs):
+    for base in (folder, *finder.folders):
         if (base / name).is_file():
             return base / name
-    return find_trace(name, trace_dirs)
+    return finder.find(name)
 
 
 def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
@@ -170,19 +184,42 @@ def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
     return trace
 
 
-def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> WorkloadVm:
-    """Choose the VM of a trace that may hold several."""
-    names = list(trace.vms)
-    if len(names) == 1 and vm.vm is None:
-        return WorkloadVm(vm.name, trace, only=None)
-    wanted = vm.vm or vm.name
-    if wanted not in names:
+def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> list[WorkloadVm]:
+    """Choose those VMs of a trace that an entry asks for."""
+    if len(trace.vms) == 1 and vm.vm is None and vm.vms is None:
+        return [WorkloadVm(vm.name, trace, only=None)]
+    number = {name: index for index, name in enumerate(trace.vms)}
+    if vm.vms is None and (wanted := vm.vm or vm.name) not in number:
         raise source.complain(
             (*where, "vm") if vm.vm else where,
-            f"no VM {wanted!r} in {_sought(vm)!r}{did_you_mean(wanted, names)}; "
-            f"it holds {', '.join(names)}",
+            f"no VM {wanted!r} in {_sought(vm)!r}{did_you_mean(wanted, trace.vms)}; "
+            f"it holds {_some(trace.vms)}",
         )
-    return WorkloadVm(vm.name, trace, only=names.index(wanted))
+    return [
+        WorkloadVm(shown, trace, only=number[name])
+        for name, shown in _chosen(vm, trace.vms, source, where)
+    ]
+
+
+def _chosen(
+    vm: VmTraceSpec, names: Sequence[str], source: Source, where: Location
+) -> list[tuple[str, str]]:
+    """Return the VMs that an entry asks for, by their own names and as results show them."""
+    if vm.vms is None:
+        return [(vm.vm or vm.name, vm.name)]
+    try:
+        chosen = names_matching(list(vm.vms) if isinstance(vm.vms, dict) else vm.vms, names)
+    except ConfigError as error:
+        raise source.complain(
+            (*where, "vms"), f"{error} in {vm.trace!r}; it holds {_some(names)}"
+        ) from None
+    if isinstance(vm.vms, dict):
+        return [(name, vm.vms.get(name, name)) for name in chosen]
+    return [(name, vm.name.replace("{vm}", name) if vm.name else name) for name in chosen]
+
+
+def _some(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")
 
 
 def _synthesise(
@@ -205,25 +242,29 @@ def _synthesise(
             if name in held:
                 raise source.complain((*place, "profile"), f"two profiles have a VM {name!r}")
             held[name] = WorkloadVm(name, trace, only=index)
-    wanted = [vm.name for vm in given.vms] or list(held)
-    for index, name in enumerate(wanted):
-        if name not in held:
-            raise source.complain(
-                (*place, "vms", index),
-                f"the profile has no VM {name!r}{did_you_mean(name, list(held))}",
-            )
-    vms = tuple(held[name] for name in wanted)
-    return Workload(vms, synthetic=True, missing=missing)
+    if not given.vms:
+        return Workload(tuple(held.values()), synthetic=True, missing=missing)
+    vms = []
+    for index, entry in enumerate(given.vms):
+        where: Location = (*place, "vms", index)
+        # One VM goes by its own name there, whatever the trace calls it.
+        one = None if entry.vms is not None else [(entry.name, entry.name)]
+        for name, shown in one or _chosen(entry, list(held), source, where):
+            if name not in held:
+                message = f"the profile has no VM {name!r}{did_you_mean(name, list(held))}"
+                raise source.complain(where, message)
+            vms.append(replace(held[name], name=shown, entry=index))
+    return Workload(tuple(vms), synthetic=True, missing=missing)
 
 
 def _check_time_base(
     workload: Workload, place: Location, spec: ExperimentSpec, source: Source
 ) -> None:
     wanted = "index" if spec.interval.by_reference else "clock"
-    for index, vm in enumerate(workload.vms):
+    for vm in workload.vms:
         if vm.trace.time_base == wanted:
             continue
-        where = (*place, "vms", index)
+        where = place if vm.entry is None else (*place, "vms", vm.entry)
         if wanted == "index":
             raise source.complain(
                 where, "it has a clock, and the experiment's interval counts references"
@@ -237,7 +278,7 @@ def _check_time_base(
 
 def _align(workload: Workload) -> Workload:
     """Shift every VM so that all begin at time 0."""
-    begun = [WorkloadVm(vm.name, vm.trace, vm.only, shift=-_first_time(vm)) for vm in workload.vms]
+    begun = [replace(vm, shift=-_first_time(vm)) for vm in workload.vms]
     return Workload(tuple(begun), workload.synthetic, workload.missing)
 
 

@@ -23,6 +23,8 @@ from mcsim.traces.store import (
     open_store,
     write_store,
 )
+from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
+from mcsim.traces.tables import TableReader
 
 __all__ = ["Parse", "Progress", "as_declared", "cache_directory", "trace_formats"]
 
@@ -87,10 +89,22 @@ class Parse:
             raise HostError(f"{self.source}: cannot be read: {error.strerror}") from error
         return hasher.hexdigest()
 
-    def _parse(self, path: Path, source_digest: str, digest: str) -> Store:
-        reader = _core_trace.Reader(
-            str(self.source), self.format, self.options, self.skip_bad_lines, self.sort
+    def _reader(self) -> _core_trace.Reader | TableReader | OwnTable:
+        if self.format not in TABLE_FORMATS:
+            return _core_trace.Reader(
+                str(self.source), self.format, self.options, self.skip_bad_lines, self.sort
+            )
+        return open_table(
+            self.source,
+            self.format,
+            _core_trace.vm_name_of(str(self.source)),
+            self.options,
+            skip_bad_rows=self.skip_bad_lines,
+            keep_unsorted=self.sort,
         )
+
+    def _parse(self, path: Path, source_digest: str, digest: str) -> Store:
+        reader = self._reader()
 
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
@@ -109,6 +123,7 @@ class Parse:
                 counts=counts,
                 skipped_lines=reader.skipped,
                 complaints=tuple(reader.complaints),
+                synthetic=isinstance(reader, OwnTable) and reader.synthetic,
             )
 
         store = write_store(path, batches(), describe, sort=lambda: reader.unsorted)
@@ -118,7 +133,9 @@ class Parse:
 
 def trace_formats() -> list[dict[str, Any]]:
     """Return the trace formats: name, summary, reference and parameters of each."""
-    return _core_trace.formats()
+    formats = _core_trace.formats()
+    (csv,) = (format for format in formats if format["name"] == "csv")
+    return formats + describe_table_formats(csv)
 
 
 def cache_directory() -> Path:

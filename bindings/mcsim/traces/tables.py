@@ -7,7 +7,7 @@ what else is which. What mcsim wrote carries its own description and needs no ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,13 +18,11 @@ import pyarrow.compute as pc
 
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.suggest import did_you_mean
-from mcsim.traces.store import Batch, OptionValue, TimeBase
+from mcsim.traces.store import SCHEMA, Batch, OptionValue, TimeBase
+from mcsim.traces.values import NS, bytes_of, ns_of, view_of, words_of
 
 __all__ = ["TABLE_OPTIONS", "TableMapping", "TableReader"]
 
-_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_FILETIME_TICK = 100
-_FILETIME_OF_1970 = 116_444_736_000_000_000
 _SECTOR = 512
 _MOST_VMS = 2**16
 _FIELDS = ("time", "vm", "op", "offset", "length", "response")
@@ -57,7 +55,7 @@ class TableMapping:
                 raise ConfigError(f"no option {name!r}{did_you_mean(name, known)}")
         given = {name: v if name == "block_bytes" else str(v) for name, v in options.items()}
         mapping = cls(**given)  # type: ignore[arg-type]  # judged below
-        times = ("by-name", *_NS, "filetime")
+        times = ("by-name", *NS, "filetime")
         choices = {
             "time_unit": (*times, "references"),
             "response_unit": times,
@@ -67,7 +65,7 @@ class TableMapping:
         for name, allowed in choices.items():
             if (value := getattr(mapping, name)) not in allowed:
                 raise ConfigError(f"{name}: {value!r} is none of {', '.join(allowed)}")
-        size = mapping.block_bytes
+        size: object = mapping.block_bytes
         if not isinstance(size, int) or not 0 < size <= 2**30:
             raise ConfigError(f"block_bytes: expected 1 byte to 1 GiB, got {size!r}")
         return mapping
@@ -84,8 +82,8 @@ class TableReader:
     source : str
         What messages call the table.
     schema : Schema
-    batches : iterable of RecordBatch
-        In their order; read once.
+    batches_of : callable
+        Returns the record batches, in their order, of columns by their names.
     vm_name : str
         Of all requests, if no column has it.
     options : mapping
@@ -105,7 +103,7 @@ class TableReader:
         self,
         source: str,
         schema: pa.Schema,
-        batches: Iterable[pa.RecordBatch],
+        batches_of: Callable[[Sequence[str]], Iterable[pa.RecordBatch]],
         vm_name: str,
         options: Mapping[str, OptionValue],
         *,
@@ -126,8 +124,10 @@ class TableReader:
         self._references = 0
         self._last_time: int | None = None
         self._numbers: dict[str, int] = {}
-        self._batches = iter(batches)
-        self.consumed = 0
+        used = [name for names in self._columns.values() for name in names]
+        self._batches = iter(batches_of(list(dict.fromkeys(used))))
+        self.bytes_a_row = 0.0
+        self.synthetic = False
         self.unsorted = False
         self.skipped = 0
         self.complaints: list[str] = []
@@ -136,6 +136,11 @@ class TableReader:
     def time_base(self) -> TimeBase:
         """Whether the times are ns, or positions in a stream of references."""
         return "clock" if self._units.get("time", "references") != "references" else "index"
+
+    @property
+    def consumed(self) -> int:
+        """About how many bytes of the file were read."""
+        return int(self._rows * self.bytes_a_row)
 
     @property
     def vms(self) -> list[str]:
@@ -167,7 +172,7 @@ class TableReader:
         for field in _FIELDS:
             asked = getattr(self._mapping, field)
             if not asked:
-                own = [field, *(f"{field}_{unit}" for unit in (*_NS, "references"))]
+                own = [field, *(f"{field}_{unit}" for unit in (*NS, "references"))]
                 columns[field] = [name for name in names if name in own][:1]
                 continue
             columns[field] = [asked] if asked in names or field != "vm" else asked.split("+")
@@ -191,8 +196,10 @@ class TableReader:
             return "ns"  # Arrow knows the unit, and brings it to this one
         if stated != "by-name":
             return stated
+        if (self._schema.names, self._schema.types) == (SCHEMA.names, SCHEMA.types):
+            return "ns"  # the columns of `Trace.to_pandas`
         ending = name.rpartition("_")[2]
-        if ending in (*_NS, "references") and ending != name:
+        if ending in (*NS, "references") and ending != name:
             return ending
         raise ConfigError(
             f"{self._source}: {field}_unit: state it (such as ms), for the name of column "
@@ -207,20 +214,20 @@ class TableReader:
             (name,) = self._columns[field]
             return self._numbers_of(record_batch, name, bad)
 
-        offset = _scaled(column("offset"), self._bytes_of("offset"), bad)
+        offset = bytes_of(column("offset"), self._bytes_of("offset"), bad)
         block = self._mapping.block_bytes
         length = np.full(n, block, np.uint64)
         if self._columns["length"]:
-            length = _scaled(column("length"), self._bytes_of("length"), bad)
+            length = bytes_of(column("length"), self._bytes_of("length"), bad)
         bad |= length >= 2**32
         bad |= offset + np.maximum(length, 1) - np.uint64(1) < offset
         op = self._operations(record_batch, bad)
         vm = self._vms(record_batch, bad)
         response = np.full(n, -1, np.int64)
         if self._columns["response"]:
-            response = _as_ns(column("response"), self._units["response"], bad)
+            response = ns_of(column("response"), self._units["response"], bad)
         if self._columns["time"]:
-            time = _as_ns(column("time"), self._units["time"], bad)
+            time = ns_of(column("time"), self._units["time"], bad)
         self._complain(bad, record_batch)
         kept = ~bad
         blocks = np.where(
@@ -271,7 +278,7 @@ class TableReader:
     ) -> npt.NDArray[np.uint8]:
         if not self._columns["op"]:
             return np.zeros(record_batch.num_rows, np.uint8)
-        words, codes = _dictionary(record_batch.column(self._columns["op"][0]), bad)
+        words, codes = words_of(record_batch.column(self._columns["op"][0]), bad)
         meaning = {
             word.strip().lower(): code
             for code, option in enumerate((self._mapping.read, self._mapping.write))
@@ -289,9 +296,9 @@ class TableReader:
         if not names:
             self._numbers.setdefault(self._vm_name, 0)
             return np.zeros(record_batch.num_rows, np.uint16)
-        words, codes = _dictionary(record_batch.column(names[0]), bad)
+        words, codes = words_of(record_batch.column(names[0]), bad)
         for name in names[1:]:
-            more, other = _dictionary(record_batch.column(name), bad)
+            more, other = words_of(record_batch.column(name), bad)
             if not words or not more:
                 return np.zeros(len(codes), np.uint16)  # and no row is a request
             pairs = codes.astype(np.int64) * len(more) + other
@@ -338,59 +345,6 @@ class TableReader:
                     "back (on_unsorted: sort puts requests in order)"
                 )
             self.unsorted = True
-
-
-def view_of(column: pa.Array) -> npt.NDArray[Any]:
-    """View a column without missing values as an array, by its buffer."""
-    name = str(column.type)
-    kind = np.dtype({"float": "float32", "double": "float64", "halffloat": "float16"}.get(name, name))
-    if len(column) == 0:
-        return np.empty(0, kind)
-    values = np.frombuffer(column.buffers()[1], kind)
-    return values[column.offset : column.offset + len(column)]
-
-
-def _dictionary(
-    column: pa.Array, bad: npt.NDArray[np.bool_]
-) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Return the distinct values as text, and the position of each row's; -1 is none."""
-    if not isinstance(column, pa.DictionaryArray):
-        column = pc.dictionary_encode(column)
-    codes = pc.fill_null(column.indices.cast(pa.int32()), -1)
-    positions = view_of(codes)
-    bad |= positions < 0
-    return [str(value) for value in column.dictionary.to_pylist()], positions
-
-
-def _scaled(
-    values: npt.NDArray[Any], unit: int, bad: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.uint64]:
-    """Bring sizes to whole bytes."""
-    if values.dtype.kind == "f":
-        bad |= ~np.isfinite(values) | (values != np.floor(values)) | (values >= 2.0**63)
-        values = np.where(bad, 0, values).astype(np.int64)
-    if values.dtype.kind == "i":
-        bad |= values < 0
-    whole = values.astype(np.uint64)
-    bad |= whole > np.uint64((2**64 - 1) // unit)
-    return whole * np.uint64(unit)
-
-
-def _as_ns(
-    values: npt.NDArray[Any], unit: str, bad: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
-    """Bring times to ns, fractions rounded; references stay as they are."""
-    scale = {"filetime": _FILETIME_TICK, "references": 1}.get(unit) or _NS[unit]
-    if values.dtype.kind == "f":
-        scaled = np.rint(values.astype(np.float64) * scale)
-        bad |= ~(np.abs(scaled) < 2.0**63)
-        return np.where(bad, 0, scaled).astype(np.int64)
-    limit = (2**63 - 1) // scale
-    shift = _FILETIME_OF_1970 if unit == "filetime" else 0
-    bad |= values > min(limit + shift, np.iinfo(values.dtype).max)
-    if values.dtype.kind == "i":
-        bad |= values.astype(np.int64) - shift < -limit
-    return (np.where(bad, shift, values).astype(np.int64) - shift) * scale
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:

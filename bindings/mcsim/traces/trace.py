@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,9 +17,9 @@ import pyarrow as pa
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
-from mcsim.traces.arrays import check_batch, column_of
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.info import TraceInfo, vm_info
+from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.parsed import Parse, Progress, as_declared, cache_directory
 from mcsim.traces.selection import Selection, clamped
 from mcsim.traces.store import (
@@ -30,11 +31,11 @@ from mcsim.traces.store import (
     TimeBase,
     TraceMetadata,
     batch_of,
-    is_arrow_file,
+    is_store,
     open_store,
-    record_batch_of,
     schema_with,
 )
+from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,25 +45,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Trace"]
 
-OnBadLine = Literal["error", "skip"]
-
-OnUnsorted = Literal["error", "sort"]
-
 Ops = Literal["all", "reads", "writes"]
 
+_FEW_VMS = 8
+"""Up to so many, to look at all requests once for each is less than to put them in order."""
 
-class Trace:
+
+class Trace(MadeOfColumns):
     """Requests of one or more VMs, in the order of time.
 
     A trace opened from a file is mapped into memory, not loaded: its size is not
     bounded by that of the memory. Traces are immutable; every method that
-    changes something returns another trace. Make one with `open`,
-    `from_arrays` or `slice`.
+    changes something returns another trace. Make one with `open`, `from_arrow`,
+    `from_pandas`, `from_polars`, `from_arrays` or `slice`.
     """
-
-    def __init__(self, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
-        self._batches = batches
-        self._metadata = metadata
 
     @classmethod
     def open(
@@ -81,8 +77,8 @@ class Trace:
         Parameters
         ----------
         path : path-like
-            A trace in any of `trace_formats`, plain or compressed (gzip, zstd, xz,
-            bzip2), or a store written by `save`.
+            A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
+            bzip2). What `save` wrote opens without options.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -113,13 +109,13 @@ class Trace:
         source = Path(path)
         _check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         _check_choice("on_unsorted", on_unsorted, ("error", "sort"))
-        if source.is_file() and is_arrow_file(source):
+        is_table = table_format(source) if source.is_file() else None
+        if is_table == "arrow" and is_store(source):
             if format is not None or options:
-                raise ConfigError(f"{source}: an Arrow file takes neither format nor options")
+                raise ConfigError(f"{source}: a store of mcsim's takes neither format nor options")
             store = open_store(source)
             return cls(store, store.metadata)
-        if format is None:
-            format = _core_trace.detect_format(str(source))
+        format = format or is_table or _core_trace.detect_format(str(source))
         plan = Parse(
             source=source,
             format=format,
@@ -130,67 +126,6 @@ class Trace:
         )
         store = plan.cached_store(Path(cache_dir) if cache_dir is not None else cache_directory())
         return cls(store, store.metadata)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        time: npt.ArrayLike,
-        offset: npt.ArrayLike,
-        length: npt.ArrayLike,
-        *,
-        vm: npt.ArrayLike = 0,
-        op: npt.ArrayLike = 0,
-        response: npt.ArrayLike = -1,
-        vms: Sequence[str] = ("vm",),
-        time_base: TimeBase = "clock",
-        source: str = "arrays",
-    ) -> Trace:
-        """Make a trace of arrays; a single number stands for a column of it.
-
-        Parameters
-        ----------
-        time : array_like of int, shape (n,)
-            Nanoseconds, or references before each request if `time_base` is
-            ``'index'``; non-decreasing.
-        offset, length : array_like of int, shape (n,)
-            Bytes.
-        vm : array_like of int, shape (n,)
-            Positions in `vms`.
-        op : array_like of int, shape (n,)
-            0 read, 1 write.
-        response : array_like of int, shape (n,)
-            Nanoseconds, -1 where unknown.
-        vms : sequence of str
-            Names of the VMs.
-        time_base : {'clock', 'index'}
-        source : str
-            What made the arrays, for `metadata`.
-
-        Raises
-        ------
-        ConfigError
-            If a column has another length, holds what its type cannot, or breaks a
-            rule above.
-        """
-        given = (time, vm, op, offset, length, response)
-        n = np.size(np.asarray(time))
-        columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
-        batch = Batch(*columns)
-        check_batch(batch, vms)
-        digest = hashlib.sha256(repr((tuple(vms), time_base)).encode())
-        for column in batch:
-            digest.update(column.data)
-        metadata = TraceMetadata(
-            source=source,
-            source_digest=digest.hexdigest(),
-            digest=digest.hexdigest(),
-            format="arrays",
-            options={},
-            time_base=time_base,
-            vms=tuple(vms),
-            counts=Counts().plus(batch),
-        )
-        return cls([record_batch_of(batch)], metadata)
 
     def __repr__(self) -> str:
         meta = self._metadata
@@ -233,6 +168,35 @@ class Trace:
         """Yield the columns, some 10^6 requests at a time, as views without a copy."""
         for record_batch in self._batches:
             yield batch_of(record_batch)
+
+    def batches_with(self, vm: int) -> Iterator[Batch]:
+        """Yield columns that have all requests of one VM, a position in `vms`, in their order.
+
+        Of a trace of few VMs others are among them, as views; of one of many there are copies
+        of its own alone, by an index that takes 4 bytes for each request of the trace.
+        """
+        if not self.has_many_vms:
+            yield from self.batches()
+            return
+        for batch, order, ends in self._by_vm:
+            rows = order[ends[vm] : ends[vm + 1]]
+            if len(rows):
+                yield batch.where(rows)
+
+    @property
+    def has_many_vms(self) -> bool:
+        """Whether `batches_with` has the requests of one VM alone."""
+        return len(self.vms) > _FEW_VMS
+
+    @cached_property
+    def _by_vm(self) -> list[tuple[Batch, npt.NDArray[np.uint32], npt.NDArray[np.int64]]]:
+        """Each batch, its rows in the order of VMs, and where each VM's begin and end."""
+        index = []
+        for batch in self.batches():
+            order = np.argsort(batch.vm, kind="stable").astype(np.uint32)
+            ends = np.searchsorted(batch.vm[order], np.arange(len(self.vms) + 1))
+            index.append((batch, order, ends))
+        return index
 
     def info(
         self, block_bytes: int = 4096, progress: Callable[[int, int], None] | None = None

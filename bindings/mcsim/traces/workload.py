@@ -31,6 +31,8 @@ class WorkloadVm:
     begin: int | None = None
     end: int | None = None
     departs: int | None = None
+    entry: int | None = None
+    """Which entry of a list of VMs asked for it."""
 
     def describe(self) -> dict[str, Any]:
         """Return what a result must remember of the requests."""
@@ -42,6 +44,12 @@ class WorkloadVm:
         }
         bounds = {"begin": self.begin, "end": self.end, "departs": self.departs}
         return described | {key: bound for key, bound in bounds.items() if bound is not None}
+
+    @property
+    def looked_at(self) -> int:
+        """How many VMs of the trace `batches` has requests of."""
+        many = self.only is None or self.trace.has_many_vms
+        return 1 if many else len(self.trace.vms)
 
     def shifted(self, shift: int) -> WorkloadVm:
         """Return the same requests, so much later."""
@@ -55,9 +63,10 @@ class WorkloadVm:
     def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Iterate over times, VMs, operations, offsets and lengths within the bounds.
 
-        Those of other VMs of the trace are among them.
+        Those of other VMs of the trace may be among them.
         """
-        for batch in self.trace.batches():
+        of_trace = self.trace.batches() if self.only is None else self.trace.batches_with(self.only)
+        for batch in of_trace:
             times = batch.time + self.shift if self.shift else batch.time
             first = 0 if self.begin is None else int(np.searchsorted(times, self.begin))
             last = len(times) if self.end is None else int(np.searchsorted(times, self.end))
@@ -116,15 +125,15 @@ class Workload:
         from mcsim._core import engine
 
         builder = engine.AccessBuilder(**view, time_base=self.time_base)
-        read = 0
+        read = 0.0
 
         def add(requests: WorkloadVm) -> None:
             nonlocal read
             for columns in requests.batches():
                 builder.add(*columns, only=requests.only)
-                read += len(columns[0])
+                read += len(columns[0]) / requests.looked_at
                 if progress is not None:
-                    progress(read)
+                    progress(round(read))
 
         for vm in self.vms:
             builder.begin_vm(vm.name)
