@@ -271,15 +271,15 @@ class SyntheticTrace::VmGenerator {
 };
 
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
-  if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
-  if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
-    return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
-                            std::numeric_limits<VmId>::max());
-  }
-  for (const SyntheticVm& vm : profile.vms) {
-    MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
-  }
   return guarded("synthetic trace", [&]() -> absl::StatusOr<SyntheticTrace> {
+    if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
+    if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
+      return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
+                              std::numeric_limits<VmId>::max());
+    }
+    for (const SyntheticVm& vm : profile.vms) {
+      MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
+    }
     return SyntheticTrace(std::move(profile));
   });
 }
