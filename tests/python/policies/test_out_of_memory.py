@@ -55,8 +55,8 @@ expect_out_of_memory(builder.finish)
     ("work", "said"),
     [
         (SIMULATE.replace("THREADS", "1").replace("SHARE", ".5"), "OutOfMemoryError"),
-        # One cache fits, two do not.
-        (SIMULATE.replace("THREADS", "2").replace("SHARE", "1.5"), "OutOfMemoryError"),
+        # One cache fits beside the threads, two do not.
+        (SIMULATE.replace("THREADS", "2").replace("SHARE", "2.2"), "OutOfMemoryError"),
         (INTERN, "OutOfMemoryError interning: there is not enough memory\n" * 2),
     ],
     ids=["one thread", "two threads", "interning"],
