@@ -216,14 +216,13 @@ def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> lis
     """Write tables by their ending; files are there whole or not at all."""
     import pyarrow as pa
 
-    base.parent.mkdir(parents=True, exist_ok=True)
+    from mcsim.base.files import replacing
+
     written = []
     for ending, save in tables.items():
         path = base.with_suffix(ending)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}")
-        with pa.OSFile(str(temporary), "wb") as sink:
+        with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
             save(sink)
-        temporary.replace(path)
         written.append(path)
     return written
 
