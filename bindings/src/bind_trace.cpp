@@ -78,8 +78,12 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
     };
     {
       py::gil_scoped_release unlocked;
-      summary.add({part(rows.time), part(rows.vm), part(rows.op), part(rows.offset),
-                   part(rows.length), {}});
+      summary.add({part(rows.time),
+                   part(rows.vm),
+                   part(rows.op),
+                   part(rows.offset),
+                   part(rows.length),
+                   {}});
     }
     raise_if_error(tick(static_cast<Count>(begin)));
   }

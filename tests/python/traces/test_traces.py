@@ -203,7 +203,9 @@ class TestOpen:
             "in column 1, got 'This'",
             "oracle-general": "no whole record of 24 bytes",
         }
-        names = [known["name"] for known in trace_formats()]
+        # Tables say by their first bytes what they are.
+        tables = ("arrow", "parquet")
+        names = [known["name"] for known in trace_formats() if known["name"] not in tables]
         untold = set(names) - set(objections)
         assert not untold, f"what do {untold} object to the line below? Add it to `objections`"
         prose = tmp_path / "README"
