@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mcsim import CORE_IS_MISSING
+from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.plugin import plugin_option
 

@@ -183,7 +183,7 @@ class Report:
 
     def footer(self) -> str:
         """Return the small print of pictures."""
-        from mcsim import __version__
+        from mcsim._core import __version__
 
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 

@@ -294,7 +294,7 @@ class _Report:
 
     def footer(self) -> str:
         """Return the small print of the picture."""
-        from mcsim import __version__
+        from mcsim._core import __version__
 
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 

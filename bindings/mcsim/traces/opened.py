@@ -22,7 +22,8 @@ from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean, names_matching
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import Interval, VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
+from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
+from mcsim.config.values import Interval
 from mcsim.traces.find import TraceFinder
 from mcsim.traces.workload import Workload, WorkloadVm
 
