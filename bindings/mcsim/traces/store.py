@@ -232,7 +232,8 @@ class Store:
     @property
     def row_count(self) -> int:
         """Number of requests, as the heads of the batches say."""
-        return sum(self._reader.get_batch(index).num_rows for index in range(len(self)))
+        rows = (self._reader.get_batch(index).num_rows for index in range(len(self)))
+        return int(sum(rows))
 
     @cached_property
     def metadata(self) -> TraceMetadata:
