@@ -179,6 +179,8 @@ class VmTraceSpec(_Map):
     or a map from their names in the file to those that results show"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
+    mapping: StrictStr | None = None
+    """file, relative to this one, with the format and its options; those given here come on top"""
     options: dict[str, Any] = {}
     """options of the format"""
     on_bad_line: Literal["error", "skip"] = "error"
