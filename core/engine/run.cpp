@@ -195,10 +195,12 @@ absl::Status check_profile(const System& system, const Profile* profile, const A
 
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
                               const Cuts& metric_cuts, const Tick& tick) {
-  if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
-  MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
-  MCSIM_RETURN_IF_ERROR(check_profile(system, profile, trace));
-  return guarded("run", [&] { return Runner(trace, system, profile, tick).go(metric_cuts); });
+  return guarded("run", [&]() -> absl::StatusOr<RunResult> {
+    if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+    MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
+    MCSIM_RETURN_IF_ERROR(check_profile(system, profile, trace));
+    return Runner(trace, system, profile, tick).go(metric_cuts);
+  });
 }
 
 }  // namespace mcsim

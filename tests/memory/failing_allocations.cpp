@@ -292,12 +292,13 @@ TEST(FailingAllocations, Running) {
       MCSIM_ASSIGN_OR_RETURN(
           const auto system,
           system_registry().make(entry.info.name, {}, unfailing([&] { return context; })));
-      if (const auto name = system->default_optimizer()) {
-        MCSIM_ASSIGN_OR_RETURN(auto optimizer, optimizer_registry().make(*name, {}, {}));
+      if (const auto name = unfailing([&] { return system->default_optimizer(); })) {
+        MCSIM_ASSIGN_OR_RETURN(auto made, optimizer_registry().make(*name, {}, {}));
+        auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
         MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
       }
       std::optional<Profile> profile;
-      if (const auto spec = system->profile()) {
+      if (const auto spec = unfailing([&] { return system->profile(); })) {
         MCSIM_ASSIGN_OR_RETURN(profile, characterise(trace, *spec));
       }
       return run(trace, *system, profile ? &*profile : nullptr, cuts).status();

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 Accesses build(const std::vector<Requests>& vms, ExpandOptions options = {.ops = OpFilter::kAll}) {
   AccessBuilder builder(options, TimeBase::kClock);
   for (std::size_t v = 0; v < vms.size(); ++v) {
-    builder.begin_vm("vm" + std::to_string(v));
+    EXPECT_TRUE(builder.begin_vm("vm" + std::to_string(v)).ok());
     const absl::Status added = builder.add(vms[v].view());
     EXPECT_TRUE(added.ok()) << added;
   }
@@ -118,7 +118,7 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
   AccessBuilder builder({}, TimeBase::kClock);
   Requests r;
   EXPECT_EQ(message_of(builder.add(r.view())), "add: no VM was begun");
-  builder.begin_vm("web_0");
+  EXPECT_TRUE(builder.begin_vm("web_0").ok());
   r.push(5, 0, Op::kRead, 0, 4096);
   r.push(2, 0, Op::kRead, 0, 4096);
   EXPECT_EQ(message_of(builder.add(r.view())),
@@ -190,7 +190,7 @@ TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
   r.push(0, 3, Op::kRead, 0, 4096);
   r.push(1, 4, Op::kRead, 4096, 4096);
   AccessBuilder builder({}, TimeBase::kClock);
-  builder.begin_vm("only");
+  EXPECT_TRUE(builder.begin_vm("only").ok());
   ASSERT_TRUE(builder.add(r.view(), VmId{4}, 10).ok());
   const Accesses a = std::move(builder).finish().value();
   EXPECT_THAT(a.request_time, ElementsAre(11));
@@ -205,7 +205,7 @@ absl::StatusOr<Accesses> with_warm_up(Nanoseconds shift) {
     before.push(5, 0, Op::kRead, 4096, 4096);
     Requests after;
     after.push(20, 0, Op::kRead, 4096, 8192);
-    builder.begin_vm(vm);
+    EXPECT_TRUE(builder.begin_vm(vm).ok());
     if (vm != std::string_view("b")) {
       EXPECT_TRUE(builder.add(before.view(), std::nullopt, shift).ok());
       builder.end_warm_up();
@@ -241,7 +241,7 @@ TEST(AccessBuilder, PutsDeparturesBeforeTheFirstRequestThatIsNotEarlier) {
   for (const auto& [times, departs] : vms) {
     Requests requests;
     for (const Nanoseconds time : times) requests.push(time, 0, Op::kRead, 0, 4096);
-    builder.begin_vm("vm");
+    EXPECT_TRUE(builder.begin_vm("vm").ok());
     ASSERT_TRUE(builder.add(requests.view()).ok());
     EXPECT_EQ(message_of(builder.depart(times.back())),
               "vm: it has a request 0 ns after it departs");
