@@ -116,6 +116,8 @@ class RecencyLog {
     return tier_of(old, stack);
   }
 
+  bool contains(BlockId id) const { return last_[id] != 0; }
+
   // What an access will touch.
   void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
 

@@ -12,7 +12,10 @@ from mcsim.results.tables import comparison, systems
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["STYLE", "render_comparison", "render_systems"]
+__all__ = ["MOST_VMS", "STYLE", "percent", "render_comparison", "render_systems"]
+
+# So many VMs are shown one by one.
+MOST_VMS = 24
 
 
 def render_comparison(results: Results) -> RenderableType:
@@ -29,11 +32,15 @@ def render_comparison(results: Results) -> RenderableType:
         table.add_column(f"{tier.device} %", justify="right")
     for name in ("latency", "gain", "points", "faster"):
         table.add_column(name, justify="right")
-    rows = comparison(results).to_pylist()
-    vms = list(dict.fromkeys(row["vm"] for row in rows))
-    for vm in vms:
+    by_vm: dict[str | None, list[dict[str, Any]]] = {}
+    for row in comparison(results).to_pylist():
+        by_vm.setdefault(row["vm"], []).append(row)
+    alone = len(by_vm) - 1
+    if alone > MOST_VMS:
+        by_vm = {None: by_vm[None]}
+    for vm, rows in by_vm.items():
         shown: int | None = None
-        for row in (row for row in rows if row["vm"] == vm):
+        for row in rows:
             first = shown is None
             changed = row["accesses"] != shown
             shown = row["accesses"]
@@ -42,8 +49,8 @@ def render_comparison(results: Results) -> RenderableType:
                 (vm or "all") if first else "",
                 f"{shown:,}" if changed else "",
                 row["system"],
-                _percent(row["hit_ratio"]),
-                *map(_percent, shares),
+                percent(row["hit_ratio"]),
+                *map(percent, shares),
                 _latency(row["mean_latency_ns"]),
                 _signed_percent(row["gain"]),
                 _points(row["gain_absolute"]),
@@ -52,6 +59,8 @@ def render_comparison(results: Results) -> RenderableType:
             )
         table.add_section()
     table.caption = "against Global LRU: gain and points in hit ratio, faster in mean latency"
+    if alone > MOST_VMS:
+        table.caption += f"\nthe {alone:,} VMs one by one are in vms.parquet and metrics.parquet"
     return table
 
 
@@ -102,7 +111,8 @@ def _title(results: Results) -> str:
     return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
 
 
-def _percent(ratio: float | None) -> str:
+def percent(ratio: float | None) -> str:
+    """Write a share in percent, without the sign; a dash where there is none."""
     return "–" if ratio is None else f"{100 * ratio:.2f}"
 
 
