@@ -190,10 +190,8 @@ TEST(FailingAllocations, Readers) {
 
 TEST(FailingAllocations, Characterising) {
   const Accesses trace = random_trace(2'000, 3, 100, 1);
-  fail_every_allocation([&] {
-    return characterise(trace, {.interval = 500, .ri_window = 300}, nullptr, 2).status();
-  });
-  fail_every_allocation([&] { return whole_curves(trace).status(); });
+  const ProfileSpec spec{.interval = 500, .ri_window = 300};
+  fail_every_allocation([&] { return characterise(trace, {&spec, 1}, nullptr, 2).status(); });
 }
 
 TEST(FailingAllocations, Distances) {
@@ -299,7 +297,8 @@ TEST(FailingAllocations, Running) {
       }
       std::optional<Profile> profile;
       if (const auto spec = unfailing([&] { return system->profile(); })) {
-        MCSIM_ASSIGN_OR_RETURN(profile, characterise(trace, *spec));
+        MCSIM_ASSIGN_OR_RETURN(Characterised found, characterise(trace, {&*spec, 1}));
+        profile = std::move(found.profiles.front());
       }
       return run(trace, *system, profile ? &*profile : nullptr, cuts).status();
     });
