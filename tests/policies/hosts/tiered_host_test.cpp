@@ -243,7 +243,7 @@ Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
       requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
                     4096 * blocks);
     }
-    builder.begin_vm(fmt::format("vm{}", vm));
+    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
     EXPECT_TRUE(builder.add(requests.view()).ok());
   }
   return std::move(builder).finish().value();
@@ -486,7 +486,7 @@ TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
   for (const std::uint64_t block : {1, 0, 2, 4, 6, 2}) {
     requests.push(now++, 0, Op::kRead, block * 4096, 4096);
   }
-  builder.begin_vm("vm0");
+  EXPECT_TRUE(builder.begin_vm("vm0").ok());
   ASSERT_TRUE(builder.add(requests.view()).ok());
   const Accesses trace = std::move(builder).finish().value();
   const Machine machine = machine_of({2, 4});
@@ -505,7 +505,7 @@ TEST(TieredHost, SaysWhatItIsServedBy) {
   requests.push(1, 0, Op::kRead, 0, 8192);
   requests.push(2, 0, Op::kWrite, 0, 8192);
   requests.push(3, 0, Op::kRead, 0, 8192);
-  builder.begin_vm("vm0");
+  EXPECT_TRUE(builder.begin_vm("vm0").ok());
   ASSERT_TRUE(builder.add(requests.view()).ok());
   const Accesses trace = std::move(builder).finish().value();
   const Machine machine = machine_of({2});

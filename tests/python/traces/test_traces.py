@@ -419,14 +419,20 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"time": [2, 1]}, "time: goes back at position 1"),
+            ({"time": [2, 1]}, "row 1: time goes back from 2 to 1"),
             ({"offset": [0]}, r"offset: expected 2 values in one dimension, got \(1,\)"),
             ({"offset": [0, -1]}, "offset: a value does not fit uint64"),
             ({"offset": [0.5, 1]}, "offset: expected whole numbers, got float64"),
             ({"length": [0, 2**32]}, "length: a value does not fit uint32"),
-            ({"vm": [0, 1]}, "vm: 1 is not a position among 1 names"),
-            ({"op": 2}, "op: expected 0"),
-            ({"offset": np.array([0, 2**64 - 1], np.uint64)}, "offset \\+ length exceeds 64 bits"),
+            ({"vm": [0, 1]}, "row 1: vm 1 is not a position among 1 names"),
+            ({"op": 2}, r"row 0: op: expected 0 \(read\) or 1 \(write\), got 2"),
+            (
+                {"offset": np.array([0, 2**64 - 1], np.uint64)},
+                r"row 1: offset 18446744073709551615 \+ length 512 exceeds 64 bits",
+            ),
+            ({"response": [-1, -2]}, "row 1: response: expected nanoseconds, or -1 for unknown"),
+            ({"vms": [""]}, "the name of a VM must be text in UTF-8, without control char"),
+            ({"vms": ["a\nb"]}, r"control characters, got 'a\\x0ab'"),
         ],
     )
     def test_what_breaks_the_rules_is_refused(
