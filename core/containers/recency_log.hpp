@@ -116,6 +116,9 @@ class RecencyLog {
     return tier_of(old, stack);
   }
 
+  // The tier that the block is in, or kTiers if in none.
+  std::size_t tier(const Stack& stack, BlockId id) const { return tier_of(last_[id], stack); }
+
   // What an access will touch.
   void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
 

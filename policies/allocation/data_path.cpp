@@ -10,7 +10,9 @@
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
 #include "core/engine/exclusive_lru.hpp"
+#include "policies/admission/filters.hpp"
 #include "policies/admission/registry.hpp"
+#include "policies/eviction/lru.hpp"
 #include "policies/eviction/registry.hpp"
 #include "policies/eviction/sub_blocks.hpp"
 
@@ -42,6 +44,8 @@ absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::s
   if (given->size() == tiers) return given;
   return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
 }
+
+bool is_none(const ComponentSpec& filter) { return filter.name == AdmitAll::kInfo.name; }
 
 struct WriteChoice {
   std::optional<std::string_view> vm;  // all if there is none
@@ -137,22 +141,37 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
       .capacity = capacity, .blocks = trace.id_count(), .seed = seed_of(seed, tier, kNoSlot)};
   MCSIM_ASSIGN_OR_RETURN(auto filter,
                          admission_registry().make(admission.name, admission.params, setup));
-  if (admission.name == "none") filter.reset();
+  if (is_none(admission)) filter.reset();
   return Tier(capacity, std::move(parts), division.rules, std::move(filter));
 }
 
+// What each tier is made of, fastest first.
+struct ByTier {
+  std::vector<ComponentSpec> policies;
+  std::vector<ComponentSpec> filters;
+};
+
+absl::StatusOr<ByTier> by_tier(const DataPathParams& params, std::size_t tiers) {
+  ByTier of;
+  MCSIM_ASSIGN_OR_RETURN(of.policies, by_tier("policy", params.policy, tiers));
+  MCSIM_ASSIGN_OR_RETURN(of.filters, by_tier("admission", params.admission, tiers));
+  return of;
+}
+
 // What `exclusive_lru.hpp` does, in a structure made for it.
-bool is_plain_lru(const DataPathParams& params, const Accesses& trace) {
-  return trace.line_blocks == 1 && params.policy == "lru" && params.chain == Chain::kExclusive &&
-         params.admission == "none" && params.writes == "through";
+bool is_lru(const DataPathParams& params, const ByTier& of, const Accesses& trace) {
+  const auto is_lru = [](const ComponentSpec& policy) {
+    return policy.name == Lru::kInfo.name && policy.params.empty();
+  };
+  return params.chain == Chain::kExclusive && trace.line_blocks == 1 && !params.update_around &&
+         std::ranges::all_of(of.policies, is_lru) && std::ranges::all_of(of.filters, is_none);
 }
 
 // What works on blocks does not on lines.
-absl::Status check_lines(const DataPathParams& params, const Division& division,
-                         const Accesses& trace) {
+absl::Status check_lines(const ByTier& of, const Division& division, const Accesses& trace) {
   const Count line = trace.line_blocks;
   if (line == 1) return absl::OkStatus();
-  if (params.admission != "none") {
+  if (!std::ranges::all_of(of.filters, is_none)) {
     return invalid_argument("line: admission filters are of blocks, not of lines");
   }
   if (division.changeable) {
@@ -166,6 +185,22 @@ absl::Status check_lines(const DataPathParams& params, const Division& division,
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<WriteRules> write_rules(const DataPathParams& params, const Machine& machine,
+                                       const Accesses& trace) {
+  WriteRules rules{.modes = {},
+                   .update_around = params.update_around,
+                   .flush_every = params.flush_every.ns};
+  std::vector<std::string_view> names;
+  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
+  MCSIM_ASSIGN_OR_RETURN(rules.modes, write_modes(params.writes, names));
+  if (params.dirty_limit < 1) {
+    double space = 0;
+    for (const TierSpec& tier : machine.tiers) space += static_cast<double>(tier.capacity_blocks);
+    rules.most_dirty = static_cast<Count>(params.dirty_limit * space);
+  }
+  return rules;
 }
 
 Allocation by_vm(const Division& division) {
@@ -182,12 +217,11 @@ Allocation by_vm(const Division& division) {
 
 absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
-  MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
-  for (const ComponentSpec& policy : policies) {
+  MCSIM_ASSIGN_OR_RETURN(const ByTier of, by_tier(params, tiers));
+  for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
-  MCSIM_ASSIGN_OR_RETURN(const auto admissions, by_tier("admission", params.admission, tiers));
-  for (const ComponentSpec& filter : admissions) {
+  for (const ComponentSpec& filter : of.filters) {
     MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
   }
   if (context.vms.empty()) return write_choices(params.writes).status();
@@ -215,39 +249,38 @@ Division one_part_each(const Allocation& targets, PartitionRules rules) {
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed) {
+  MCSIM_ASSIGN_OR_RETURN(const ByTier of, by_tier(params, machine.tiers.size()));
   const std::size_t parts = division.targets.at(0).size();
-  MCSIM_RETURN_IF_ERROR(check_lines(params, division, trace));
-  if (is_plain_lru(params, trace) && !division.changeable && parts == 1) {
-    return make_shared_lru(machine, trace);
+  const bool shared = parts == 1 && !division.changeable;
+  if (!is_lru(params, of, trace) || (!shared && parts != trace.vms.size())) {
+    return make_tiered_host(params, machine, trace, division, seed);
   }
-  if (is_plain_lru(params, trace) && parts == trace.vms.size()) {
-    return make_partitioned_lru(machine, trace, by_vm(division), division.rules);
-  }
+  MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
+  if (shared) return make_shared_lru(machine, trace, std::move(writes));
+  return make_partitioned_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
+}
 
+absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
+                                                       const Machine& machine,
+                                                       const Accesses& trace,
+                                                       const Division& division,
+                                                       std::uint64_t seed) {
   const std::size_t tiers = machine.tiers.size();
-  MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
-  MCSIM_ASSIGN_OR_RETURN(const auto admissions, by_tier("admission", params.admission, tiers));
+  MCSIM_ASSIGN_OR_RETURN(const ByTier of, by_tier(params, tiers));
+  MCSIM_RETURN_IF_ERROR(check_lines(of, division, trace));
   TieredSetup setup{.chain = params.chain,
                     .tiers = {},
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
                     .divided = division.changeable,
-                    .writes = {.modes = {},
-                               .update_around = params.update_around,
-                               .flush_every = params.flush_every.ns}};
-  std::vector<std::string_view> names;
-  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
-  MCSIM_ASSIGN_OR_RETURN(setup.writes.modes, write_modes(params.writes, names));
-  Count space = 0;
+                    .writes = {}};
+  MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
   for (std::size_t k = 0; k < tiers; ++k) {
-    const Count capacity = machine.tiers[k].capacity_blocks;
-    MCSIM_ASSIGN_OR_RETURN(Tier tier, make_tier(policies[k], admissions[k], capacity, k, trace,
-                                                division, setup.table, seed));
+    MCSIM_ASSIGN_OR_RETURN(Tier tier,
+                           make_tier(of.policies[k], of.filters[k],
+                                     machine.tiers[k].capacity_blocks, k, trace, division,
+                                     setup.table, seed));
     setup.tiers.push_back(std::move(tier));
-    space += capacity;
-  }
-  if (params.dirty_limit < 1) {
-    setup.writes.most_dirty = static_cast<Count>(params.dirty_limit * static_cast<double>(space));
   }
   return TieredHost::make(std::move(setup), trace);
 }
