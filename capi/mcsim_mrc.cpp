@@ -4,7 +4,7 @@
 #include <new>
 #include <span>
 
-#include "core/locality/online_mrc.hpp"
+#include "core/locality/sampling/online_mrc.hpp"
 
 struct mcsim_mrc {
   mcsim::OnlineMrc mrc;

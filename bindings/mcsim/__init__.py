@@ -15,19 +15,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mcsim.base.errors import ConfigError, McsimError, TraceError
+    from mcsim.base.package import get_cmake_dir, get_include
     from mcsim.config import ExperimentSpec
-    from mcsim.errors import ConfigError, McsimError, TraceError
-    from mcsim.locality import (
+    from mcsim.experiment.runner import run
+    from mcsim.locality.estimators import (
         HitRatioCurve,
         estimate,
         estimator_names,
         hit_ratio_curve,
         reuse_distances,
     )
-    from mcsim.miniatures import miniature
-    from mcsim.optimizers import optimize
-    from mcsim.package import get_cmake_dir, get_include
-    from mcsim.policies import (
+    from mcsim.optimizers.optimizer import optimize
+    from mcsim.policies.miniatures import miniature
+    from mcsim.policies.python_policies import Policy, PriorityPolicy
+    from mcsim.policies.simulation import (
         load_policies,
         memory_needed,
         policy_names,
@@ -35,11 +37,9 @@ if TYPE_CHECKING:
         simulate_lines,
         wrapper_names,
     )
-    from mcsim.python_policies import Policy, PriorityPolicy
-    from mcsim.results import Results
-    from mcsim.runner import run
-    from mcsim.traces import Trace
-    from mcsim.tuning import tune
+    from mcsim.policies.tuning import tune
+    from mcsim.results.results import Results
+    from mcsim.traces.trace import Trace
 
 CORE_IS_MISSING = (
     "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
@@ -47,32 +47,32 @@ CORE_IS_MISSING = (
 )
 
 _HOME = {
-    "ConfigError": "errors",
+    "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
-    "McsimError": "errors",
-    "Policy": "python_policies",
-    "PriorityPolicy": "python_policies",
-    "Results": "results",
-    "Trace": "traces",
-    "TraceError": "errors",
+    "McsimError": "base.errors",
+    "Policy": "policies.python_policies",
+    "PriorityPolicy": "policies.python_policies",
+    "Results": "results.results",
+    "Trace": "traces.trace",
+    "TraceError": "base.errors",
     "__version__": "_core",
     "estimate": "locality",
     "estimator_names": "locality",
-    "get_cmake_dir": "package",
-    "get_include": "package",
+    "get_cmake_dir": "base.package",
+    "get_include": "base.package",
     "hit_ratio_curve": "locality",
-    "load_policies": "policies",
-    "memory_needed": "policies",
-    "miniature": "miniatures",
+    "load_policies": "policies.simulation",
+    "memory_needed": "policies.simulation",
+    "miniature": "policies.miniatures",
     "optimize": "optimizers",
-    "policy_names": "policies",
+    "policy_names": "policies.simulation",
     "reuse_distances": "locality",
-    "run": "runner",
-    "simulate": "policies",
-    "simulate_lines": "policies",
-    "tune": "tuning",
-    "wrapper_names": "policies",
+    "run": "experiment.runner",
+    "simulate": "policies.simulation",
+    "simulate_lines": "policies.simulation",
+    "tune": "policies.tuning",
+    "wrapper_names": "policies.simulation",
 }
 
 __all__ = [

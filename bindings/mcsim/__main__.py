@@ -1,6 +1,6 @@
 """Lets `python -m mcsim` be the command line."""
 
-from mcsim.cli import main
+from mcsim.cli.main import main
 
 if __name__ == "__main__":
     main()

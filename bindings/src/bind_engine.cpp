@@ -9,8 +9,8 @@
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 #include "optimizers/registry.hpp"
-#include "policies/admission/registry.hpp"
 #include "policies/allocation/all.hpp"
+#include "policies/hosts/admission_registry.hpp"
 
 namespace mcsim::python {
 namespace {

@@ -29,7 +29,8 @@ const char* exception_name(absl::StatusCode code) {
 }
 
 void set_python_error(const absl::Status& status) {
-  const py::object kind = py::module_::import("mcsim.errors").attr(exception_name(status.code()));
+  const py::object kind =
+      py::module_::import("mcsim.base.errors").attr(exception_name(status.code()));
   PyErr_SetString(kind.ptr(), message_of(status).c_str());
 }
 

@@ -6,7 +6,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
-#include "core/locality/estimator.hpp"
+#include "core/locality/estimators/registry.hpp"
 #include "optimizers/hull.hpp"
 
 namespace mcsim::python {

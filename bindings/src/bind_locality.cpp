@@ -7,8 +7,9 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
-#include "core/locality/hyperloglog.hpp"
-#include "core/locality/reuse_distance.hpp"
+#include "core/containers/hyperloglog.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/profile/profile.hpp"
 
 namespace mcsim::python {
 namespace {

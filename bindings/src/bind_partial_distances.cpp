@@ -5,8 +5,8 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/partial_distances.hpp"
 
 namespace mcsim::python {
 namespace {

@@ -9,11 +9,11 @@
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_policy.hpp"
 #include "core/containers/block_table.hpp"
-#include "policies/eviction/miniature.hpp"
-#include "policies/eviction/plugin.hpp"
-#include "policies/eviction/registry.hpp"
-#include "policies/eviction/simulate.hpp"
-#include "policies/eviction/wrappers.hpp"
+#include "policies/registry/eviction.hpp"
+#include "policies/registry/plugin.hpp"
+#include "policies/replay/miniature.hpp"
+#include "policies/replay/simulate.hpp"
+#include "policies/wrappers/all.hpp"
 
 namespace mcsim::python {
 namespace {

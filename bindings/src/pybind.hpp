@@ -16,7 +16,7 @@
 #include "core/base/params.hpp"
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
-#include "core/locality/profile.hpp"
+#include "core/base/tick.hpp"
 
 namespace mcsim::python {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
-#include "policies/eviction/hooked_cache.hpp"
-#include "policies/eviction/priority_cache.hpp"
-#include "policies/eviction/registry.hpp"
+#include "core/engine/caches/hooked_cache.hpp"
+#include "core/engine/caches/priority_cache.hpp"
+#include "policies/registry/eviction.hpp"
 
 namespace mcsim::python {
 namespace {

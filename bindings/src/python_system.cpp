@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "policies/allocation/data_path.hpp"
 #include "policies/allocation/shares.hpp"
+#include "policies/hosts/data_path.hpp"
 
 namespace mcsim::python {
 namespace {

@@ -32,6 +32,12 @@ struct Access {
   NextUse next_use = kNever;  // only for policies that need it
 };
 
+class TierCache;
+struct PolicySetup;
+template <class Interface, class Context>
+class Registry;
+using EvictionRegistry = Registry<TierCache, PolicySetup>;
+
 // What a policy is made for.
 struct PolicySetup {
   Count capacity = 1;  // blocks
@@ -46,6 +52,8 @@ struct PolicySetup {
   std::uint64_t seed = 1;
   // All accesses to come, for policies that need the next use.
   std::span<const BlockId> trace = {};
+  // Where a policy that is made of others finds them by name; null for all else.
+  const EvictionRegistry* others = nullptr;
 
   // The slots to have where `wanted` blocks may be held or remembered.
   std::size_t slots_for(Count wanted) const {

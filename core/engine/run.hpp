@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/base/tick.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/system.hpp"
-#include "core/locality/profile.hpp"
+#include "core/locality/profile/profile.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 

@@ -11,7 +11,7 @@
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
 #include "core/engine/machine.hpp"
-#include "core/locality/profile.hpp"
+#include "core/locality/profile/profile.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

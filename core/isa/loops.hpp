@@ -18,5 +18,5 @@
 #include "core/containers/block_table.hpp"
 #include "core/containers/live_slots.hpp"
 #include "core/isa/with_isa.hpp"
-#include "core/locality/distance_state.hpp"
-#include "core/locality/reuse_distance.hpp"
+#include "core/locality/distances/distance_state.hpp"
+#include "core/locality/distances/reuse_distance.hpp"

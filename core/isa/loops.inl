@@ -11,11 +11,11 @@ constexpr Isa kThisIsa = MCSIM_ISA_NUMBER(MCSIM_ISA) == 512 ? Isa::kAvx512
 //
 #include "core/containers/block_table.inl"
 //
-#include "core/locality/distance_loops.inl"
+#include "core/locality/distances/distance_loops.inl"
 //
-#include "core/locality/sample_filter.inl"
+#include "core/containers/sample_filter.inl"
 //
-#include "core/locality/parallel_loops.inl"
+#include "core/locality/distances/parallel_loops.inl"
 
 }  // namespace mcsim::MCSIM_ISA
 

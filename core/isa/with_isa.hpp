@@ -45,7 +45,7 @@ template <Isa kIsa>
 void find_keys(const BlockTable& table, std::span<const std::uint64_t> keys,
                std::span<std::uint32_t> values);
 
-// --- core/locality/distance_loops.inl -------------------------------------------
+// --- core/locality/distances/distance_loops.inl -------------------------------------------
 
 struct DistanceState;
 // Counts the distances of `keys`, and lists them unless `distances` is null. False
@@ -58,7 +58,7 @@ template <Isa kIsa>
 void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
                            std::span<const std::uint32_t> blocks, Count* distances);
 
-// --- core/locality/parallel_loops.inl --------------------------------------------
+// --- core/locality/distances/parallel_loops.inl --------------------------------------------
 
 struct TimeAxis;
 class DistanceBins;
@@ -113,7 +113,7 @@ void count_stretch(const LiveSlots& slots, std::uint32_t* group_counts, Distance
                    std::span<const std::uint32_t> codes, std::uint32_t first, std::uint32_t last,
                    std::uint32_t live);
 
-// --- core/locality/sample_filter.inl --------------------------------------------
+// --- core/containers/sample_filter.inl --------------------------------------------
 
 // Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
 // has room for all, and returns how many they are.

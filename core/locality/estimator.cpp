@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/locality/estimators/all.hpp"
-
 namespace mcsim {
 
 double CurveEstimate::hits_at(double blocks) const {
@@ -22,11 +20,6 @@ CurveEstimate exact_estimate(const DistanceHistogram& histogram) {
     curve.hits.push_back(static_cast<double>(hits));
   }
   return curve;
-}
-
-const Registry<Estimator, EstimatorContext>& estimator_registry() {
-  static const Registry<Estimator, EstimatorContext> registry("estimator", AllEstimators{});
-  return registry;
 }
 
 }  // namespace mcsim

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
@@ -67,8 +66,5 @@ struct EstimatorContext {
   std::uint64_t seed = 1;  // of whatever is drawn or hashed
   int threads = 1;         // an estimator may use up to so many
 };
-
-// core/locality/estimators/all.hpp is the list.
-const Registry<Estimator, EstimatorContext>& estimator_registry();
 
 }  // namespace mcsim

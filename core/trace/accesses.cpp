@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/containers/block_table.hpp"
-#include "core/locality/sample_filter.hpp"
+#include "core/containers/sample_filter.hpp"
 
 namespace mcsim {
 namespace {

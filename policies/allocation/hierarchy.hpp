@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "core/engine/system.hpp"
-#include "policies/allocation/data_path.hpp"
+#include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
 

@@ -7,8 +7,8 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/system.hpp"
-#include "policies/allocation/data_path.hpp"
 #include "policies/allocation/multicache.hpp"
+#include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
 

@@ -8,10 +8,10 @@
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
+#include "core/base/two_experts.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
-#include "policies/eviction/two_experts.hpp"
 
 namespace mcsim {
 

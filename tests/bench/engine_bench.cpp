@@ -15,9 +15,9 @@
 #include "core/trace/accesses.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
-#include "policies/allocation/data_path.hpp"
 #include "policies/allocation/shares.hpp"
-#include "policies/eviction/registry.hpp"
+#include "policies/hosts/data_path.hpp"
+#include "policies/registry/eviction.hpp"
 
 namespace mcsim {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/containers/sample_filter.hpp"
 #include "core/isa/with_isa.hpp"
-#include "core/locality/estimator.hpp"
-#include "core/locality/online_mrc.hpp"
-#include "core/locality/reuse_distance.hpp"
-#include "core/locality/sample_filter.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/estimators/registry.hpp"
+#include "core/locality/sampling/online_mrc.hpp"
 #include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {

@@ -6,8 +6,8 @@
 
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
-#include "core/locality/exact_distances.hpp"
-#include "core/locality/profile.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/profile/profile.hpp"
 #include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {

@@ -24,8 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import synthetic
-from mcsim.locality import Estimator
-from mcsim.trace_store import (
+from mcsim.locality.estimators import Estimator
+from mcsim.traces.store import (
     BATCH_REQUESTS,
     BLOCK_BYTES,
     SCHEMA,

@@ -8,9 +8,9 @@
 #include <ctime>
 #include <string>
 
-#include "core/locality/estimator.hpp"
-#include "core/locality/exact_distances.hpp"
-#include "core/locality/parallel_distances.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/parallel_distances.hpp"
+#include "core/locality/estimators/registry.hpp"
 #include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {

@@ -16,8 +16,8 @@
 #include "core/engine/next_use.hpp"
 #include "policies/eviction/arc.hpp"
 #include "policies/eviction/lru.hpp"
-#include "policies/eviction/registry.hpp"
-#include "policies/eviction/simulate.hpp"
+#include "policies/registry/eviction.hpp"
+#include "policies/replay/simulate.hpp"
 
 namespace mcsim {
 namespace {

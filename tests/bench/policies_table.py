@@ -26,7 +26,7 @@ MEASURED = ROOT / "policies" / "measured.json"
 BEGIN = "<!-- written by tests/bench/policies_table.py -->\n"
 END = "<!-- end of what it writes -->\n"
 
-# Whose hits on public traces tests/policies/published_hits_test.cpp expects, to the digits that
+# Whose hits on public traces tests/policies/eviction/published_hits_test.cpp expects, to the digits that
 # they printed if it does not say otherwise.
 PRINTED = {
     "lru": "ARC's authors",
@@ -51,7 +51,7 @@ PRINTED = {
     "mq": "another implementation",
 }
 
-# Whose program misses as often as ours in tests/policies/authors_counts_test.cpp.
+# Whose program misses as often as ours in tests/policies/eviction/authors_counts_test.cpp.
 PROGRAMS = {
     "lirs": "its authors' program",
     "w-tinylfu": "Caffeine (counters=4096), its sketch exact",

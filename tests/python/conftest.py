@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcsim._core import engine
-from mcsim.traces import Trace, find_trace
+from mcsim.traces.trace import Trace, find_trace
 
 
 @pytest.fixture(scope="session")

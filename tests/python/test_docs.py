@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mcsim
-from mcsim.experiment import Experiment
+from mcsim.experiment.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bindings"

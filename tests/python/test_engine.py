@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mcsim import errors
 from mcsim._core import engine, locality
+from mcsim.base import errors
 
 MACHINE_COSTS = {"read_ns": 30.0, "write_ns": 30.0, "dollars_per_gb": 10.0}
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/locality/exact_distances.hpp"
+#include "core/locality/distances/exact_distances.hpp"
 
 namespace mcsim {
 

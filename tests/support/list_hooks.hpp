@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "policies/eviction/hooked_cache.hpp"
-#include "policies/eviction/priority_cache.hpp"
+#include "core/engine/caches/hooked_cache.hpp"
+#include "core/engine/caches/priority_cache.hpp"
 
 // Policies as hooks and as functions.
 namespace mcsim::testing {

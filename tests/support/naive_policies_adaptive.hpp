@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "core/base/portable_math.hpp"
-#include "policies/eviction/two_experts.hpp"
+#include "core/base/two_experts.hpp"
 #include "tests/support/naive_policies.hpp"
 
 // Twins of the policies that learn from their ghosts.

@@ -25,10 +25,10 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 from ruamel.yaml.scalarfloat import ScalarFloat
 from ruamel.yaml.scalarint import ScalarInt
 
-from mcsim import units
+from mcsim.base import units
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
-from mcsim.errors import ConfigError
-from mcsim.suggest import did_you_mean
 
 __all__ = ["Location", "Source", "check", "check_spec", "format_location"]
 

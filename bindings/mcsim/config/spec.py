@@ -2,7 +2,7 @@
 
 One class a map. `Params` of systems and optimisers are not repeated here: any
 key beside the declared ones is a parameter, judged by the component's own
-declaration in the core (`mcsim.experiment`).
+declaration in the core (`mcsim.experiment.experiment`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim import units
+from mcsim.base import units
 
 __all__ = [
     "DEFAULT_BLOCK_BYTES",

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcsim.errors import ConfigError
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
 from mcsim.figures import comparison, curves, timeline
-from mcsim.figures.data import CannotDrawError
 from mcsim.figures.style import Sheet, save, styled
-from mcsim.results import Results
-from mcsim.suggest import did_you_mean
+from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.data import CannotDrawError, series_of
 from mcsim.figures.style import (
     PAGE,
     Look,
@@ -19,8 +18,9 @@ from mcsim.figures.style import (
     system_looks,
     vm_looks,
 )
-from mcsim.results import Results
-from mcsim.tables import comparison
+from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError, series_of
+from mcsim.results.tables import comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ _HIDDEN_BELOW = 0.01
 _ALL = "all VMs"
 _TIER_HATCHES = ("", "//////", "......")
 
-# Rows of `mcsim.tables.comparison` by system and VM.
+# Rows of `mcsim.results.tables.comparison` by system and VM.
 _Rows = Mapping[tuple[str, str], Mapping[str, Any]]
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.figures.data import CannotDrawError, HitCurve, curve_of, multicache, series_of, vms_of
+from mcsim.base.units import format_count
 from mcsim.figures.style import COLUMN, PAGE, Sheet, lighter, new_sheet, vm_looks
-from mcsim.results import Results
-from mcsim.units import format_count
+from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError, HitCurve, curve_of, multicache, series_of, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.curves import HitRatioCurve, SizeUnit
 from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
 __all__ = ["comparison", "curves", "over_intervals", "unit_for"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mcsim.base.units import format_size
 from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
-from mcsim.units import format_size
 
 __all__ = ["hit_ratios"]
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.data import is_legacy, vms_of
-from mcsim.results import Results
+from mcsim.results.results import Results
+from mcsim.results.series import is_legacy, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow.compute as pc
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.data import (
+from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
+from mcsim.results.results import Results
+from mcsim.results.series import (
     CannotDrawError,
     clock_of,
     global_lru,
     multicache,
     series_of,
 )
-from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
-from mcsim.results import Results
 
 __all__ = [
     "global_lru_occupancy",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mcsim.base.units import format_bytes
 from mcsim.figures.style import PAGE, Sheet, lighter, looks_of, new_sheet
-from mcsim.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

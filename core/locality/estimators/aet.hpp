@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/locality/reuse_times.hpp"
+#include "core/locality/estimators/reuse_times.hpp"
 
 namespace mcsim {
 

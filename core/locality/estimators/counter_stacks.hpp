@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/containers/hyperloglog.hpp"
+#include "core/containers/key_table.hpp"
+#include "core/containers/log_histogram.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/hyperloglog.hpp"
-#include "core/locality/key_table.hpp"
-#include "core/locality/log_histogram.hpp"
 
 namespace mcsim {
 

@@ -4,9 +4,9 @@
 #include <variant>
 
 #include "core/base/params.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/parallel_distances.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/exact_distances.hpp"
-#include "core/locality/parallel_distances.hpp"
 
 namespace mcsim {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/containers/hyperloglog.hpp"
+#include "core/containers/key_table.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/hyperloglog.hpp"
-#include "core/locality/key_table.hpp"
 
 namespace mcsim {
 

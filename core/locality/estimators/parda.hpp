@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/containers/hyperloglog.hpp"
+#include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/hyperloglog.hpp"
-#include "core/locality/partial_distances.hpp"
 
 namespace mcsim {
 

@@ -7,7 +7,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/params.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/online_mrc.hpp"
+#include "core/locality/sampling/online_mrc.hpp"
 
 namespace mcsim {
 

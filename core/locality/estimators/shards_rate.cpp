@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/locality/reuse_distance.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/containers/sample_filter.hpp"
+#include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/estimator.hpp"
-#include "core/locality/exact_distances.hpp"
-#include "core/locality/sample_filter.hpp"
-#include "core/locality/sampled_curve.hpp"
+#include "core/locality/sampling/sampled_curve.hpp"
 
 namespace mcsim {
 

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "core/base/params.hpp"
-#include "core/locality/request_classes.hpp"
+#include "core/locality/profile/request_classes.hpp"
 
 namespace mcsim {
 

@@ -1,0 +1,1 @@
+"""What every other room may use: units, specs, columns, errors, progress."""

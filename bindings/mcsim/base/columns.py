@@ -1,0 +1,54 @@
+"""Columns that users give, as the core reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim.base.errors import ConfigError
+
+__all__ = ["integers", "keys_of", "operations_of"]
+
+
+def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
+    """Return one-dimensional values that are integers and not negative.
+
+    Raises
+    ------
+    TypeError
+        If they are not integers.
+    ConfigError
+        If they have more than one dimension or a negative element; it calls them `name`.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ConfigError(f"{name}: expected one dimension, got an array of shape {array.shape}")
+    if array.size == 0:
+        return np.empty(0, np.uint64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"{name}: expected integers, got {array.dtype}")
+    if array.min() < 0:
+        at = int(np.argmax(array < 0))
+        raise ConfigError(f"{name}[{at}]: must not be negative, got {array[at]}")
+    return array
+
+
+def keys_of(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
+    """Bring block numbers to a type the core reads, without a copy where one is not needed."""
+    array = integers(ids, "ids")
+    native = array.dtype.newbyteorder("=")
+    if native.itemsize == 8:
+        return np.ascontiguousarray(array, native).view(np.uint64)
+    return np.ascontiguousarray(array, np.uint32)
+
+
+def operations_of(ops: ArrayLike) -> NDArray[np.uint8]:
+    """Bring operations to 0 for a read and 1 for a write."""
+    array = np.asarray(ops)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
+    array = integers(array, "ops")
+    if array.size and array.max() > 1:
+        at = int(np.argmax(array > 1))
+        raise ConfigError(f"ops[{at}]: expected 0 (read) or 1 (write), got {array[at]}")
+    return np.ascontiguousarray(array, np.uint8)

@@ -1,0 +1,40 @@
+"""Where the installed package keeps what others compile against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcsim import _core
+from mcsim.base.errors import HostError
+
+__all__ = ["get_cmake_dir", "get_include"]
+
+
+def get_include() -> str:
+    """Return the folder of the C++ headers, for libraries of eviction policies.
+
+    Raises
+    ------
+    HostError
+        If mcsim was installed without them.
+    """
+    return _installed("include", "core/engine/export_policies.hpp")
+
+
+def get_cmake_dir() -> str:
+    """Return the folder that is `mcsim_DIR` to ``find_package(mcsim)``.
+
+    Raises
+    ------
+    HostError
+        If mcsim was installed without it.
+    """
+    return _installed("cmake", "mcsim-config.cmake")
+
+
+def _installed(name: str, witness: str) -> str:
+    # Beside the compiled core, which in a source tree is not where the Python files are.
+    folder = Path(_core.__file__).parent / name
+    if not (folder / witness).is_file():
+        raise HostError(f"{folder}: not there: mcsim was installed without its C++ headers")
+    return str(folder)

@@ -1,0 +1,174 @@
+"""What a run says while it works: stages, their rate and time left, and a log.
+
+A `Reporter` times every stage, keeps a log of what happened, and shows a live
+line per stage where there is a terminal; elsewhere it writes one line as each
+stage ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcsim.base.units import format_count
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Reporter", "Stage"]
+
+
+@dataclass
+class Stage:
+    """One stage under way; `update` says how far it is."""
+
+    name: str
+    total: int | None
+    unit: str
+    done: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    _progress: Progress | None = None
+    _task: TaskID | None = None
+
+    def update(self, done: int) -> None:
+        """Say how much is done; any thread may."""
+        self.done = done
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, completed=done, rate=self._rate())
+
+    def update_of(self, done: int, total: int) -> None:
+        """Say how much is done of how much, where only the work itself knows."""
+        self.expect(total)
+        self.update(done)
+
+    def expect(self, total: int) -> None:
+        """Say how much there is to do, once that is known."""
+        if total != self.total and self._progress is not None and self._task is not None:
+            self._progress.update(self._task, total=total)
+        self.total = total
+
+    def _rate(self) -> str:
+        elapsed = time.monotonic() - self.begun
+        return f"{format_count(self.done / elapsed)} {self.unit}/s" if elapsed > 0.2 else ""
+
+    def summary(self) -> str:
+        """How much was done and how fast."""
+        if not self.done:
+            return ""
+        return f"{format_count(self.done)} {self.unit}, {self._rate() or 'at once'}"
+
+
+class Reporter:
+    """Times stages, logs them, and shows them on a console if given one.
+
+    Attributes
+    ----------
+    seconds : dict
+        Time per stage; a stage that comes several times adds up.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._console = console
+        self._lock = threading.Lock()
+        self._waiting: list[str] = []
+        self._log: Path | None = None
+        self._progress: Progress | None = None
+
+    def log_to(self, path: Path) -> None:
+        """Write the log here from now on, beginning with what is not written yet."""
+        with self._lock:
+            self._log = path
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(self._waiting)
+            self._waiting.clear()
+
+    def stop_log(self) -> None:
+        """Keep what is logged until the next `log_to`."""
+        with self._lock:
+            self._log = None
+
+    def note(self, text: str) -> None:
+        """Log a line and show it."""
+        self.log(text)
+        if self._console is not None:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def log(self, text: str) -> None:
+        """Log a line without showing it."""
+        line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
+        with self._lock:
+            if self._log is None:
+                self._waiting.append(line)
+            else:
+                with self._log.open("a", encoding="utf-8") as file:
+                    file.write(line)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Keep a live display for the stages inside, on a terminal."""
+        if self._console is None or not self._console.is_terminal:
+            yield
+            return
+        with _live_progress(self._console) as progress:
+            self._progress = progress
+            try:
+                yield
+            finally:
+                self._progress = None
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int | None = None, unit: str = "", about: str = ""
+    ) -> Iterator[Stage]:
+        """Run a stage: time it, log its end, show it while it lasts.
+
+        Parameters
+        ----------
+        name : str
+            Key of its time in `seconds`.
+        total : int, optional
+            How much there is to do, in `unit`.
+        unit : str
+            What `Stage.update` counts.
+        about : str
+            Which part of the stage this is, such as the name of a system.
+        """
+        stage = Stage(name, total, unit)
+        title = f"{name} {about}".rstrip()
+        if self._progress is not None:
+            stage._progress = self._progress
+            stage._task = self._progress.add_task(title, total=total, rate="")
+        try:
+            yield stage
+        finally:
+            if self._progress is not None and stage._task is not None:
+                self._progress.remove_task(stage._task)
+        elapsed = time.monotonic() - stage.begun
+        with self._lock:
+            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+        self.note(f"{title:<34} {elapsed:8.2f} s  {stage.summary()}".rstrip())
+
+
+def _live_progress(console: Console) -> Any:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    return Progress(
+        TextColumn("{task.description:<34}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[rate]:>16}"),
+        TimeElapsedColumn(),
+        TimeLeft(),
+        console=console,
+        transient=True,
+        expand=True,
+    )

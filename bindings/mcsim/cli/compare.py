@@ -1,0 +1,122 @@
+"""`mcsim compare`: hit ratios of eviction policies over cache size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcsim.cli.plugin import plugin_option
+from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, simulated
+from mcsim.cli.stream import (
+    Source,
+    cores,
+    interruptible,
+    picture_options,
+    print_plainly,
+    stream_options,
+    table_of,
+)
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--policies",
+    metavar="NAME[:PARAM=VALUE,...],...",
+    default="all",
+    show_default=True,
+    help="Eviction policies (see mcsim list, mcsim describe NAME).",
+)
+@click.option(
+    "--sizes",
+    metavar="SIZE,...",
+    default="0.1%,1%,10%",
+    show_default=True,
+    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, "
+    "in equal ratios.",
+)
+@memory_option
+@plugin_option
+@stream_options(
+    seed="Of policies that draw.", jobs="Caches replayed at a time; all cores if not given."
+)
+@picture_options
+def compare(
+    files: tuple[str, ...],
+    policies: str,
+    sizes: str,
+    memory: str | None,
+    block_size: str,
+    ops: Any,
+    seed: int,
+    jobs: int | None,
+    linear: bool,
+    out: Path,
+    no_figures: bool,
+    **reading: Any,
+) -> None:
+    """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
+
+    Every policy has a cache of every size to itself, which all VMs share. The table is
+    printed, the best of each size in bold, but for opt, which knows the future and which none
+    can beat; DIR gets a picture (.png, .svg) and all that was counted (.csv).
+
+    What every cache will hold is said before the replay. Several sizes of lru or mru come from
+    one pass over the trace.
+
+    \b
+    mcsim compare web_0.csv.gz
+    mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
+    mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
+    mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
+    """  # noqa: D301
+    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
+    with interruptible():
+        done = simulated(source, policies, sizes, memory)
+        report = _Comparison(source, done.accesses, "", done.capacities, done.rows)
+        report.show()
+        report.write(out, log=not linear, figures=not no_figures)
+
+
+class _Comparison(PolicyReport):
+    """A row a policy."""
+
+    suffix = "-policies"
+
+    def show(self) -> None:
+        """Print the table."""
+        print_plainly(self.heading(), self.table())
+
+    def table(self) -> Any:
+        from rich.text import Text
+
+        from mcsim.base.units import format_size
+
+        block_bytes = self.accesses.block_bytes
+        sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
+        table = table_of(["policy", *sizes, "M accesses/s", "state"], left=1)
+        best = {
+            capacity: max(
+                (row.hits for row in self.rows if row.capacity == capacity and row.policy != BOUND),
+                default=None,
+            )
+            for capacity in self.capacities
+        }
+        for policy in self.policies:
+            rows = self.of(policy)
+            rate = rows.accesses.sum() / max(rows.seconds.sum(), 1e-9) / 1e6
+            ratios = [
+                Text(
+                    f"{row.hit_ratio:.4f}",
+                    style="bold" if row.hits == best[row.capacity] and policy != BOUND else "",
+                )
+                for row in rows
+            ]
+            table.add_row(policy, *ratios, f"{rate:.1f}", format_size(int(rows.bytes.max())))
+        table.caption = "hit ratio; state: memory of the largest of the caches, or of the one pass"
+        table.caption_justify = "left"
+        return table

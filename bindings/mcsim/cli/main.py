@@ -1,0 +1,371 @@
+"""The command line: `mcsim run`, `mrc`, `size`, `list`, `describe`, `trace` and so on.
+
+Nothing heavy is imported before a command needs it. A user's mistake ends in one
+line and exit code 2, the host's in 3, ours in 70 with a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from mcsim import CORE_IS_MISSING
+from mcsim.cli.plugin import plugin_option
+
+if TYPE_CHECKING:
+    from mcsim.base.errors import McsimError
+    from mcsim.results.results import Results
+
+__all__ = ["main"]
+
+INTERNAL = 70  # exit codes
+INTERRUPTED = 130
+
+
+# Commands that are imported when they are called for: their modules and short helps.
+_ELSEWHERE = {
+    "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
+    "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "size": ("mcsim.cli.mrc", "Find the smallest cache that reaches a hit ratio or latency."),
+    "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
+    "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports some commands when they are called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        import importlib
+
+        module, _ = _ELSEWHERE[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Their own help would import them.
+        rows = [(name, c.get_short_help_str(80)) for name, c in self.commands.items()]
+        rows += [(name, text) for name, (_, text) in _ELSEWHERE.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from mcsim.base.suggest import did_you_mean
+
+        if args[0] not in self.list_commands(ctx):
+            near = did_you_mean(args[0], self.list_commands(ctx))
+            ctx.fail(f"no such command {args[0]!r}{near}")
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from mcsim._core import __version__
+
+    click.echo(f"mcsim {__version__}")
+    ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def cli() -> None:
+    """Simulate host-side storage caches shared by many virtual machines."""
+
+
+@cli.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated.",
+)
+@click.option(
+    "--trace-dir",
+    "trace_dirs",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    multiple=True,
+    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
+)
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Systems replayed at a time; all cores if not given.",
+)
+@click.option("--force", is_flag=True, help="Run again what was finished.")
+@click.option("--no-figures", is_flag=True, help="Draw no figures.")
+def run(
+    file: str,
+    overrides: tuple[str, ...],
+    trace_dirs: tuple[str, ...],
+    out: str,
+    jobs: int | None,
+    force: bool,
+    no_figures: bool,
+) -> None:
+    """Run the experiment in FILE and show how its systems compare."""
+    from mcsim.base.progress import Reporter
+    from mcsim.experiment.runner import default_trace_dirs
+    from mcsim.experiment.runner import run as run_experiment
+
+    results = run_experiment(
+        file,
+        overrides=overrides,
+        trace_dirs=[*trace_dirs, *default_trace_dirs()],
+        out=out,
+        jobs=jobs,
+        force=force,
+        figures=not no_figures,
+        reporter=Reporter(_console(stderr=True)),
+    )
+    _show(results)
+
+
+@cli.command()
+@click.argument("folder", metavar="RUN", type=click.Path())
+def report(folder: str) -> None:
+    """Show the tables of a finished run again, and the paper's numbers beside its own."""
+    from mcsim.results.results import Results
+
+    results = Results.open(folder)
+    _show(results)
+    _show_published(results)
+
+
+@cli.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
+)
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
+)
+def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -> None:
+    """Draw the figures of a finished run again, or those that compare several runs."""
+    from mcsim.figures import draw
+    from mcsim.results.results import Results
+
+    runs = [Results.open(folder) for folder in folders]
+    for path in draw(runs, names or None, out, on_skip=lambda why: click.echo(why, err=True)):
+        click.echo(path)
+    if len(runs) > 1:
+        _show_published(runs)
+
+
+@cli.command("list")
+@plugin_option
+def list_names() -> None:
+    """List systems, optimisers, policies, estimators, trace formats and devices."""
+    for kind, entries in _catalogue().items():
+        click.secho(kind, bold=True)
+        width = max(len(entry["name"]) for entry in entries)
+        for entry in entries:
+            click.echo(f"  {entry['name']:<{width}}  {entry['summary']}")
+
+
+@cli.command()
+@click.argument("name")
+@plugin_option
+def describe(name: str) -> None:
+    """Show the parameters of a system, optimiser, policy, estimator, trace format or device."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.suggest import did_you_mean
+
+    found = [
+        (kind, entry)
+        for kind, entries in _catalogue().items()
+        for entry in entries
+        if entry["name"] == name
+    ]
+    if not found:
+        names = [entry["name"] for entries in _catalogue().values() for entry in entries]
+        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+    for kind, entry in found:
+        _describe_entry(kind, entry)
+
+
+@cli.command()
+@click.option("--include", "what", flag_value="include", help="The folder of the C++ headers.")
+@click.option("--cmake-dir", "what", flag_value="cmake", help="The folder for CMake's mcsim_DIR.")
+def config(what: str | None) -> None:
+    """Print where the things are that eviction policies in C++ are compiled with."""
+    from mcsim.base.package import get_cmake_dir, get_include
+
+    if what in (None, "include"):
+        click.echo(get_include())
+    if what in (None, "cmake"):
+        click.echo(get_cmake_dir())
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON schema of experiment files, for editors."""
+    import json
+
+    from mcsim.config import ExperimentSpec
+
+    click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
+
+
+def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Everything that experiments may name, by kind."""
+    from mcsim._core import engine, locality, optimizers, policies
+    from mcsim.config.devices import CATALOGUE
+    from mcsim.traces.trace import trace_formats
+
+    return {
+        "systems": engine.describe_systems(),
+        "optimizers": optimizers.describe(),
+        "eviction policies": policies.describe(),
+        "admission filters": engine.describe_admission(),
+        "estimators": locality.describe_estimators(),
+        "trace formats": trace_formats(),
+        "devices": [
+            {
+                "name": device.name,
+                "summary": device.summary,
+                "reference": device.reference,
+                "params": list(device.describe()),
+            }
+            for device in CATALOGUE.values()
+        ],
+    }
+
+
+def _describe_entry(kind: str, entry: Mapping[str, Any]) -> None:
+    click.secho(entry["name"], bold=True, nl=False)
+    singular = f"{kind.removesuffix('ies')}y" if kind.endswith("ies") else kind.removesuffix("s")
+    click.echo(f" ({singular})")
+    click.echo(f"  {entry['summary']}")
+    click.echo(f"  Reference: {entry['reference']}")
+    for param in entry["params"]:
+        click.echo(f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}")
+        click.echo(f"      {param['help']}")
+
+
+def _default_of(param: Mapping[str, Any]) -> str:
+    from mcsim.base.units import format_duration
+
+    default = param["default"]
+    if param["kind"] == "duration":
+        return format_duration(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    if param["kind"] == "per-vm":
+        return "{}"
+    return str(default)
+
+
+def _allowed(param: Mapping[str, Any]) -> str:
+    """What else the parameter may be."""
+    if param["choices"]:
+        return f"   one of {', '.join(param['choices'])}"
+    if param["kind"] not in ("integer", "real"):
+        return ""
+    low, high = param["min"], param["max"]
+    if low == float("-inf") and high == float("inf"):
+        return ""
+    if high == float("inf"):
+        return f"   at least {low:g}"
+    return f"   {low:g} to {high:g}"
+
+
+def _show(results: Results) -> None:
+    from mcsim.results.models import render_devices, render_requests
+    from mcsim.results.tables import render_comparison, render_systems
+
+    console = _console()
+    for render in (render_comparison, render_systems, render_requests, render_devices):
+        console.print(render(results))
+        console.print()
+    console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
+
+
+def _show_published(runs: Results | Sequence[Results]) -> None:
+    from mcsim.results.published import paper_comparison, render_published
+
+    if rows := paper_comparison(runs):
+        _console().print(render_published(rows))
+
+
+def _console(stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    console = Console(stderr=stderr)
+    if not console.is_terminal:
+        console.width = 100
+    return console
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    from mcsim.base.errors import HostError, McsimError
+
+    try:
+        cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
+        sys.exit(INTERRUPTED)
+    except McsimError as error:
+        _report(error)
+    except OSError as error:
+        click.echo(f"mcsim: {error}", err=True)
+        sys.exit(HostError.exit_code)
+    except ImportError as error:
+        if isinstance(error.__cause__, McsimError):
+            _report(error.__cause__)
+        if error.name != "mcsim._core":
+            _give_up()
+        click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
+        sys.exit(HostError.exit_code)
+    except MemoryError:
+        click.echo("mcsim: there is not enough memory", err=True)
+        sys.exit(HostError.exit_code)
+    except Exception:
+        _give_up()
+
+
+def _report(error: McsimError) -> NoReturn:
+    """Say what is wrong in a line, unless it is us."""
+    if error.exit_code == INTERNAL:
+        _give_up()
+    click.echo(f"mcsim: {error}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _give_up() -> NoReturn:
+    """Say that the mistake is ours, and where."""
+    import traceback
+
+    traceback.print_exc()
+    click.echo("mcsim: this is a bug in mcsim; please report it with the lines above", err=True)
+    sys.exit(INTERNAL)

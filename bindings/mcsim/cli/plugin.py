@@ -1,0 +1,33 @@
+"""The option by which commands learn of eviction policies in libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["plugin_option"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def plugin_option(command: Command) -> Command:
+    """Give a command the option; the libraries are loaded before the command begins."""
+    return click.option(
+        "--plugin",
+        metavar="LIBRARY",
+        multiple=True,
+        expose_value=False,
+        callback=_load,
+        help="Load eviction policies from this shared library; may be repeated.",
+    )(command)
+
+
+def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str, ...]) -> None:
+    if not libraries:
+        return
+    from mcsim.policies.simulation import load_policies
+
+    for library in libraries:
+        load_policies(library)

@@ -1,0 +1,201 @@
+"""What commands about eviction policies share: simulating caches, drawing and writing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from mcsim.cli.stream import Report, Source, sizes_given
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from mcsim._core import engine
+    from mcsim.base.progress import Reporter
+    from mcsim.policies.simulation import PolicySpec
+
+__all__ = ["BOUND", "Mini", "PolicyReport", "Simulated", "memory_option", "simulated"]
+
+BOUND = "opt"
+"""A bound and no policy to choose: it knows the future."""
+
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What the caches at work may hold together, such as 4GiB; half of the machine's memory "
+    "if not given.",
+)
+
+
+@dataclass(frozen=True)
+class Mini:
+    """How caches are simulated in miniature."""
+
+    rate: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Caches of every policy and size; `rows` are of `simulate` or `miniature`."""
+
+    accesses: engine.Accesses
+    capacities: list[int]
+    rows: np.recarray[Any, Any]
+
+
+def simulated(
+    source: Source,
+    policies: str,
+    sizes: str,
+    memory: str | None,
+    mini: Mini | None = None,
+) -> Simulated:
+    """Read the traces, say what the caches will hold, and simulate them."""
+    from rich.console import Console
+
+    from mcsim.base.progress import Reporter
+    from mcsim.policies.simulation import memory_given, parse_policies
+
+    # Mistakes are told before the work begins.
+    specs = parse_policies(policies)
+    sizes_given(sizes, 1, source.block_bytes)
+    limit = memory_given(memory)
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        accesses = source.read(reporter)
+        capacities = sizes_given(sizes, accesses.id_count, accesses.block_bytes)
+        run = _Run(source, accesses, specs, capacities, limit, mini)
+        run.tell_memory(reporter)
+        rows = run.rows(reporter)
+    return Simulated(accesses, capacities, rows)
+
+
+@dataclass(frozen=True)
+class _Run:
+    source: Source
+    accesses: engine.Accesses
+    specs: Sequence[PolicySpec]
+    capacities: list[int]
+    memory: int
+    mini: Mini | None
+
+    @property
+    def policies(self) -> list[str]:
+        return [str(spec) for spec in self.specs]
+
+    @property
+    def rates(self) -> list[float]:
+        """The share of the blocks that caches of each capacity are given."""
+        from mcsim.policies.miniatures import rates_of
+
+        if self.mini is None:
+            return [1.0] * len(self.capacities)
+        return rates_of(self.capacities, self.mini.rate, self.mini.seeds)
+
+    def tell_memory(self, reporter: Reporter) -> None:
+        """Say what each cache will hold, before it does."""
+        from mcsim.base.units import format_size
+        from mcsim.policies.simulation import memory_needed
+
+        rows = memory_needed(self.accesses, self.policies, self.capacities, memory=self.memory)
+        # A miniature has a share of the blocks in its cache and in its directory.
+        held = rows.bytes * (self.rates * len(self.specs))
+        about = "" if self.mini is None else "about "
+        reporter.note(
+            f"memory for {len(held)} caches, {self.source.jobs} at a time within "
+            f"{format_size(self.memory)}; {about}by size:"
+        )
+        for policy in self.policies:
+            sizes = "  ".join(format_size(int(size)) for size in held[rows.policy == policy])
+            reporter.note(f"  {policy:<20} {sizes}")
+
+    def rows(self, reporter: Reporter) -> np.recarray[Any, Any]:
+        from mcsim.policies.miniatures import miniature
+        from mcsim.policies.simulation import simulate
+
+        caches = len(self.specs) * len(self.capacities)
+        options: dict[str, Any] = {
+            "seed": self.source.seed,
+            "threads": self.source.jobs,
+            "memory": self.memory,
+        }
+        seeds = 1 if self.mini is None else self.mini.seeds
+        # What is given everything is simulated once, whatever the seeds.
+        shares = sum(rate * seeds if rate < 1 else 1 for rate in self.rates) * len(self.specs)
+        with reporter.stage(
+            "replay",
+            total=round(self.accesses.access_count * shares),
+            unit="accesses",
+            about=f"{caches} caches" + ("" if self.mini is None else " in miniature"),
+        ) as stage:
+            options["progress"] = stage.update
+            if self.mini is None:
+                return simulate(self.accesses, self.policies, self.capacities, **options)
+            return miniature(
+                self.accesses,
+                self.policies,
+                self.capacities,
+                rate=self.mini.rate,
+                seeds=self.mini.seeds,
+                **options,
+            )
+
+
+@dataclass
+class PolicyReport(Report):
+    """What is drawn and written of caches under policies; what is printed is of the command."""
+
+    capacities: list[int]
+    rows: np.recarray[Any, Any]
+
+    subject = "Hit ratio of eviction policies over cache size"
+    suffix: ClassVar[str]
+
+    @property
+    def policies(self) -> list[str]:
+        """What the caches are under, as it was asked for."""
+        return list(dict.fromkeys(self.rows.policy.tolist()))
+
+    @property
+    def has_band(self) -> bool:
+        """Whether the ratios are estimates, of which one knows how far they may be off."""
+        return "low" in (self.rows.dtype.names or ())
+
+    def of(self, policy: str) -> np.recarray[Any, Any]:
+        """Return the rows of a policy, by size."""
+        chosen: np.recarray[Any, Any] = self.rows[self.rows.policy == policy]
+        return chosen
+
+    def figure(self, *, log: bool) -> Figure:
+        """Draw the hit ratio of every policy."""
+        from mcsim.figures.policies import hit_ratios
+
+        ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
+        bands = {
+            policy: (self.of(policy).low.tolist(), self.of(policy).high.tolist())
+            for policy in self.policies
+            if self.has_band
+        }
+        sheet = hit_ratios(
+            self.capacities, self.accesses.block_bytes, ratios, log=log, bound=BOUND, bands=bands
+        )
+        return sheet.frame(self.title, self.footer())
+
+    def write(self, out: Path, *, log: bool, figures: bool) -> None:
+        """Write picture and table, and print their names."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        columns = {name: pa.array(self.rows[name]) for name in self.rows.dtype.names or ()}
+        draw: Callable[[], Figure] | None = (lambda: self.figure(log=log)) if figures else None
+        self.write_files(
+            out / f"{self.source.file_name}{self.suffix}",
+            draw,
+            {".csv": lambda sink: csv.write_csv(pa.table(columns), sink)},
+        )

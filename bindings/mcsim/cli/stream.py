@@ -1,0 +1,281 @@
+"""What commands about the references of traces share: options, reading, printing, writing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import click
+
+from mcsim.cli.trace import open_trace, reading_options
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mcsim._core import engine
+    from mcsim.base.progress import Reporter
+    from mcsim.traces.trace import Trace
+
+__all__ = [
+    "Report",
+    "Source",
+    "cores",
+    "interruptible",
+    "output_options",
+    "picture_options",
+    "print_plainly",
+    "sizes_given",
+    "stream_options",
+    "table_of",
+    "write_figure",
+    "write_tables",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+INTERRUPTED = 130
+
+
+def stream_options(*, seed: str, jobs: str) -> Callable[[Command], Command]:
+    """Give a command the options that make a `Source`, and say what some are of."""
+    options = [
+        click.option("--block-size", default="4KiB", show_default=True, help="Size of a block."),
+        click.option(
+            "--ops",
+            type=click.Choice(["reads", "all", "writes"]),
+            default="reads",
+            show_default=True,
+            help="Which requests reach the cache.",
+        ),
+        click.option("--seed", type=int, default=1, show_default=True, help=seed),
+        click.option("--jobs", metavar="N", type=click.IntRange(min=1), help=jobs),
+    ]
+    return lambda command: _with(command, [*options, reading_options])
+
+
+def picture_options(command: Command) -> Command:
+    """Give a command the options of what it draws over size, and writes."""
+    linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
+    return linear(output_options(command))
+
+
+def output_options(command: Command) -> Command:
+    """Give a command the options of where it writes what."""
+    options = [
+        click.option(
+            "--out",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            default="results",
+            show_default=True,
+            help="Folder of the pictures and tables.",
+        ),
+        click.option("--no-figures", is_flag=True, help="Draw no pictures."),
+    ]
+    return _with(command, options)
+
+
+def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass
+class Source:
+    """The references that the command is about."""
+
+    files: tuple[str, ...]
+    block_size: str
+    ops: Any
+    seed: int
+    jobs: int
+    reading: dict[str, Any]
+    synthetic: bool = False
+    """Whether any of what was read is."""
+
+    def read(self, reporter: Reporter) -> engine.Accesses:
+        """Read, split and merge the traces."""
+        from mcsim.locality.measure import read_accesses
+
+        traces = self.open(reporter)
+        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
+
+    def open(self, reporter: Reporter) -> list[Trace]:
+        """Read the traces."""
+        traces: list[Trace] = []
+        for file in self.files:
+            traces.append(open_trace(Path(file), reporter, **self.reading))
+            for complaint in traces[-1].metadata.complaints:
+                reporter.note(f"skipped: {complaint}")
+        self.synthetic = any(trace.metadata.synthetic for trace in traces)
+        return traces
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes; a mistake in the option is told when this is first asked for."""
+        from mcsim.base.errors import ConfigError
+        from mcsim.base.units import parse_bytes
+
+        try:
+            return parse_bytes(self.block_size)
+        except ValueError as error:
+            raise ConfigError(f"--block-size: {error}") from None
+
+    @property
+    def name(self) -> str:
+        """The traces, for people: at most three."""
+        more = len(self._stems) - 3
+        others = f" and {more} more" if more > 0 else ""
+        return ", ".join(self._stems[:3]) + others + (" (synthetic)" if self.synthetic else "")
+
+    @property
+    def file_name(self) -> str:
+        """What files are called after."""
+        more = len(self._stems) - 3
+        return "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
+
+    @property
+    def _stems(self) -> list[str]:
+        return [Path(file).name.partition(".")[0] for file in self.files]
+
+    def heading(self, accesses: engine.Accesses, by: str = "") -> str:
+        """Say in a line what was read, and `by` what it is looked at."""
+        from mcsim.base.units import format_bytes, format_size
+
+        blocks = sum(vm.unique_blocks for vm in accesses.vms)
+        vms = f"{len(accesses.vms)} VMs, " if len(accesses.vms) > 1 else ""
+        what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
+        return (
+            f"{self.name}: {vms}{what}, {accesses.access_count:,} accesses to {blocks:,} blocks "
+            f"of {format_bytes(accesses.block_bytes)} "
+            f"({format_size(blocks * accesses.block_bytes)}){f'; {by}' if by else ''}"
+        )
+
+
+@dataclass
+class Report:
+    """What is printed, drawn and written of one kind of question about a source."""
+
+    source: Source
+    accesses: engine.Accesses
+    by: str
+    """What its references were looked at by; may be empty."""
+
+    subject: ClassVar[str]
+
+    def heading(self) -> str:
+        """Say in a line what all is about."""
+        return self.source.heading(self.accesses, self.by)
+
+    @property
+    def title(self) -> str:
+        """Of pictures."""
+        return f"{self.subject}: {self.source.name}"
+
+    def footer(self) -> str:
+        """Return the small print of pictures."""
+        from mcsim import __version__
+
+        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
+
+    def write_files(
+        self,
+        base: Path,
+        figure: Callable[[], Figure] | None,
+        tables: Mapping[str, Callable[[Any], None]],
+    ) -> None:
+        """Write pictures, and tables by their ending; print the names of all."""
+        written: list[Path] = []
+        if figure is not None:
+            written += write_figure(base, figure, self.title, self.footer())
+        written += write_tables(base, tables)
+        for path in written:
+            click.echo(path)
+
+
+def write_figure(base: Path, draw: Callable[[], Figure], title: str, footer: str) -> list[Path]:
+    """Draw a figure and write it, as .png and .svg."""
+    from mcsim.figures.style import styled, write
+
+    base.parent.mkdir(parents=True, exist_ok=True)
+    with styled():
+        drawn = draw()
+    return write(drawn, base, title, footer, ("png", "svg"))
+
+
+def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> list[Path]:
+    """Write tables by their ending; files are there whole or not at all."""
+    import pyarrow as pa
+
+    base.parent.mkdir(parents=True, exist_ok=True)
+    written = []
+    for ending, save in tables.items():
+        path = base.with_suffix(ending)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        with pa.OSFile(str(temporary), "wb") as sink:
+            save(sink)
+        temporary.replace(path)
+        written.append(path)
+    return written
+
+
+def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
+    """Read `--sizes`: capacities in blocks, in their order and each once."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.units import parse_capacities
+
+    try:
+        return sorted(
+            {
+                capacity
+                for size in text.split(",")
+                for capacity in parse_capacities(size, unique, block_bytes)
+            }
+        )
+    except ValueError as error:
+        raise ConfigError(f"--sizes: {error}") from None
+
+
+def table_of(headings: Sequence[str], left: int = 0) -> Any:
+    """Begin a table, its first `left` columns of words."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
+    return table
+
+
+def print_plainly(*lines: Any) -> None:
+    """Print lines as they are and tables, as wide as they need to be."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
+    for line in lines:
+        if isinstance(line, str):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            console.print(line)
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """End at Ctrl-C with a line of our own."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("mcsim: interrupted; parsed traces are kept", err=True)
+        sys.exit(INTERRUPTED)

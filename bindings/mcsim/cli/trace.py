@@ -1,0 +1,265 @@
+"""`mcsim trace`: look into traces, convert, cut and generate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mcsim.cli.synth import synth
+
+if TYPE_CHECKING:
+    from mcsim.base.progress import Reporter
+    from mcsim.traces.trace import Trace, TraceInfo, VmInfo
+
+__all__ = ["open_trace", "reading_options", "trace"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group()
+def trace() -> None:
+    """Look into traces, convert, cut and generate them."""
+
+
+trace.add_command(synth)
+
+
+def _reading_options(command: Command) -> Command:
+    """Give a command its FILE and the options that say how that is to be read."""
+    return click.argument("file", type=click.Path(path_type=Path))(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """Give a command the options that say how its traces are to be read."""
+    options = [
+        click.option(
+            "--format", help="Format of the file (see mcsim list); by its content if not given."
+        ),
+        click.option(
+            "--option",
+            "options",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A parameter of the format (see mcsim describe FORMAT); may be repeated.",
+        ),
+        click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
+        click.option("--on-unsorted", type=click.Choice(["error", "sort"]), default="error"),
+        click.option(
+            "--cache-dir",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where parsed traces are kept; $MCSIM_CACHE_DIR or .mcsim/traces if not given.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@trace.command(short_help="Show what a trace holds, per VM.")
+@_reading_options
+@click.option("--block-size", default="4KiB", show_default=True, help="Size of a block.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
+def info(block_size: str, as_json: bool, **reading: Any) -> None:
+    """Show the requests, blocks, footprint, span, rate and sizes of FILE, per VM."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.units import parse_bytes
+
+    try:
+        block_bytes = parse_bytes(block_size)
+    except ValueError as error:
+        raise ConfigError(f"--block-size: {error}") from None
+    opened = _open(**reading)
+    found = opened.info(block_bytes)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps(asdict(opened.metadata) | asdict(found), indent=2))
+    else:
+        _show(opened, found)
+
+
+@trace.command(short_help="Write a trace in another form.")
+@_reading_options
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--layout",
+    type=click.Choice(["csv", "msr"]),
+    default="csv",
+    show_default=True,
+    help="Columns of text: mcsim's own, or those of MSR Cambridge.",
+)
+def convert(out: Path, layout: Any, **reading: Any) -> None:
+    """Write FILE as OUT: .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2."""
+    opened = _open(**reading)
+    opened.save(out, layout=layout)
+    click.echo(f"{opened.request_count:,} requests to {out}")
+
+
+@trace.command("slice", short_help="Write a part of a trace.")
+@_reading_options
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--start", metavar="TIME", help="From here on, such as 30min after the first request."
+)
+@click.option("--end", metavar="TIME", help="Up to here, such as 2h after the first request.")
+@click.option("--vm", "vms", multiple=True, help="Keep this VM; may be repeated.")
+@click.option(
+    "--ops", type=click.Choice(["all", "reads", "writes"]), default="all", show_default=True
+)
+@click.option("--layout", type=click.Choice(["csv", "msr"]), default="csv", show_default=True)
+def slice_(
+    out: Path,
+    start: str | None,
+    end: str | None,
+    vms: tuple[str, ...],
+    ops: Any,
+    layout: Any,
+    **reading: Any,
+) -> None:
+    """Write a part of FILE as OUT (see convert).
+
+    TIME is counted in references, such as '5000 references', if FILE has no clock.
+    """
+    opened = _open(**reading)
+    part = opened.slice(
+        None if start is None else _time_of("--start", start, opened),
+        None if end is None else _time_of("--end", end, opened),
+        vms or None,
+        ops,
+    )
+    part.save(out, layout=layout)
+    click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
+
+
+def _open(file: Path, **reading: Any) -> Trace:
+    from rich.console import Console
+
+    from mcsim.base.progress import Reporter
+
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        return open_trace(file, reporter, **reading)
+
+
+def open_trace(
+    file: Path,
+    reporter: Reporter,
+    *,
+    format: str | None,
+    options: tuple[str, ...],
+    on_bad_line: Any,
+    on_unsorted: Any,
+    cache_dir: Path | None,
+) -> Trace:
+    """Open a trace as the options of `reading_options` say."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.traces.trace import Trace
+
+    given: dict[str, bool | int | float | str] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
+        given[name] = value
+    with reporter.stage("read", unit="B", about=file.name) as stage:
+        return Trace.open(
+            file,
+            format=format,
+            options=given,
+            cache_dir=cache_dir,
+            on_bad_line=on_bad_line,
+            on_unsorted=on_unsorted,
+            progress=stage.update_of,
+        )
+
+
+def _time_of(option: str, value: str, opened: Trace) -> int:
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.units import parse_duration, parse_references
+
+    try:
+        return parse_duration(value) if opened.time_base == "clock" else parse_references(value)
+    except ValueError as error:
+        raise ConfigError(f"{option}: {error}") from None
+
+
+def _show(opened: Trace, found: TraceInfo) -> None:
+    """Print a trace's metadata and a table of its VMs."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    meta = opened.metadata
+    kind = "synthetic, " if meta.synthetic else ""
+    base = "times by clock" if meta.time_base == "clock" else "no clock, times count references"
+    console.print(
+        f"{meta.source}: {kind}format {meta.format}, {base}, digest {meta.digest[:16]}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if meta.skipped_lines:
+        lines = "line" if meta.skipped_lines == 1 else "lines"
+        console.print(f"{meta.skipped_lines:,} bad {lines} left out, first:", highlight=False)
+        for complaint in meta.complaints:
+            console.print(f"  {complaint}", markup=False, highlight=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="left" if heading == "VM" else "right")
+    rows = [*found.vms, found.total] if len(found.vms) > 1 else [*found.vms]
+    for vm in rows:
+        table.add_row(
+            *_row(vm, found.time_base == "clock"), style="bold" if vm is found.total else ""
+        )
+    console.print(table)
+
+
+_HEADINGS = (
+    "VM",
+    "requests",
+    "reads",
+    "accesses",
+    "of reads",
+    "unique blocks",
+    "read blocks",
+    "footprint",
+    "span",
+    "rate",
+    "mean size",
+    "median",
+    "largest",
+)
+
+
+def _row(vm: VmInfo, has_clock: bool) -> list[str]:
+    from mcsim.base.units import format_size
+
+    return [
+        vm.name,
+        f"{vm.requests:,}",
+        f"{vm.read_requests:,}",
+        f"{vm.blocks:,}",
+        f"{vm.read_blocks:,}",
+        f"{vm.unique_blocks:,}",
+        f"{vm.unique_read_blocks:,}",
+        format_size(vm.footprint_bytes),
+        _span(vm.span) if has_clock else f"{vm.span:,} refs",
+        f"{vm.rate:.3g}/s" if has_clock else "-",
+        format_size(vm.mean_request),
+        format_size(vm.median_request),
+        format_size(vm.largest_request),
+    ]
+
+
+def _span(ns: int) -> str:
+    for size, unit in ((86400 * 10**9, "d"), (3600 * 10**9, "h"), (60 * 10**9, "min")):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns / 1e9:.3g} s"

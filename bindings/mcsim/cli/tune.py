@@ -1,0 +1,314 @@
+"""`mcsim tune`: a cache of one size under all combinations of its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.plugin import plugin_option
+from mcsim.cli.policy_report import memory_option
+from mcsim.cli.stream import (
+    Source,
+    cores,
+    interruptible,
+    output_options,
+    print_plainly,
+    table_of,
+    write_figure,
+    write_tables,
+)
+from mcsim.cli.trace import reading_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from mcsim.base.progress import Reporter
+    from mcsim.policies.tuning import Objective, Point
+
+__all__ = ["tune"]
+
+
+@click.command()
+@click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
+@click.option("--size", required=True, help="Of the cache, such as 1GiB.")
+@click.option(
+    "--block",
+    metavar="SIZE,...",
+    default="4KiB,8KiB,16KiB,32KiB,64KiB",
+    show_default=True,
+    help="Block sizes.",
+)
+@click.option(
+    "--sub-block",
+    metavar="SIZE,...",
+    default="none",
+    show_default=True,
+    help="What is loaded at a time of a block, which is evicted whole; none: whole blocks.",
+)
+@click.option(
+    "--writes",
+    metavar="MODE,...",
+    default="through,back,around",
+    show_default=True,
+    help="What becomes of writes.",
+)
+@click.option(
+    "--policies",
+    metavar="NAME[:PARAM=VALUE,...],...",
+    default="lru",
+    show_default=True,
+    help="Eviction policies (see mcsim list, mcsim describe NAME).",
+)
+@click.option(
+    "--mini",
+    metavar="RATE",
+    help="Caches in miniature, given such a share of the requests (0.01 or 1%).",
+)
+@click.option(
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="With --mini: samples of which the mean is taken, and the error band.",
+)
+@click.option(
+    "--objective",
+    type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
+    default="hit-ratio",
+    show_default=True,
+    help="By what the table is sorted.",
+)
+@click.option("--tier", default="flash", show_default=True, help="Device of the cache.")
+@click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of policies that draw.")
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
+@memory_option
+@plugin_option
+@reading_options
+@output_options
+def tune(
+    files: tuple[str, ...],
+    size: str,
+    block: str,
+    sub_block: str,
+    writes: str,
+    policies: str,
+    mini: str | None,
+    seeds: int,
+    objective: Objective,
+    tier: str,
+    backend: str,
+    seed: int,
+    jobs: int | None,
+    memory: str | None,
+    out: Path,
+    no_figures: bool,
+    **reading: Any,
+) -> None:
+    """Find the block size, write mode and policy of a cache for the requests of TRACEs.
+
+    Every combination is replayed, or a sample of the requests through a miniature of it, and
+    the table is sorted by the objective, the best in bold. DIR gets it as .csv, and a picture
+    of all objectives over block size (.png, .svg).
+
+    A block, or sub-block, is read and written whole. Requests are cut where blocks of the
+    largest size begin; the hit ratio is the share of the pieces read that did not wait for
+    the backend, and the latency the mean of all pieces. In miniature the rate is doubled
+    until the cache has 100 of the largest blocks; where the samples together would be as long
+    as the trace, that is replayed. What the caches of every block size will hold is said before
+    they are replayed.
+
+    \b
+    mcsim tune web_0.csv.gz --size 1GiB
+    mcsim tune web_0.csv.gz --size 1GiB --block 64KiB --sub-block none,4KiB --writes back
+    mcsim tune web_0.csv.gz --size 1GiB --policies lru,arc,2q:kin=0.1 --objective latency
+    mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
+    """  # noqa: D301
+    from rich.console import Console
+
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.progress import Reporter
+    from mcsim.cli.mrc import share_given
+    from mcsim.config.devices import device_named
+    from mcsim.policies.simulation import memory_given
+    from mcsim.policies.tuning import Grid
+    from mcsim.policies.tuning import tune as replay
+
+    rate = 1.0 if mini is None else share_given("--mini", mini)
+    if rate == 0:
+        raise ConfigError("--mini: expected more than nothing")
+    layouts: dict[str, Any] = {
+        "policies": policies,
+        "blocks": _words(block),
+        "sub_blocks": _words(sub_block),
+        "writes": _words(writes),
+    }
+    # Mistakes are told before the work begins.
+    grid = Grid.asked(size, **layouts)
+    device_named("--tier", tier)
+    device_named("--backend", backend)
+    limit = memory_given(memory)
+    source = Source(files, "", "all", seed, jobs or cores(), reading)
+    reporter = Reporter(Console(stderr=True))
+    caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
+    memory_told = _MemoryTold(reporter, len(grid.points), source.jobs, limit)
+    with interruptible(), reporter.live():
+        traces = source.open(reporter)
+        with reporter.stage("tune", total=caches, unit="caches") as stage:
+            rows = replay(
+                traces,
+                size,
+                **layouts,
+                rate=rate,
+                seeds=seeds,
+                objective=objective,
+                tier=tier,
+                backend=backend,
+                seed=seed,
+                threads=source.jobs,
+                memory=limit,
+                told=memory_told,
+                progress=stage.update,
+            )
+    report = _Report(source, grid.size, f"{tier} before {backend}", objective, rows)
+    report.show()
+    report.write(out, figures=not no_figures)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+@dataclass
+class _MemoryTold:
+    """Says what caches will hold, those of the first sample: others are much like it."""
+
+    reporter: Reporter
+    caches: int
+    jobs: int
+    limit: int
+    told: set[tuple[int, int]] = field(default_factory=set)
+
+    def __call__(self, points: Sequence[Point], sizes: NDArray[np.int64]) -> None:
+        """Say it of caches of one block size, by policy."""
+        from mcsim.base.units import format_bytes, format_size
+
+        if not self.told:
+            self.reporter.note(
+                f"memory for {self.caches} caches, {self.jobs} at a time within "
+                f"{format_size(self.limit)}; about, by block size:"
+            )
+        block, sub_block = points[0].layout
+        if points[0].layout in self.told:
+            return
+        self.told.add(points[0].layout)
+        largest: dict[str, int] = {}
+        for point, size in zip(points, sizes.tolist(), strict=True):
+            largest[str(point.policy)] = max(size, largest.get(str(point.policy), 0))
+        of = "" if sub_block == block else f" of {format_bytes(sub_block)}"
+        held = "  ".join(f"{policy} {format_size(size)}" for policy, size in largest.items())
+        self.reporter.note(f"  {format_bytes(block) + of:<15} {held}")
+
+
+@dataclass(frozen=True)
+class _Report:
+    source: Source
+    size: int
+    devices: str
+    objective: Objective
+    rows: np.recarray[Any, Any]
+
+    def show(self) -> None:
+        """Print the table, and which rows are worth a look."""
+        print_plainly(self.heading(), self.table(), self.remark())
+
+    def heading(self) -> str:
+        from mcsim.base.units import format_bytes
+
+        rate = self.rows.rate[0]
+        how = f"in miniature, at rate {rate:.3g}" if rate < 1 else "all requests"
+        size = format_bytes(self.size)
+        return f"{self.source.name}: a cache of {size}, {self.devices}; {how}; by {self.objective}"
+
+    def table(self) -> Any:
+        from mcsim.base.units import format_bytes, format_latency, format_size
+
+        words = ["policy", "writes", "block", "sub-block"]
+        counted = ["hit ratio", "latency", "device writes", "backend reads", "backend writes"]
+        table = table_of(["", *words, *counted], left=3)
+        for i, row in enumerate(self.rows):
+            whole = row.sub_block == row.block
+            table.add_row(
+                "*" if row.pareto else "",
+                row.policy,
+                row.writes,
+                format_bytes(int(row.block)),
+                "" if whole else format_bytes(int(row.sub_block)),
+                f"{row.hit_ratio:.4f}{_margin(row.hit_ratio_margin, '{:.4f}'.format)}",
+                f"{format_latency(row.latency_ns)}{_margin(row.latency_ns_margin, format_latency)}",
+                *(
+                    f"{format_size(row[name])}{_margin(row[f'{name}_margin'], format_size)}"
+                    for name in ("device_writes", "backend_reads", "backend_writes")
+                ),
+                style="bold" if i == 0 else "",
+            )
+        return table
+
+    def remark(self) -> str:
+        """Say which rows have their merits, and how sure the best is."""
+        from mcsim.policies.tuning import OBJECTIVES
+
+        name = OBJECTIVES[self.objective]
+        value, margin = self.rows[name], self.rows[f"{name}_margin"]
+        near = int((abs(value[1:] - value[0]) <= margin[1:] + margin[0]).sum())
+        unsure = f"; the best is within the error bands of {near} others" if margin[0] > 0 else ""
+        return (
+            f"* {int(self.rows.pareto.sum())} of {len(self.rows)}: no other is as good in hit "
+            f"ratio, latency, device and backend writes, and better in one{unsure}"
+        )
+
+    def figure(self) -> Figure:
+        """Draw the objectives over block size."""
+        from mcsim.figures.tuning import objectives_by_block
+        from mcsim.policies.tuning import OBJECTIVES
+
+        return objectives_by_block(self.rows, OBJECTIVES[self.objective]).frame(
+            self.title, self.footer()
+        )
+
+    @property
+    def title(self) -> str:
+        """Of the picture."""
+        from mcsim.base.units import format_bytes
+
+        return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
+
+    def footer(self) -> str:
+        """Return the small print of the picture."""
+        from mcsim import __version__
+
+        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
+
+    def write(self, out: Path, *, figures: bool) -> None:
+        """Write picture and table, and print their names."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        base = out / f"{self.source.file_name}-tune"
+        columns = pa.table({name: pa.array(self.rows[name]) for name in self.rows.dtype.names})
+        save = {".csv": lambda sink: csv.write_csv(columns, sink)}
+        pictures = write_figure(base, self.figure, self.title, self.footer()) if figures else []
+        for path in [*pictures, *write_tables(base, save)]:
+            click.echo(path)
+
+
+def _margin(margin: float, write: Any) -> str:
+    return f" ±{write(margin)}" if margin > 0 else ""

@@ -1,0 +1,129 @@
+"""The catalogue of devices: latencies and prices of tiers and backends.
+
+The built-in ones are Table I of the Multi-Cache paper. It prints ranges; the
+catalogue takes their midpoints and keeps the ranges for sensitivity studies.
+An experiment may add devices or override single values (`devices:` and the
+entries of `tiers:` in YAML).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.base.units import format_duration
+
+__all__ = ["CATALOGUE", "Device", "Range", "device_named"]
+
+TABLE_I = "Multi-Cache (Table I)"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a source prints for one quantity: `low` to `high`."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """The value the catalogue uses."""
+        return round((self.low + self.high) / 2, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A storage device as the latency and cost models see it.
+
+    Latencies are in nanoseconds per block, prices in dollars per 10^9 bytes.
+    """
+
+    name: str
+    read_ns: Range
+    write_ns: Range
+    dollars_per_gb: Range
+    summary: str
+    # How often all of it can be written before it is worn out; None: it does not wear.
+    pe_cycles: float | None = None
+    reference: str = TABLE_I
+
+    def describe(self) -> Iterator[dict[str, Any]]:
+        """Yield its quantities in the form of declared parameters."""
+        for name, kind, of, text in (
+            ("read", "duration", self.read_ns, "time to read one block"),
+            ("write", "duration", self.write_ns, "time to write one block"),
+            ("dollars_per_gb", "real", self.dollars_per_gb, "price of 10^9 bytes"),
+        ):
+            low, middle, high = (of.low, of.middle, of.high)
+            if kind == "duration":
+                span = f"{format_duration(round(low))} to {format_duration(round(high))}"
+                middle = round(middle)
+            else:
+                span = f"{low:g} to {high:g}"
+            yield {
+                "name": name,
+                "kind": kind,
+                "default": middle,
+                "help": text + (f"; the source prints {span}" if low < high else ""),
+                "min": 0.0,
+                "max": float("inf"),
+                "choices": [],
+            }
+        if self.pe_cycles is not None:
+            yield {
+                "name": "pe_cycles",
+                "kind": "real",
+                "default": self.pe_cycles,
+                "help": "how often all of it can be written before it is worn out",
+                "min": 0.0,
+                "max": float("inf"),
+                "choices": [],
+            }
+
+
+CATALOGUE: Mapping[str, Device] = {
+    device.name: device
+    for device in (
+        Device(
+            name="dram",
+            read_ns=Range(10, 50),
+            write_ns=Range(10, 50),
+            dollars_per_gb=Range(8, 12),
+            summary="DRAM, standing for byte-addressable non-volatile memory",
+        ),
+        Device(
+            name="flash",
+            read_ns=Range(25e3, 25e3),
+            write_ns=Range(200e3, 200e3),
+            dollars_per_gb=Range(1, 3),
+            summary="NAND flash drive; 3,000 program-erase cycles, as of three-bit cells",
+            pe_cycles=3000,
+        ),
+        Device(
+            name="hdd",
+            read_ns=Range(5e6, 8e6),
+            write_ns=Range(5e6, 8e6),
+            dollars_per_gb=Range(0.05, 0.10),
+            summary="hard disk",
+        ),
+    )
+}
+
+
+def device_named(option: str, name: str) -> Device:
+    """Return a device of the catalogue.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name; it says which there are.
+    """
+    if name not in CATALOGUE:
+        raise ConfigError(
+            f"{option}: unknown device {name!r}{did_you_mean(name, CATALOGUE)}; one of "
+            f"{', '.join(CATALOGUE)}"
+        )
+    return CATALOGUE[name]

@@ -1,0 +1,1 @@
+"""Experiments that run: YAML built into parts, and the stages of a run."""

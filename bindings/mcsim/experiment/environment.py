@@ -1,0 +1,76 @@
+"""What a run ran on: program, machine, libraries. Never part of what results depend on."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+__all__ = ["build_digest", "describe_environment"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@functools.cache
+def build_digest() -> str:
+    """Return a digest of the compiled core and of the package's Python files."""
+    from mcsim import _core
+
+    digest = hashlib.sha256(Path(_core.__file__).read_bytes())
+    for file in sorted(PACKAGE.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return version, commit, compiler, machine and libraries."""
+    import numpy
+    import pyarrow
+
+    from mcsim import _core
+
+    return {
+        "mcsim": _core.__version__,
+        "build": build_digest(),
+        "compiler": _core.__compiler__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "pyarrow": pyarrow.__version__,
+        "platform": platform.platform(),
+        "host": platform.node(),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the checkout the package is in, `-dirty` if it was edited since."""
+    root = PACKAGE.parent.parent
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("-dirty" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())

@@ -1,0 +1,439 @@
+"""Running an experiment, from files to results.
+
+    parse         requests of every VM, from the trace store or a synthetic profile
+    intern        once per view of the trace (systems may want another than the experiment's)
+    curves        hits of LRU at every capacity, per VM
+    characterise  once per distinct thing that controllers ask to know
+    replay        every system, `jobs` at a time
+    figures       from the finished results alone
+
+A run that was finished before is not run again; one that was interrupted goes on
+with the systems that are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim import _core
+from mcsim._core import engine, locality
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.experiment.environment import build_digest, describe_environment
+from mcsim.experiment.experiment import Experiment, Given
+from mcsim.results.results import SCHEMAS, Draft, Results, SystemTables
+from mcsim.traces.workload import Workload, open_workload
+
+__all__ = ["default_trace_dirs", "run"]
+
+View = dict[str, Any]
+
+# Points of a stored curve: even steps for linear axes, as many growing ones for
+# logarithmic axes.
+_CURVE_POINTS = 1000
+
+
+def run(
+    given: Given,
+    *,
+    overrides: Iterable[str] = (),
+    trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
+    out: str | os.PathLike[str] = "results",
+    jobs: int | None = None,
+    force: bool = False,
+    figures: bool = True,
+    reporter: Reporter | None = None,
+) -> Results:
+    """Run an experiment and return its results.
+
+    Parameters
+    ----------
+    given : path, mapping or ExperimentSpec
+        The experiment.
+    overrides : iterable of str
+        `key=value`, as of `--set`.
+    trace_dirs : sequence of path, optional
+        Where to look for traces; those of `MCSIM_TRACE_DIR` if not given.
+    out : path
+        The folder of all results.
+    jobs : int, optional
+        Systems replayed at a time; as many as there are cores if not given.
+        Results do not depend on it.
+    force : bool
+        Run again what was finished.
+    figures : bool
+        Draw the figures.
+    reporter : Reporter, optional
+        What to tell of progress; nothing is shown if not given.
+
+    Raises
+    ------
+    ConfigError, TraceError
+        For mistakes in the experiment or its traces.
+    KeyboardInterrupt
+        If interrupted; systems that had finished are kept for the next time.
+    """
+    reporter = reporter or Reporter()
+    experiment = Experiment.load(given, overrides)
+    with reporter.live():
+        dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+        workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
+        _tell_of_workload(workload, experiment, reporter)
+        run_id = experiment.run_id(_core.__version__, workload.describe())
+        final = Path(out) / run_id
+        if not force and (final / "DONE").exists():
+            results = _reopened(final, reporter)
+            if figures and "figures" not in results.timings["stages"]:
+                _draw_figures(results, reporter)
+            return results
+        draft = Draft.begin(Path(out), run_id, build_digest())
+        try:
+            reporter.log_to(draft.folder / "log.txt")
+            _Run(experiment, workload, draft, reporter, jobs or _cores()).execute()
+            reporter.stop_log()
+            results = draft.finish()
+        except BaseException:
+            reporter.stop_log()
+            draft.abandon()
+            raise
+        if figures:
+            _draw_figures(results, reporter)
+    return results
+
+
+def default_trace_dirs() -> list[Path]:
+    """Return the folders that `MCSIM_TRACE_DIR` names."""
+    return [Path(d) for d in os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep) if d]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Reporter) -> None:
+    if not workload.synthetic:
+        return
+    why = ""
+    if workload.missing:
+        why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
+    reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
+
+
+def _reopened(final: Path, reporter: Reporter) -> Results:
+    results = Results.open(final)
+    reporter.note(f"{final} was finished before; --force runs it again")
+    if results.environment["build"] != build_digest():
+        reporter.note("it was made by another build of mcsim")
+    return results
+
+
+def _draw_figures(results: Results, reporter: Reporter) -> None:
+    from mcsim import figures
+
+    reporter.log_to(results.path / "log.txt")
+    with reporter.stage("figures") as stage:
+        drawn = figures.draw(results, results.spec.figures, on_skip=reporter.note)
+        stage.unit = "files"
+        stage.update(len(drawn))
+    reporter.stop_log()
+    results.record_seconds("figures", reporter.seconds["figures"])
+
+
+@dataclass
+class _Run:
+    """One run under way."""
+
+    experiment: Experiment
+    workload: Workload
+    draft: Draft
+    reporter: Reporter
+    jobs: int
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def _titles(self) -> list[str]:
+        return [system.title for system in self.experiment.spec.systems]
+
+    def execute(self) -> None:
+        """Write everything but DONE."""
+        spec = self.experiment.spec
+        systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
+        own_view: View = {
+            "block_bytes": spec.block_bytes,
+            "ops": spec.ops,
+            "key": "aligned",
+            "whole_seconds": False,
+            "line_blocks": 1,
+        }
+        views = [system.view(**own_view) for system in systems]
+        self._run_view(own_view, systems, views, own=True)
+        for view in _distinct(views):
+            if view != own_view:
+                self._run_view(view, systems, views, own=False)
+        self._write()
+
+    def _run_view(
+        self, view: View, systems: list[engine.System], views: list[View], own: bool
+    ) -> None:
+        """Do all that needs the trace as one view shows it."""
+        members = [index for index, of in enumerate(views) if of == view]
+        pending = [index for index in members if self.draft.part(index) is None]
+        whole = own and not self.draft.has_tables("curves", "reuse_intensity")
+        if not pending and not whole:
+            return
+        wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
+        accesses = self._intern(view, wanted_by)
+        asked = [systems[index].profile_spec for index in (members if whole else pending)]
+        profiles = [
+            self._characterise(accesses, spec)
+            for spec in _distinct([spec for spec in asked if spec is not None])
+        ]
+        if whole:
+            self._write_environment(accesses)
+            self._write_curves(accesses)
+            self._write_reuse_intensity(accesses, profiles)
+        self._replay(accesses, {index: systems[index] for index in pending}, profiles)
+
+    def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
+        about = f"for {wanted_by}" if wanted_by else ""
+        with self.reporter.stage("intern", unit="requests", about=about) as stage:
+            accesses = self.workload.intern(view, stage.update)
+            stage.unit = "accesses"
+            stage.update(accesses.access_count)
+        if accesses.access_count == accesses.request_begin[accesses.warm_up]:
+            raise ConfigError(
+                f"{self.experiment.source.name}: no request of the workload is left to replay "
+                f"(ops: {view['ops']})"
+            )
+        self._check_warm_up(accesses)
+        return accesses
+
+    def _check_warm_up(self, accesses: engine.Accesses) -> None:
+        spec = self.experiment.spec
+        intervals = len(engine.aligned_cuts(accesses, spec.interval.length)) - 1
+        if intervals <= spec.warm_up_intervals:
+            raise self.experiment.source.complain(
+                ("warm_up",), f"the workload ends before: it has {intervals} intervals"
+            )
+
+    def _characterise(
+        self, accesses: engine.Accesses, spec: locality.ProfileSpec
+    ) -> locality.Profile:
+        total = accesses.access_count
+        with self.reporter.stage("characterise", total, "accesses") as stage:
+            profile = locality.characterise(accesses, spec, stage.update)
+            stage.update(total)
+        return profile
+
+    def _write_curves(self, accesses: engine.Accesses) -> None:
+        total = accesses.access_count
+        with self.reporter.stage("curves", total, "accesses") as stage:
+            curves = locality.whole_curves(accesses, stage.update)
+            stage.update(total)
+        tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
+        tables = [
+            _curve_table(vm.name, curve, np.cumsum(tiers))
+            for vm, curve in zip(accesses.vms, curves, strict=True)
+        ]
+        self.draft.write_table("curves", pa.concat_tables(tables))
+
+    def _write_reuse_intensity(
+        self, accesses: engine.Accesses, profiles: Sequence[locality.Profile]
+    ) -> None:
+        table = SCHEMAS["reuse_intensity"].empty_table()
+        if profiles:
+            first = profiles[0]
+            names = np.array([vm.name for vm in accesses.vms], dtype=object)
+            start, begin = accesses.request_time[[0, accesses.warm_up]]
+            # Windows in which nothing warms up.
+            length = first.spec.ri_window
+            after = start + (first.ri_time - start - 1) // length * length >= begin
+            after |= accesses.warm_up == 0
+            table = pa.table(
+                {
+                    "vm": pa.array(names[first.ri_vm][after], pa.string()),
+                    "window_end_ns": first.ri_time[after] - begin,
+                    "reuse_intensity": first.ri_value[after],
+                    "accesses": first.ri_accesses[after],
+                }
+            )
+        self.draft.write_table("reuse_intensity", table)
+
+    def _replay(
+        self,
+        accesses: engine.Accesses,
+        systems: dict[int, engine.System],
+        profiles: Sequence[locality.Profile],
+    ) -> None:
+        """Replay systems in threads; the core works without the interpreter's lock."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running = [
+                pool.submit(self._replay_one, accesses, index, system, profiles)
+                for index, system in systems.items()
+            ]
+            try:
+                wait(running, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self._stop.set()
+                raise
+        errors = [error for future in running if (error := future.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
+            raise error
+
+    def _replay_one(
+        self,
+        accesses: engine.Accesses,
+        index: int,
+        system: engine.System,
+        profiles: Sequence[locality.Profile],
+    ) -> None:
+        """Replay one system and keep what it did; the first to fail stops the others."""
+        self._check_stopped()
+        try:
+            spec = self.experiment.spec
+            title = self._titles[index]
+            cuts = engine.aligned_cuts(accesses, spec.interval.length)
+            result = self._replay_watched(accesses, system, profiles, cuts, title)
+            names = [vm.name for vm in accesses.vms]
+            tables = _system_tables(title, result, cuts, names, spec.interval.length)
+            self.draft.save_part(index, tables)
+        except BaseException:
+            self._stop.set()
+            raise
+
+    def _replay_watched(
+        self,
+        accesses: engine.Accesses,
+        system: engine.System,
+        profiles: Sequence[locality.Profile],
+        cuts: NDArray[np.int64],
+        title: str,
+    ) -> engine.RunResult:
+        asked = system.profile_spec
+        profile = None if asked is None else next(p for p in profiles if p.spec == asked)
+        total = accesses.access_count
+        with self.reporter.stage("replay", total, "accesses", about=title) as stage:
+
+            def progress(done: int) -> None:
+                self._check_stopped()
+                stage.update(done)
+
+            result = engine.run(accesses, system, profile, cuts, progress)
+            stage.update(total)
+        return result
+
+    def _check_stopped(self) -> None:
+        if self._stop.is_set():
+            raise _StoppedError
+
+    def _write_environment(self, accesses: engine.Accesses) -> None:
+        described = self.workload.describe()
+        touched = np.zeros(accesses.id_count, dtype=bool)
+        touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
+        for entry, vm in zip(described, accesses.vms, strict=True):
+            entry["requests"] = vm.requests
+            entry["accesses"] = vm.accesses
+            ids = slice(vm.first_id, vm.first_id + vm.unique_blocks)
+            entry["unique_blocks"] = int(np.count_nonzero(touched[ids]))
+        self.draft.write_json(
+            "environment",
+            describe_environment()
+            | {
+                "synthetic": self.workload.synthetic,
+                "first_access_ns": int(accesses.request_time[accesses.warm_up]),
+                "missing": list(self.workload.missing),
+                "traces": described,
+                "code": self.experiment.code_digests(),
+            },
+        )
+
+    def _write(self) -> None:
+        """Join the parts of all systems, in the order of the spec."""
+        systems = self.experiment.spec.systems
+        parts = [self.draft.part(index) for index in range(len(systems))]
+        complete = [part for part in parts if part is not None]
+        assert len(complete) == len(systems)
+        for name in ("metrics", "vms", "decisions"):
+            self.draft.write_table(name, pa.concat_tables([getattr(p, name) for p in complete]))
+        self.draft.write_spec(self.experiment.spec)
+        timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
+        self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+class _StoppedError(Exception):
+    """Another system failed, or the user interrupted the run."""
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Values that differ, in order; for values that compare but do not hash."""
+    found: list[Any] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found
+
+
+def _curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
+    last = max(1, curve.saturation)
+    steps = np.linspace(0, last, _CURVE_POINTS + 1)
+    growing = np.geomspace(1, last, _CURVE_POINTS)
+    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+    rows = len(capacities)
+    return pa.table(
+        {
+            "vm": pa.array([vm] * rows, pa.string()),
+            "scope": pa.array(["trace"] * rows, pa.string()),
+            "capacity": capacities,
+            "hits": curve.hits(capacities),
+            "accesses": np.full(rows, curve.accesses),
+        }
+    )
+
+
+def _system_tables(
+    title: str,
+    result: engine.RunResult,
+    cuts: NDArray[np.int64],
+    vms: Sequence[str],
+    length: int,
+) -> SystemTables:
+    """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
+    names = np.array(vms, dtype=object)
+    intervals, _, tiers = result.tiers["hits"].shape
+    interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
+    metrics = {"interval": interval, "vm": names[vm], "tier": tier}
+    metrics |= {name: values.ravel() for name, values in result.tiers.items()}
+    interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
+    counts = {"interval": interval, "vm": names[vm], "begin_ns": interval * length}
+    counts |= {name: values.ravel() for name, values in result.vms.items()}
+    requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
+    decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
+    decisions["request"] = requests - cuts[0]
+    for name in ("objective", "upper_bound", "evaluations"):
+        decisions[name] = np.array([d[name] for d in result.decisions])
+    return SystemTables(
+        metrics=_table("metrics", title, metrics),
+        vms=_table("vms", title, counts),
+        decisions=_table("decisions", title, decisions),
+        timing={
+            "replay_seconds": result.replay_seconds,
+            "decide_seconds": result.decide_seconds,
+        },
+    )
+
+
+def _table(name: str, system: str, columns: dict[str, NDArray[Any]]) -> pa.Table:
+    schema = SCHEMAS[name]
+    rows = len(columns["interval"])
+    columns = {"system": np.full(rows, system, dtype=object)} | columns
+    return pa.table({f.name: pa.array(columns[f.name], f.type) for f in schema}, schema=schema)

@@ -1,0 +1,437 @@
+"""Reuse distances of a reference stream, and the hit-ratio curves that follow from them.
+
+The reuse distance of an access is the number of distinct other blocks accessed since the
+last access to the same block; the first access to a block is cold. An LRU cache of ``c``
+blocks hits exactly the accesses whose distance is below ``c``, so one pass over a trace
+gives the hits of LRU at every capacity: exactly, or nearly in a fraction of the memory by
+one of the estimators of `estimator_names`. `analyse` and `merge` do it piece by piece, for
+streams that are spread over processes or machines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim._core import locality as _locality
+from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.errors import ConfigError
+from mcsim.base.specs import ParamValue, as_declared, declared_by, title
+from mcsim.locality.curve import HitRatioCurve, Knee
+
+__all__ = [
+    "COLD",
+    "Estimator",
+    "HitRatioCurve",
+    "Knee",
+    "ParamValue",
+    "PartialDistances",
+    "analyse",
+    "estimate",
+    "estimator_names",
+    "hit_ratio_curve",
+    "merge",
+    "reuse_distances",
+]
+
+COLD = -1
+"""The distance of a first access."""
+
+
+def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
+    """Compute the exact LRU reuse distance of every access.
+
+    Parameters
+    ----------
+    ids : array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. ``uint64`` and ``uint32``
+        arrays are read where they lie.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,), read-only
+        Distinct other blocks since the last access to the same block, 0 for an immediate
+        repeat, `COLD` for a first access.
+
+    Raises
+    ------
+    TypeError
+        If `ids` are not integers.
+    ConfigError
+        If `ids` has more than one dimension or a negative element.
+
+    References
+    ----------
+    F. Olken, *Efficient methods for calculating the success function of fixed space
+    replacement policies*, LBL-12370, 1981. R. L. Mattson et al., *Evaluation techniques for
+    storage hierarchies*, IBM Systems Journal 9(2), 1970.
+
+    Examples
+    --------
+    >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
+    [-1, -1, -1, -1, 1, 2, 3]
+    """
+    return _locality.reuse_distances(keys_of(ids))
+
+
+def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitRatioCurve:
+    """Compute the exact hits of an LRU cache of any capacity.
+
+    Parameters
+    ----------
+    ids : array_like of int, shape (n,)
+        The block of each access, in the order of the accesses.
+    capacities : array_like of int, shape (k,), optional
+        Keep the curve at these capacities alone, in blocks, strictly increasing. By default
+        it has 0 and every capacity that hits more than the next smaller one.
+
+    Returns
+    -------
+    HitRatioCurve
+
+    Raises
+    ------
+    TypeError
+        If `ids` or `capacities` are not integers.
+    ConfigError
+        If either has more than one dimension or a negative element, or `capacities` do not
+        increase.
+
+    References
+    ----------
+    R. L. Mattson et al., *Evaluation techniques for storage hierarchies*, IBM Systems
+    Journal 9(2), 1970.
+
+    Examples
+    --------
+    >>> curve = hit_ratio_curve([1, 2, 1, 2], capacities=[1, 2, 3])
+    >>> curve.hits.tolist(), curve.at(2)
+    ([0.0, 2.0, 2.0], 0.5)
+    """
+    curve = estimate(ids)
+    return curve if capacities is None else curve.resampled(capacities)
+
+
+def estimator_names() -> list[str]:
+    """List the estimators that `estimate` knows; `mcsim describe` tells their parameters.
+
+    Examples
+    --------
+    >>> "exact" in estimator_names()
+    True
+    """
+    return [entry["name"] for entry in _locality.describe_estimators()]
+
+
+def estimate(
+    ids: ArrayLike,
+    estimator: str = "exact",
+    *,
+    times: ArrayLike | None = None,
+    ops: ArrayLike | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    block_bytes: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    **params: ParamValue,
+) -> HitRatioCurve:
+    """Compute or estimate the hits of an LRU cache of any capacity.
+
+    Parameters
+    ----------
+    ids : array_like of int, shape (n,)
+        The block of each access, in the order of the accesses: NumPy, pandas, Polars, Arrow
+        or a list. ``uint64`` and ``uint32`` arrays are read where they lie.
+    estimator : str
+        One of `estimator_names`.
+    times : array_like of int, shape (n,), optional
+        When each access was, in ns, never decreasing; for estimators that look at time.
+    ops : array_like of int or bool, shape (n,), optional
+        0 for a read, 1 for a write. With ``'exact'`` the curve also counts the hits that
+        read (`HitRatioCurve.of_reads`), which takes 8 bytes an access.
+    seed : int
+        Of whatever the estimator draws or hashes.
+    threads : int, optional
+        How many it may use; all cores if not given. The curve is the same with any number.
+    block_bytes : int, optional
+        Size of a block, which the curve keeps.
+    progress : callable, optional
+        ``progress(accesses_done)``, about once a million accesses.
+    **params
+        The estimator's own parameters; lengths of time and counts may be text, ``'1h'``.
+
+    Returns
+    -------
+    HitRatioCurve
+
+    Raises
+    ------
+    TypeError
+        If a column does not hold integers.
+    ConfigError
+        If there is no such estimator or parameter, a column has another length or more than
+        one dimension, an element is negative, or times decrease.
+
+    Examples
+    --------
+    >>> estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
+    3
+    """
+    stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
+    stream.process(ids, times, ops, progress=progress)
+    curve = stream.curve()
+    if ops is None or estimator != "exact":
+        return curve
+    return _with_reads(curve, reuse_distances(ids), operations_of(ops) == 0)
+
+
+class Estimator:
+    """Estimates LRU's hits from a stream that comes in pieces.
+
+    How the stream is cut changes nothing. While a piece is processed, other threads run, and
+    Ctrl-C is served about once a million accesses; what was processed by then stays counted.
+
+    Parameters
+    ----------
+    name : str
+        One of `estimator_names`.
+    seed, threads, block_bytes, **params
+        As of `estimate`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such estimator or parameter.
+
+    Examples
+    --------
+    >>> stream = Estimator("exact")
+    >>> for piece in ([1, 2], [1, 2]):
+    ...     stream.process(piece)
+    >>> stream.curve().at(2), stream.distinct
+    (0.5, 2.0)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        seed: int = 1,
+        threads: int | None = None,
+        block_bytes: int | None = None,
+        **params: ParamValue,
+    ) -> None:
+        self.name = title(name, params)
+        self._block_bytes = block_bytes
+        cores = len(os.sched_getaffinity(0)) if threads is None else threads
+        if cores < 1:
+            raise ConfigError(f"threads: at least 1, got {threads}")
+        declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
+        self._core = _locality.Estimator(name, declared, seed, cores)
+
+    def __repr__(self) -> str:
+        return f"<Estimator {self.name}: {self.references:,} references>"
+
+    def process(
+        self,
+        keys: ArrayLike,
+        times: ArrayLike | None = None,
+        ops: ArrayLike | None = None,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Count the next accesses; the arguments are as those of `estimate`."""
+        self._core.process(
+            keys_of(keys),
+            None if times is None else _times(times),
+            None if ops is None else operations_of(ops),
+            progress,
+        )
+
+    def curve(self) -> HitRatioCurve:
+        """Return the curve of all accesses so far; the stream may go on afterwards."""
+        return _curve_of(self._core.curve(), self.distinct, self.name, self._block_bytes)
+
+    @property
+    def references(self) -> int:
+        """Accesses processed so far."""
+        return self._core.references
+
+    @property
+    def distinct(self) -> float:
+        """Distinct blocks so far, perhaps estimated."""
+        return self._core.distinct
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the estimator holds."""
+        return self._core.bytes
+
+
+class PartialDistances:
+    """What a piece of a stream tells of its reuse distances, to be merged with its neighbours.
+
+    `analyse` makes it of a piece, `merge` of two pieces that follow one another. Merging is
+    associative, so the pieces of a stream may be analysed by any processes or machines and
+    merged in any tree over neighbours: the result has the same bits always. It can be
+    pickled, and `to_bytes` is the same on any machine.
+
+    With a limit ``D > 0``, distances of `D` and more count as cold, and the first and the last
+    `D` blocks are all that is kept of a piece beside its histogram.
+
+    References
+    ----------
+    Q. Niu, J. Dinan, Q. Lu and P. Sadayappan, *PARDA: a fast parallel reuse distance analysis
+    algorithm*, IPDPS 2012.
+
+    Examples
+    --------
+    >>> whole = merge(analyse([3, 2, 1]), analyse([4, 1, 2, 3]))
+    >>> whole == analyse([3, 2, 1, 4, 1, 2, 3]), whole.curve().at(4)
+    (True, 0.42857142857142855)
+    """
+
+    def __init__(self, core: _locality.PartialDistances) -> None:
+        self._core = core
+
+    def __repr__(self) -> str:
+        limit = f", distances below {self.limit:,}" if self.limit else ""
+        return f"<PartialDistances of {self.accesses:,} accesses{limit}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartialDistances) and self._core == other._core
+
+    __hash__ = None  # type: ignore[assignment]  # as large as what it is equal to
+
+    def __reduce__(self) -> tuple[Callable[[bytes], PartialDistances], tuple[bytes]]:
+        return PartialDistances.from_bytes, (self.to_bytes(),)
+
+    @property
+    def limit(self) -> int:
+        """Distances from here on count as cold; 0 if there is no limit."""
+        return self._core.limit
+
+    @property
+    def accesses(self) -> int:
+        """Accesses of the piece."""
+        return self._core.accesses
+
+    def curve(self, *, block_bytes: int | None = None) -> HitRatioCurve:
+        """Return the curve of a stream that begins with this piece.
+
+        With a limit the distinct blocks are not known, and the curve is exact up to a capacity
+        of `limit` blocks and flat beyond.
+        """
+        limit = {"limit": self.limit} if self.limit else {}
+        distinct = None if self.limit else float(self._core.blocks)
+        return _curve_of(self._core.curve(), distinct, title("parda", limit), block_bytes)
+
+    def to_bytes(self) -> bytes:
+        """Return the form for a file or a socket: versioned and checksummed."""
+        return self._core.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PartialDistances:
+        """Read what `to_bytes` returned.
+
+        Raises
+        ------
+        TraceError
+            If that cannot be; the message says how.
+        """
+        return cls(_locality.PartialDistances.from_bytes(data))
+
+
+def analyse(ids: ArrayLike, *, limit: int = 0) -> PartialDistances:
+    """Count the reuse distances in a piece of a stream; other threads run meanwhile.
+
+    Parameters
+    ----------
+    ids : array_like of int, shape (n,)
+        The block of each access of the piece, in the order of the accesses.
+    limit : int
+        Distances from here on count as cold; 0 for none.
+
+    Raises
+    ------
+    TypeError
+        If `ids` are not integers.
+    ConfigError
+        If `ids` has more than one dimension or a negative element, or `limit` is negative.
+    """
+    return PartialDistances(_locality.analyse(keys_of(ids).astype(np.uint64, copy=False), limit))
+
+
+def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:
+    """Return the partial distances of a piece and the one that follows it, as one piece.
+
+    Raises
+    ------
+    ConfigError
+        If their limits differ.
+
+    Examples
+    --------
+    >>> from functools import reduce
+    >>> pieces = [analyse(piece) for piece in ([1, 2], [1], [2, 1])]
+    >>> reduce(merge, pieces) == analyse([1, 2, 1, 2, 1])
+    True
+    """
+    return PartialDistances(_locality.merge(left._core, right._core))
+
+
+def _curve_of(
+    made: _locality.CurveEstimate,
+    distinct: float | None,
+    estimator: str,
+    block_bytes: int | None,
+) -> HitRatioCurve:
+    # Capacities are whole: a step at 2.5 blocks is one at 3.
+    steps = np.ceil(made.capacity).astype(np.int64)
+    last = np.append(np.diff(steps) > 0, True)[: steps.size]
+    has_band = made.low.size > 0
+
+    def column(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate(([0.0], values[last]))
+
+    return HitRatioCurve(
+        capacities=np.concatenate(([0], steps[last])),
+        hits=column(made.hits),
+        accesses=round(made.accesses),
+        distinct=distinct,
+        low=column(made.low) if has_band else None,
+        high=column(made.high) if has_band else None,
+        resolved_from=made.resolved_from,
+        estimator=estimator,
+        note=made.note,
+        block_bytes=block_bytes,
+    )
+
+
+def _with_reads(
+    curve: HitRatioCurve, distances: NDArray[np.int64], is_read: NDArray[np.bool_]
+) -> HitRatioCurve:
+    """Add the hits that read: the reads of a distance below each capacity."""
+    from dataclasses import replace
+
+    of_reads = np.sort(distances[is_read & (distances != COLD)])
+    hits = np.searchsorted(of_reads, curve.capacities).astype(np.float64)
+    return replace(curve, reads=int(is_read.sum()), read_hits=hits)
+
+
+def _times(times: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(times)
+    if array.ndim != 1:
+        raise ConfigError(f"times: expected one dimension, got an array of shape {array.shape}")
+    if array.dtype.kind in "mM":
+        array = array.astype(f"{array.dtype.kind}8[ns]").view(np.int64)
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"times: expected integers (ns), got {array.dtype}")
+    later = array[1:] < array[:-1]
+    if later.any():
+        at = int(np.argmax(later)) + 1
+        raise ConfigError(f"times[{at}]: {array[at]} is before {array[at - 1]}")
+    return np.ascontiguousarray(array, np.int64)

@@ -1,0 +1,1 @@
+"""Eviction policies replayed: whole, in miniature, over a grid; policies in Python."""

@@ -1,0 +1,208 @@
+"""Miniature simulation: hit ratios of large caches from small ones, given a sample of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim._core import engine
+from mcsim._core import policies as _policies
+from mcsim.base.errors import ConfigError
+from mcsim.policies.simulation import Caches, PolicyChoice, memory_given, threads_given
+
+__all__ = ["Correction", "margin_of", "miniature", "rates_of", "varies_less"]
+
+Correction = Literal["auto", "none", "adj"]
+
+# Two-sided 95 % quantiles of Student's t by degrees of freedom.
+_T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+def miniature(
+    trace: ArrayLike | engine.Accesses,
+    policies: PolicyChoice = "all",
+    sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
+    *,
+    ops: ArrayLike | None = None,
+    rate: float = 0.01,
+    seeds: int | Sequence[int] = 5,
+    min_blocks: int = 100,
+    correction: Correction = "auto",
+    seed: int = 1,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> np.recarray[Any, Any]:
+    """Estimate what `simulate` counts from caches that are a small share of each.
+
+    A cache of c blocks hits about as often as one of R c blocks, under the same policy, that is
+    given the references to a share R of the blocks, picked by their hash. What a policy does by
+    the clock of its accesses, and not of its size, is not scaled: LeCaR's learning rate, say.
+
+    Two estimates come of a sample: its own ratio, and that ratio adjusted to how many references
+    it should have had. Where few blocks have much of the references the sample may have too many
+    or too few of them, and the second is nearer; where blocks are alike, the first is.
+
+    Parameters
+    ----------
+    trace, policies, sizes, ops
+        As of `simulate`.
+    rate : float
+        Share of the blocks that is sampled, in (0, 1].
+    seeds : int or sequence of int
+        Of the hashes, each of which picks other blocks; a number n is seeds 1 to n. Every cache
+        is simulated with each, and the mean is the estimate.
+    min_blocks : int
+        Smaller miniatures are too coarse: the rate of a small cache is doubled until it has so
+        many. Where the samples of all seeds together would be as long as the trace, the cache
+        is simulated once, at rate 1, and is exact.
+    correction : {'auto', 'none', 'adj'}
+        Which of the two estimates, for all caches: ``'none'`` the sample's own ratio, ``'adj'``
+        the adjusted one, ``'auto'`` the one that varies less over the seeds. With one seed
+        ``'auto'`` is the adjusted one, whose worst errors are smaller.
+    seed : int
+        Of policies that draw.
+    threads : int, optional
+        Caches at a time; all cores if not given.
+    memory : int or str, optional
+        As of `simulate`; the samples of one seed come on top, at 4 bytes a reference
+        and one for its operation.
+    progress : callable, optional
+        ``progress(accesses_done)``, those of all miniatures together.
+
+    Returns
+    -------
+    recarray, shape (policies x sizes,)
+        A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
+        with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds, by
+        Student's t; nan with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at
+        rate 1), ``plain`` and ``adjusted`` (both estimates), ``rate``, ``blocks`` (of the
+        miniature), ``sampled`` (references, mean over the seeds), ``writes`` (of the trace, all
+        of them), ``write_hits`` (of the whole cache, by the same estimate) with its band
+        ``write_hits_low`` and ``write_hits_high``, ``bytes`` (the most that a miniature of it
+        took) and ``seconds`` (of CPU time, all seeds).
+
+    Raises
+    ------
+    TypeError
+        If the trace does not hold integers.
+    ConfigError
+        If an argument is wrong.
+
+    Examples
+    --------
+    >>> rows = miniature(range(1000), "lru", [10], rate=0.5)
+    >>> rows[["rate", "blocks", "hit_ratio"]].tolist()
+    [(1.0, 10, 0.0)]
+    """
+    cores = threads_given(threads)
+    if correction not in ("auto", "none", "adj"):
+        raise ConfigError(f"correction: expected auto, none or adj, got {correction!r}")
+    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    caches = Caches.asked(trace, policies, sizes, ops)
+    flat = _policies.miniatures(
+        caches.blocks,
+        caches.unique,
+        caches.configs,
+        rate,
+        min_blocks,
+        chosen,
+        caches.operations,
+        seed,
+        cores,
+        memory_given(memory),
+        progress,
+    )
+    found = {name: column.reshape(len(chosen), -1) for name, column in flat.items()}
+    rates = found["rate"][0]
+    writes = 0 if caches.operations is None else int(np.count_nonzero(caches.operations))
+    plain, adjusted = _whole(found["accesses"], found["hits"], found["rate"], len(caches.blocks))
+    plain_writes, adjusted_writes = _whole(
+        found["writes"], found["write_hits"], found["rate"], writes
+    )
+    if correction == "auto":
+        correction = "none" if varies_less(plain, adjusted) else "adj"
+    hits, low, high = _band(plain if correction == "none" else adjusted, len(caches.blocks))
+    write_hits, fewest, most = _band(
+        plain_writes if correction == "none" else adjusted_writes, writes
+    )
+    accesses = max(len(caches.blocks), 1)
+    return caches.table(
+        {
+            "hit_ratio": hits / accesses,
+            "low": low / accesses,
+            "high": high / accesses,
+            "correction": np.where(rates == 1, "exact", correction),
+            "plain": plain.mean(axis=0) / accesses,
+            "adjusted": adjusted.mean(axis=0) / accesses,
+            "rate": rates,
+            "blocks": found["capacity"][0],
+            "sampled": found["accesses"].mean(axis=0),
+            "writes": np.full(len(rates), writes, dtype=np.int64),
+            "write_hits": write_hits,
+            "write_hits_low": fewest,
+            "write_hits_high": most,
+            "bytes": found["bytes"].max(axis=0),
+            # What is simulated at rate 1 is, once for all seeds.
+            "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
+        }
+    )
+
+
+def _whole(
+    sampled: NDArray[np.int64], hits: NDArray[np.int64], rate: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both estimates of how many of all `count` references hit: plain and adjusted."""
+    plain = hits * (count / np.maximum(sampled, 1))
+    return plain, np.clip(count - (sampled - hits) / rate, 0, count)
+
+
+def _band(
+    estimates: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean over the seeds and its 95 % band, within 0 and `count`."""
+    mean = estimates.mean(axis=0)
+    margin = margin_of(estimates)
+    return mean, np.clip(mean - margin, 0, count), np.clip(mean + margin, 0, count)
+
+
+def rates_of(
+    capacities: Sequence[int], rate: float, seeds: int, min_blocks: int = 100
+) -> list[float]:
+    """Return the rate at which `miniature` simulates a cache of each capacity.
+
+    Examples
+    --------
+    >>> rates_of([10, 5_000, 1_000_000], 0.01, seeds=5)
+    [1.0, 0.02, 0.01]
+    """
+    return [_policies.miniature_rate(capacity, rate, min_blocks, seeds) for capacity in capacities]
+
+
+def varies_less(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Whether the first estimates do over the seeds, all caches together; no if there is one."""
+    return bool(one.var(axis=0).sum() < other.var(axis=0).sum())
+
+
+def margin_of(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the 95 % band of the mean over the seeds; nan if there is but one, exact ones too."""
+    seeds = len(estimates)
+    if seeds == 1:
+        return np.full(estimates.shape[1], np.nan)
+    return np.asarray(_t975(seeds - 1) * estimates.std(axis=0, ddof=1) / np.sqrt(seeds))
+
+
+def _t975(freedom: int) -> float:
+    if freedom <= len(_T975):
+        return _T975[freedom - 1]
+    # The expansion of Cornish and Fisher around the normal quantile.
+    z = 1.959964
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + float(sum(term / freedom ** (i + 1) for i, term in enumerate(terms)))

@@ -1,0 +1,299 @@
+"""Eviction policies written in Python: classes that `mcsim.simulate` takes beside names.
+
+The engine finds blocks, counts hits and moves blocks in and out; Python only decides who leaves.
+Each call into Python is worth a hundred accesses of compiled code, so there are as few as can be:
+
+`PriorityPolicy`
+    A function of what is known of a block: the least leaves. Exact, and the faster one: millions
+    of accesses per second.
+`Policy`
+    Hooks, told of accesses in batches and asked for victims. Exact if they are asked for one at a
+    time, faster if for many ahead.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim._core import policies as _policies
+from mcsim.base.errors import ConfigError
+from mcsim.base.specs import ParamValue
+
+__all__ = [
+    "AnyPolicy",
+    "Policy",
+    "PolicyFactory",
+    "PriorityPolicy",
+    "PythonSpec",
+    "put_policy",
+]
+
+
+class _Base:
+    name: str | None = None
+    """What results call it; that of the class if not given."""
+
+    def start(self, capacity: int, seed: int) -> None:
+        """Begin to serve an empty cache; called once, before anything else.
+
+        Whatever belongs to one cache, such as arrays by slot, is made here: several caches may be
+        served by copies of one policy.
+
+        Parameters
+        ----------
+        capacity : int
+            Blocks that the cache has space for.
+        seed : int
+            Of whatever the policy draws.
+        """
+
+
+class Policy(_Base, ABC):
+    """An eviction policy of hooks.
+
+    Every block in the cache has a slot, a number from 0 to the capacity - 1. A newcomer gets
+    that of the victim, and while there is space the next one that was never used; so arrays
+    of `capacity` elements hold whatever the policy keeps.
+
+    With ``ahead = 1`` the policy knows of every access before it chooses a victim: there are two
+    calls a miss, `accessed` with the accesses since the last one and `victims`. With more, it is
+    asked for that many victims at a time, and told of what comes in between only before it is
+    asked again. A victim leaves even if it hits again in the meantime; these hits are counted,
+    but as the block was given up, not told.
+
+    In a tier of an experiment (``policy: module:Class``) blocks may also leave because the host
+    takes them, of which `removed` tells, and the capacity may change, of which `resized` tells.
+    Slots stay numbers below the capacity of `start`. A removed block's slot goes to one of the
+    next newcomers.
+
+    An exception ends the simulation and comes out of it.
+
+    Attributes
+    ----------
+    name : str, optional
+        What results call it; that of the class if not given.
+    ahead : int
+        Victims to be asked for at a time.
+
+    Examples
+    --------
+    >>> import mcsim
+    >>> class Fifo(Policy):
+    ...     def start(self, capacity, seed):
+    ...         self.queue = []
+    ...
+    ...     def accessed(self, slots, blocks, hits):
+    ...         self.queue.extend(slots[~hits].tolist())
+    ...
+    ...     def victims(self, count):
+    ...         return self.queue.pop(0)
+    >>> rows = mcsim.simulate([1, 2, 1, 3, 1], [Fifo, "fifo", "lru"], [2])
+    >>> rows[["policy", "hits"]].tolist()
+    [('Fifo', 1), ('fifo', 1), ('lru', 2)]
+    """
+
+    ahead: int = 1
+
+    @abstractmethod
+    def accessed(
+        self, slots: NDArray[np.int64], blocks: NDArray[np.int64], hits: NDArray[np.bool_]
+    ) -> None:
+        """Learn of accesses since the last call; called before `victims`, and at times between.
+
+        Parameters
+        ----------
+        slots : int array, shape (n,)
+            Where the blocks are, in the order of the accesses.
+        blocks : int array, shape (n,)
+            The blocks, numbered without gaps.
+        hits : bool array, shape (n,)
+            False where the block came into the slot, in place of the one that was there.
+        """
+
+    @abstractmethod
+    def victims(self, count: int) -> ArrayLike:
+        """Choose who leaves; the cache is full.
+
+        Parameters
+        ----------
+        count : int
+            The most victims there may be: `ahead`.
+
+        Returns
+        -------
+        int or int array
+            Slots in the order in which they are to be given to newcomers, at least one and none
+            twice. Those that the policy returned before have left.
+        """
+
+    def removed(self, slots: NDArray[np.int64]) -> None:
+        """Learn of blocks that left without being chosen; only hosts take blocks so.
+
+        They went to another tier, are out of date or belong to a VM that departed. Those that the
+        policy gave up before are not told of.
+
+        Parameters
+        ----------
+        slots : int array, shape (n,)
+            Where they were. The accesses before were told, those after were not.
+        """
+        raise ConfigError(
+            f"{type(self).__name__}: here blocks leave that it did not choose: it needs a method "
+            "removed(slots) to learn of them"
+        )
+
+    def resized(self, capacity: int) -> None:
+        """Learn that the cache may hold no more blocks than these from now on.
+
+        If it holds more, `victims` is called until it does not.
+
+        Parameters
+        ----------
+        capacity : int
+            At most that of `start`.
+        """
+
+
+class PriorityPolicy(_Base, ABC):
+    """An eviction policy that is a function of what is known of each block.
+
+    The block of the least priority leaves, of equals the least recently used. The function is
+    asked for many blocks at a time, and not for all at every access; but as long as it keeps to
+    what is said here, victims are the same as if it were.
+
+    Attributes
+    ----------
+    name : str, optional
+        What results call it; that of the class if not given.
+    rising : bool
+        A further access never lowers the priority of a block. If False, the function is asked at
+        every miss, which is slow.
+    refresh : int, optional
+        For functions of `now`, whose values change without an access: all blocks are evaluated
+        anew before the first eviction and after every `refresh` of them. In between, priorities
+        stay as they are, but no block leaves on one that is older than its last access. With
+        1, all is exact, and slow; a hundredth of the capacity is a good choice. If None, a
+        function of `now` has the value of a time between the last access and the eviction.
+
+    Examples
+    --------
+    >>> import mcsim
+    >>> class Lfu(PriorityPolicy):
+    ...     def priority(self, accesses, last, inserted, now):
+    ...         return accesses
+    >>> rows = mcsim.simulate([1, 1, 2, 3, 1, 3], [Lfu, "lfu"], [2])
+    >>> rows[["policy", "hits"]].tolist()
+    [('Lfu', 3), ('lfu', 3)]
+    """
+
+    rising: bool = True
+    refresh: int | None = None
+
+    @abstractmethod
+    def priority(
+        self,
+        accesses: NDArray[np.int64],
+        last: NDArray[np.int64],
+        inserted: NDArray[np.int64],
+        now: NDArray[np.int64],
+    ) -> ArrayLike:
+        """Evaluate blocks; each by itself, and by these arguments alone.
+
+        Accesses are numbered from 0.
+
+        Parameters
+        ----------
+        accesses : int array, shape (n,)
+            To the block since it came in, that one included.
+        last : int array, shape (n,)
+            The last access to the block.
+        inserted : int array, shape (n,)
+            The access at which the block came in.
+        now : int array, shape (n,)
+            The access at which the priority is asked for.
+
+        Returns
+        -------
+        float array, shape (n,), or float
+            Priorities; none of them NaN.
+        """
+
+
+AnyPolicy = Policy | PriorityPolicy
+PolicyFactory = AnyPolicy | Callable[[], AnyPolicy]
+
+# What data paths can ask for.
+_put: dict[str, type[AnyPolicy]] = {}
+
+
+def put_policy(name: str, made: type[AnyPolicy]) -> None:
+    """Let data paths ask for a class of policies by a name `module:Class`.
+
+    Raises
+    ------
+    ConfigError
+        If it is no class of policies.
+    """
+    if _put.get(name) is not made:
+        _policies.put(name, PythonSpec.of(made).policy)
+        _put[name] = made
+
+
+@dataclass(frozen=True)
+class PythonSpec:
+    """A policy as it is asked for: an object or what makes one, see `PolicySpec` for the others."""
+
+    title: str
+    policy: _policies.PythonPolicy
+    """What the core takes instead of a name."""
+
+    def __str__(self) -> str:
+        return self.title
+
+    def declared(self) -> dict[str, ParamValue]:
+        """Return the parameters that are left for the core."""
+        return {}
+
+    @classmethod
+    def of(cls, given: PolicyFactory) -> PythonSpec:
+        """Read what `mcsim.simulate` is given.
+
+        Parameters
+        ----------
+        given : Policy, PriorityPolicy, or callable
+            A policy, of which each cache gets a copy, or what makes one: a class, or anything
+            else that returns a new policy when it is called without arguments.
+
+        Raises
+        ------
+        ConfigError
+            If it is neither.
+        """
+        first = _new(given)
+        kind = type(first).__name__
+
+        def begin(capacity: int, seed: int) -> AnyPolicy:
+            policy = _new(given)
+            policy.start(capacity, seed)
+            return policy
+
+        is_function = isinstance(first, PriorityPolicy)
+        return cls(first.name or kind, _policies.PythonPolicy(kind, is_function, begin))
+
+
+def _new(given: object) -> AnyPolicy:
+    if isinstance(given, (Policy, PriorityPolicy)):
+        return copy.deepcopy(given)
+    made = given() if callable(given) else given
+    if isinstance(made, (Policy, PriorityPolicy)):
+        return made
+    raise ConfigError(
+        f"policies: expected a name, or a class or object that derives from mcsim.Policy or "
+        f"mcsim.PriorityPolicy, got {given!r}"
+    )

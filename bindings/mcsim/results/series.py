@@ -1,0 +1,168 @@
+"""What figures plot, as NumPy arrays taken from the tables of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mcsim.base.errors import ConfigError
+from mcsim.config.spec import SystemSpec
+from mcsim.results.results import Results
+
+__all__ = [
+    "CannotDrawError",
+    "Clock",
+    "HitCurve",
+    "Series",
+    "clock_of",
+    "curve_of",
+    "global_lru",
+    "is_legacy",
+    "multicache",
+    "series_of",
+    "vms_of",
+]
+
+
+class CannotDrawError(ConfigError):
+    """The results do not hold what a figure shows; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Counts of one system over time.
+
+    Attributes
+    ----------
+    accesses : array of int64, shape (intervals, vms)
+    hits, occupancy, target : array of int64, shape (intervals, vms, tiers)
+        Occupancy and target in blocks, at the end of each interval.
+    """
+
+    accesses: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    occupancy: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+    @property
+    def hit_ratio(self) -> NDArray[np.float64]:
+        """Hits of all tiers per access, shape (intervals, vms); NaN where nothing was accessed."""
+        ratio = np.full(self.accesses.shape, np.nan)
+        np.divide(self.hits.sum(axis=2), self.accesses, out=ratio, where=self.accesses > 0)
+        return ratio
+
+
+@dataclass(frozen=True)
+class HitCurve:
+    """Share of accesses that LRU hits, by capacity in blocks; linear between its points."""
+
+    capacity: NDArray[np.int64]
+    ratio: NDArray[np.float64]
+
+    def at(self, capacity: float) -> float:
+        """Return the hit ratio at a capacity."""
+        return float(np.interp(capacity, self.capacity, self.ratio))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time axis of a run: from its first interval on, in a unit that suits its length.
+
+    Attributes
+    ----------
+    begin : array of int64, shape (intervals,)
+        Where the intervals begin, in the trace's own time.
+    edges : array of float64, shape (intervals + 1,)
+        Where they begin, and where the last one ends.
+    label : str
+        Of the axis, with its unit.
+    """
+
+    begin: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    label: str
+    per_unit: int
+
+    def __call__(self, time: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Convert a trace's own times to positions on the axis."""
+        position: NDArray[np.float64] = (time - self.begin[0]) / self.per_unit
+        return position
+
+
+# The first unit of which a run lasts at least two.
+_UNITS = (("h", 3600 * 10**9), ("min", 60 * 10**9), ("s", 10**9), ("ns", 1))
+
+
+def vms_of(results: Results) -> list[str]:
+    """Return the VMs in the order of the experiment."""
+    return list(dict.fromkeys(results.vms()["vm"].to_pylist()))
+
+
+def series_of(results: Results, system: SystemSpec) -> Series:
+    """Return the counts of a system by interval, VM and tier."""
+    by_vm = _of_system(results.vms(), system)
+    by_tier = _of_system(results.metrics(), system)
+    vms = len(vms_of(results))
+    accesses = by_vm["accesses"].to_numpy().reshape(-1, vms)
+    hits, occupancy, target = (
+        by_tier[name].to_numpy().reshape(len(accesses), vms, -1)
+        for name in ("hits", "occupancy", "target")
+    )
+    return Series(accesses, hits, occupancy, target)
+
+
+def curve_of(results: Results, vm: str) -> HitCurve:
+    """Return the hit ratio curve of a VM over the whole trace."""
+    table = results.curves()
+    table = table.filter(pc.and_(pc.equal(table["vm"], vm), pc.equal(table["scope"], "trace")))
+    accesses = np.maximum(table["accesses"].to_numpy(), 1)
+    return HitCurve(table["capacity"].to_numpy(), table["hits"].to_numpy() / accesses)
+
+
+def clock_of(results: Results) -> Clock:
+    """Return the time axis of a run.
+
+    Legacy systems count whole seconds from their own zero; the others keep the
+    trace's time.
+    """
+    system = min(results.spec.systems, key=is_legacy)
+    begin = np.unique(_of_system(results.vms(), system)["begin_ns"].to_numpy())
+    interval = results.spec.interval
+    edges = np.append(begin, begin[-1] + interval.length) - begin[0]
+    if interval.by_reference:
+        return Clock(begin, edges / 1, "Time (references)", 1)
+    unit, per_unit = next(entry for entry in _UNITS if edges[-1] >= 2 * entry[1] or entry[1] == 1)
+    return Clock(begin, edges / per_unit, f"Time ({unit})", per_unit)
+
+
+def is_legacy(system: SystemSpec) -> bool:
+    """Whether a system is to do as the authors' public code."""
+    return bool(system.params.get("legacy", False))
+
+
+def global_lru(results: Results) -> SystemSpec:
+    """Return the run's Global LRU, the clean one if it has both."""
+    return _pick(results, ("lru",), "Global LRU")
+
+
+def multicache(results: Results) -> SystemSpec:
+    """Return the run's Multi-Cache, clean and layered if it has several."""
+    return _pick(results, ("multicache", "multicache-joint"), "Multi-Cache")
+
+
+def _pick(results: Results, names: Sequence[str], called: str) -> SystemSpec:
+    systems = results.spec.systems
+    found = [system for system in systems if system.name in names]
+    if not found:
+        there = ", ".join(system.title for system in systems)
+        raise CannotDrawError(f"needs {called}; the systems of the run are {there}")
+    return min(found, key=lambda system: (is_legacy(system), names.index(system.name)))
+
+
+def _of_system(table: pa.Table, system: SystemSpec) -> pa.Table:
+    return table.filter(pc.equal(table["system"], system.title))

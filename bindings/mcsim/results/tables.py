@@ -1,0 +1,408 @@
+"""Tables of a run: pure functions of its results.
+
+`comparison` has one row per system and VM, and one per system for all VMs
+together; `systems` has what can only be said of a system as a whole. Both are
+Arrow tables; `render_*` turn them into what the terminal shows.
+
+Latency is the mean over all accesses of what the VM waited for: a read for the device
+that had the block; a write for the backend if it is written through or around, for the
+tier that took it if it is written back. Cost is the price of the tiers' capacity.
+Writes to a tier's device are fills, promotions, demotions and updates. What loads,
+percentiles and lifetimes follow from the same counts is in `mcsim.results.models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mcsim.base import units
+from mcsim.config.spec import BackendSpec, ExperimentSpec, SystemSpec, TierSpec
+from mcsim.results.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "COMPARISON",
+    "SYSTEMS",
+    "Totals",
+    "comparison",
+    "devices_of",
+    "known",
+    "render_comparison",
+    "render_systems",
+    "systems",
+    "tiers_of",
+    "totals",
+]
+
+_Quantity = TypeVar("_Quantity", int, float)
+
+COMPARISON = pa.schema(
+    [
+        ("system", pa.string()),
+        ("vm", pa.string()),  # null: all VMs together
+        ("accesses", pa.int64()),
+        ("hits", pa.int64()),
+        ("tier_hits", pa.list_(pa.int64())),
+        ("hit_ratio", pa.float64()),
+        ("tier_hit_ratio", pa.list_(pa.float64())),
+        ("mean_latency_ns", pa.float64()),
+        # Against Global LRU: (h - b) / b, h - b, (l_b - l) / l_b; null without one.
+        ("gain", pa.float64()),
+        ("gain_absolute", pa.float64()),
+        ("latency_gain", pa.float64()),
+        # The same against the legacy Global LRU.
+        ("gain_over_legacy", pa.float64()),
+        ("gain_absolute_over_legacy", pa.float64()),
+        ("latency_gain_over_legacy", pa.float64()),
+    ]
+)
+
+SYSTEMS = pa.schema(
+    [
+        ("system", pa.string()),
+        ("hit_ratio", pa.float64()),
+        ("mean_latency_ns", pa.float64()),
+        ("gain_over_legacy", pa.float64()),
+        ("gain_absolute_over_legacy", pa.float64()),
+        ("device_writes", pa.list_(pa.int64())),  # blocks, by tier
+        ("cost_dollars", pa.float64()),
+        ("performance_per_cost", pa.float64()),  # (1 / mean latency in s) per dollar
+        ("replay_seconds", pa.float64()),
+        ("decide_seconds", pa.float64()),
+        ("accesses_per_second", pa.float64()),  # of replay
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of one system over the whole run.
+
+    Attributes
+    ----------
+    accesses, misses : array of int64, shape (vms,)
+    hits, device_writes : array of int64, shape (vms, tiers)
+    reads_served, writes_served : array of int64, shape (vms, tiers + 1)
+        Blocks by what the VM waited for; the last is the backend.
+    read_requests, write_requests : array of int64, shape (vms, tiers + 1)
+        Requests, by the slowest that any of their blocks waited for.
+    """
+
+    system: SystemSpec
+    vms: tuple[str, ...]
+    accesses: NDArray[np.int64]
+    misses: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    device_writes: NDArray[np.int64]
+    reads_served: NDArray[np.int64]
+    writes_served: NDArray[np.int64]
+    read_requests: NDArray[np.int64]
+    write_requests: NDArray[np.int64]
+
+
+_DEVICE_WRITES = ("fills", "promotions", "demotions", "updates")
+_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
+
+
+def totals(results: Results) -> list[Totals]:
+    """Sum the counts of every system, the warm-up left out, in the order of the spec."""
+    metrics, vms = results.measured("metrics"), results.measured("vms")
+    return [_totals_of(system, metrics, vms) for system in results.spec.systems]
+
+
+def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
+    of_vm = _sums(vms, system, ["vm"], ("accesses", "misses", *_SERVED))
+    of_tier = _sums(metrics, system, ["vm", "tier"], ("hits", *_DEVICE_WRITES, *_SERVED))
+    names = tuple(of_vm["vm"].to_pylist())
+
+    def by_vm(name: str) -> NDArray[np.int64]:
+        return np.asarray(of_vm[f"{name}_sum"])
+
+    def by_tier(name: str) -> NDArray[np.int64]:
+        return np.asarray(of_tier[f"{name}_sum"]).reshape(len(names), -1)
+
+    served = {name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED}
+    return Totals(
+        system=system,
+        vms=names,
+        accesses=by_vm("accesses"),
+        misses=by_vm("misses"),
+        hits=by_tier("hits"),
+        device_writes=np.sum([by_tier(name) for name in _DEVICE_WRITES], axis=0),
+        **served,
+    )
+
+
+def _sums(table: pa.Table, system: SystemSpec, by: list[str], counted: Sequence[str]) -> pa.Table:
+    """Sum over intervals; groups come in the order of the table: VM, then tier."""
+    of_system = table.filter(pc.equal(table["system"], system.title))
+    groups = of_system.group_by(by, use_threads=False)
+    return groups.aggregate([(name, "sum") for name in counted])
+
+
+def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
+    """Return the tiers that a system used, from the number of tiers it counts.
+
+    A system that counts one tier on a machine of several runs all space as the
+    fastest device.
+    """
+    if tier_count == len(spec.tiers):
+        return spec.tiers
+    assert tier_count == 1
+    everything = sum(tier.capacity_blocks for tier in spec.tiers)
+    return [spec.tiers[0].model_copy(update={"capacity_blocks": everything})]
+
+
+def known(quantity: _Quantity | None) -> _Quantity:
+    """A quantity of a device; the spec of a run has them all written out."""
+    assert quantity is not None
+    return quantity
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Counts of one system, of one VM or of all, and what follows from them."""
+
+    vm: str | None
+    accesses: int
+    tier_hits: tuple[int, ...]
+    waited_ns: int  # of all accesses together
+
+    @property
+    def hits(self) -> int:
+        return sum(self.tier_hits)
+
+    @property
+    def hit_ratio(self) -> float:
+        return self.hits / self.accesses if self.accesses else 0.0
+
+    @property
+    def mean_latency_ns(self) -> float | None:
+        return self.waited_ns / self.accesses if self.accesses else None
+
+
+def devices_of(spec: ExperimentSpec, tier_count: int) -> list[BackendSpec]:
+    """Return the devices that a system used: its tiers, then the backend."""
+    return [*tiers_of(spec, tier_count), spec.backend]
+
+
+def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
+    used = devices_of(spec, of.hits.shape[1])
+    # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
+    read_ns = np.array([known(device.read) for device in used], dtype=object)
+    write_ns = np.array([known(device.write) for device in used], dtype=object)
+
+    def row(vm: str | None, which: Any) -> _Row:
+        def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
+
+        reads, writes = counted(of.reads_served), counted(of.writes_served)
+        waited = (reads * read_ns).sum() + (writes * write_ns).sum()
+        hits = tuple(int(h) for h in counted(of.hits))
+        return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
+
+    for v, vm in enumerate(of.vms):
+        yield row(vm, v)
+    yield row(None, slice(None))
+
+
+def _relative(value: float | None, base: float | None) -> float | None:
+    return None if value is None or not base else (value - base) / base
+
+
+def _gains(row: _Row, base: _Row | None, suffix: str) -> dict[str, float | None]:
+    if base is None:
+        return {}
+    faster = _relative(row.mean_latency_ns, base.mean_latency_ns)
+    return {
+        f"gain{suffix}": _relative(row.hit_ratio, base.hit_ratio),
+        f"gain_absolute{suffix}": row.hit_ratio - base.hit_ratio,
+        f"latency_gain{suffix}": None if faster is None else -faster,
+    }
+
+
+def _baseline(all_totals: Sequence[Totals], legacy: bool) -> Totals | None:
+    """The first Global LRU of the run, clean or legacy."""
+    for of in all_totals:
+        if of.system.name == "lru" and bool(of.system.params.get("legacy", False)) == legacy:
+            return of
+    return None
+
+
+def comparison(results: Results) -> pa.Table:
+    """Compare all systems, VM by VM and in total: a table of schema `COMPARISON`."""
+    spec = results.spec
+    all_totals = totals(results)
+    bases = {
+        suffix: {} if base is None else {row.vm: row for row in _rows(spec, base)}
+        for suffix, base in (
+            ("", _baseline(all_totals, legacy=False)),
+            ("_over_legacy", _baseline(all_totals, legacy=True)),
+        )
+    }
+    rows: list[dict[str, Any]] = []
+    for of in all_totals:
+        for row in _rows(spec, of):
+            shares = [hits / row.accesses if row.accesses else 0.0 for hits in row.tier_hits]
+            rows.append(
+                {
+                    "system": of.system.title,
+                    "vm": row.vm,
+                    "accesses": row.accesses,
+                    "hits": row.hits,
+                    "tier_hits": row.tier_hits,
+                    "hit_ratio": row.hit_ratio,
+                    "tier_hit_ratio": shares,
+                    "mean_latency_ns": row.mean_latency_ns,
+                }
+                | _gains(row, bases[""].get(row.vm), "")
+                | _gains(row, bases["_over_legacy"].get(row.vm), "_over_legacy")
+            )
+    return pa.Table.from_pylist(rows, schema=COMPARISON)
+
+
+def systems(results: Results) -> pa.Table:
+    """Return what can be said of each system as a whole: a table of schema `SYSTEMS`."""
+    spec = results.spec
+    compared = comparison(results)
+    whole = compared.filter(pc.is_null(compared["vm"])).to_pylist()
+    timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
+    rows = []
+    for of, row in zip(totals(results), whole, strict=True):
+        used = tiers_of(spec, of.hits.shape[1])
+        cost = sum(
+            known(tier.dollars_per_gb) * tier.capacity_blocks * spec.block_bytes / 1e9
+            for tier in used
+        )
+        latency = row["mean_latency_ns"]
+        timing = timings[of.system.title]
+        replay = timing["replay_seconds"]
+        rows.append(
+            {key: row[key] for key in row if key in SYSTEMS.names}
+            | {
+                "device_writes": of.device_writes.sum(axis=0).tolist(),
+                "cost_dollars": cost,
+                "performance_per_cost": 1e9 / latency / cost if latency and cost else None,
+                "replay_seconds": replay,
+                "decide_seconds": timing["decide_seconds"],
+                "accesses_per_second": row["accesses"] / replay if replay else None,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=SYSTEMS)
+
+
+def render_comparison(results: Results) -> RenderableType:
+    """Show `comparison` in at most 100 columns."""
+    from rich.table import Table
+
+    spec = results.spec
+    table = Table(title=_title(results), **STYLE)
+    table.add_column("VM")
+    table.add_column("accesses", justify="right")
+    table.add_column("system", overflow="fold")
+    table.add_column("hit %", justify="right")
+    for tier in spec.tiers:
+        table.add_column(f"{tier.device} %", justify="right")
+    for name in ("latency", "gain", "points", "faster"):
+        table.add_column(name, justify="right")
+    rows = comparison(results).to_pylist()
+    vms = list(dict.fromkeys(row["vm"] for row in rows))
+    for vm in vms:
+        shown: int | None = None
+        for row in (row for row in rows if row["vm"] == vm):
+            first = shown is None
+            changed = row["accesses"] != shown
+            shown = row["accesses"]
+            shares = row["tier_hit_ratio"] + [None] * (len(spec.tiers) - len(row["tier_hits"]))
+            table.add_row(
+                (vm or "all") if first else "",
+                f"{shown:,}" if changed else "",
+                row["system"],
+                _percent(row["hit_ratio"]),
+                *map(_percent, shares),
+                _latency(row["mean_latency_ns"]),
+                _signed_percent(row["gain"]),
+                _points(row["gain_absolute"]),
+                _signed_percent(row["latency_gain"]),
+                style="bold" if vm is None else None,
+            )
+        table.add_section()
+    table.caption = "against Global LRU: gain and points in hit ratio, faster in mean latency"
+    return table
+
+
+def render_systems(results: Results) -> RenderableType:
+    """Show `systems` in at most 100 columns."""
+    from rich.table import Table
+
+    spec = results.spec
+    table = Table(title=f"{results.title}: systems", **STYLE)
+    table.add_column("system", overflow="fold")
+    table.add_column("vs legacy\nLRU", justify="right")
+    table.add_column("points", justify="right")
+    for tier in spec.tiers:
+        table.add_column(f"{tier.device}\nwrites", justify="right")
+    for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
+        table.add_column(name, justify="right")
+    for row in systems(results).to_pylist():
+        writes = [units.format_count(blocks) for blocks in row["device_writes"]]
+        rate = row["accesses_per_second"]
+        table.add_row(
+            row["system"],
+            _signed_percent(row["gain_over_legacy"]),
+            _points(row["gain_absolute_over_legacy"]),
+            *writes,
+            *["–"] * (len(spec.tiers) - len(writes)),
+            f"{row['cost_dollars']:.3g}",
+            "–" if row["performance_per_cost"] is None else f"{row['performance_per_cost']:.3g}",
+            f"{row['replay_seconds']:.2f} s",
+            "–" if rate is None else f"{units.format_count(rate)}/s",
+            f"{row['decide_seconds']:.2f} s",
+        )
+    table.caption = "writes in blocks; 1/s/$: accesses per second one client completes, per dollar"
+    return table
+
+
+STYLE: Mapping[str, Any] = {
+    "box": None,
+    "padding": (0, 1, 0, 0),
+    "title_justify": "left",
+    "caption_justify": "left",
+}
+
+
+def _title(results: Results) -> str:
+    spec = results.spec
+    space = " + ".join(f"{tier.capacity_blocks:,}" for tier in spec.tiers)
+    ops = "reads" if spec.ops == "reads" else "reads and writes"
+    return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
+
+
+def _percent(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{100 * ratio:.2f}"
+
+
+def _signed_percent(ratio: float | None) -> str:
+    return "–" if ratio is None else _signed(100 * ratio, 1) + "%"
+
+
+def _points(difference: float | None) -> str:
+    return "–" if difference is None else _signed(100 * difference, 2)
+
+
+def _signed(value: float, digits: int) -> str:
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+
+def _latency(ns: float | None) -> str:
+    return "–" if ns is None else units.format_latency(ns)

@@ -1,0 +1,1 @@
+"""Trace files: opened, parsed once, stored, cut, generated, merged into a workload."""

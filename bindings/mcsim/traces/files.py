@@ -1,0 +1,139 @@
+"""Traces written to files: the store, Parquet, and text that the readers read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from mcsim.base.errors import ConfigError
+from mcsim.traces.store import (
+    Batch,
+    TraceMetadata,
+    batch_of,
+    replacing,
+    schema_with,
+    write_store,
+)
+
+__all__ = ["Layout", "save_trace"]
+
+Layout = Literal["csv", "msr"]
+
+_CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+
+# A Windows filetime counts 100 ns from 1601.
+_FILETIME_TICK = 100
+_FILETIME_OF_1970 = 116_444_736_000_000_000
+
+
+def save_trace(
+    path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata, layout: Layout
+) -> None:
+    """Write a trace to a file of the kind its name ends in (see `Trace.save`)."""
+    if path.suffix == ".arrow":
+        write_store(path, (batch_of(rb) for rb in batches), lambda counts: metadata)
+    elif path.suffix == ".parquet":
+        _save_parquet(path, batches, metadata)
+    elif path.suffix == ".csv" or (
+        path.suffix in _CODECS and path.with_suffix("").suffix == ".csv"
+    ):
+        _save_text(path, batches, metadata, layout)
+    else:
+        raise ConfigError(
+            f"{path}: expected a name that ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst "
+            "or .csv.bz2"
+        )
+
+
+def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
+    import pyarrow.parquet as pq
+
+    schema = schema_with(metadata)
+    with replacing(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for record_batch in batches:
+            writer.write_batch(record_batch.replace_schema_metadata(schema.metadata))
+
+
+def _save_text(
+    path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata, layout: Layout
+) -> None:
+    import pyarrow.csv as text
+
+    if layout not in ("csv", "msr"):
+        raise ConfigError(f"layout: unknown choice {layout!r} (one of csv, msr)")
+    rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata)
+    options = text.WriteOptions(include_header=False, quoting_style="none")
+    with replacing(path) as file, ExitStack() as stack:
+        stream = stack.enter_context(pa.OSFile(str(file), "wb"))
+        if path.suffix in _CODECS:
+            stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
+        if layout == "csv":
+            stream.write((",".join(_csv_header(metadata)) + "\n").encode())
+        for record_batch in batches:
+            try:
+                text.write_csv(rows_of(batch_of(record_batch)), stream, options)
+            except pa.ArrowInvalid as error:
+                raise ConfigError(f"{path}: a VM's name cannot stand in CSV: {error}") from error
+
+
+def _csv_header(metadata: TraceMetadata) -> list[str]:
+    time = "time_ns" if metadata.time_base == "clock" else "time_references"
+    return [time, "vm", "op", "offset", "length", "response_ns"]
+
+
+def _csv_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
+    vms = pa.array(metadata.vms, pa.string())
+    ops = pa.array(["read", "write"])
+    header = _csv_header(metadata)
+
+    def rows_of(batch: Batch) -> pa.RecordBatch:
+        columns = [
+            batch.time,
+            vms.take(pa.array(batch.vm)),
+            ops.take(pa.array(batch.op)),
+            batch.offset,
+            batch.length,
+            batch.response,
+        ]
+        return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], header)
+
+    return rows_of
+
+
+def _msr_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
+    if metadata.time_base != "clock":
+        raise ConfigError("layout msr: the trace has no clock; layout csv keeps its times")
+    for name in metadata.vms:
+        if "_" not in name:
+            raise ConfigError(f"layout msr: VM {name!r} is not called host_disk; use layout csv")
+    hosts, disks = zip(*(name.rsplit("_", 1) for name in metadata.vms), strict=True)
+    hosts, disks = pa.array(hosts, pa.string()), pa.array(disks, pa.string())
+    ops = pa.array(["Read", "Write"])
+
+    def rows_of(batch: Batch) -> pa.RecordBatch:
+        response = np.where(batch.response < 0, -_FILETIME_TICK, batch.response)
+        for column, values in (("time", batch.time), ("response", response)):
+            if np.any(values % _FILETIME_TICK):
+                raise ConfigError(
+                    f"layout msr: a {column} is no multiple of 100 ns; use layout csv"
+                )
+        if len(batch.time) and batch.time[0] < 0:
+            raise ConfigError("layout msr: a time is before 1970; use layout csv")
+        columns = [
+            batch.time // _FILETIME_TICK + _FILETIME_OF_1970,
+            hosts.take(pa.array(batch.vm)),
+            disks.take(pa.array(batch.vm)),
+            ops.take(pa.array(batch.op)),
+            batch.offset,
+            batch.length,
+            response // _FILETIME_TICK,
+        ]
+        names = ["time", "host", "disk", "type", "offset", "size", "response"]
+        return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], names)
+
+    return rows_of

@@ -1,0 +1,312 @@
+"""The trace store: requests as columns in an Arrow IPC file, with what is known of them.
+
+The file holds record batches of the columns in `SCHEMA`; the schema's metadata
+has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from mcsim._core import __version__
+from mcsim.base.errors import HostError, TraceError
+
+__all__ = [
+    "BATCH_REQUESTS",
+    "SCHEMA",
+    "STORE_VERSION",
+    "Batch",
+    "Counts",
+    "Store",
+    "TimeBase",
+    "TraceMetadata",
+    "batch_of",
+    "is_arrow_file",
+    "open_store",
+    "record_batch_of",
+    "replacing",
+    "schema_with",
+    "write_store",
+]
+
+STORE_VERSION = 1
+BATCH_REQUESTS = 1 << 20
+BLOCK_BYTES = 4096
+
+TimeBase = Literal["clock", "index"]
+OptionValue = bool | int | float | str
+
+SCHEMA = pa.schema(
+    [
+        pa.field("time", pa.int64(), nullable=False),
+        pa.field("vm", pa.uint16(), nullable=False),
+        pa.field("op", pa.uint8(), nullable=False),
+        pa.field("offset", pa.uint64(), nullable=False),
+        pa.field("length", pa.uint32(), nullable=False),
+        pa.field("response", pa.int64(), nullable=False),
+    ]
+)
+
+_METADATA_KEY = b"mcsim"
+
+
+class Batch(NamedTuple):
+    """Columns of consecutive requests, all of one length, read-only."""
+
+    time: npt.NDArray[np.int64]
+    """Nanoseconds, or references before this request (`TraceMetadata.time_base`)."""
+    vm: npt.NDArray[np.uint16]
+    """Positions in `TraceMetadata.vms`."""
+    op: npt.NDArray[np.uint8]
+    """0 read, 1 write."""
+    offset: npt.NDArray[np.uint64]
+    """Bytes."""
+    length: npt.NDArray[np.uint32]
+    """Bytes; 0 touches no block."""
+    response: npt.NDArray[np.int64]
+    """Nanoseconds, -1 where unknown."""
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """Return the requests a mask of shape (n,) chooses."""
+        return Batch(
+            self.time[kept],
+            self.vm[kept],
+            self.op[kept],
+            self.offset[kept],
+            self.length[kept],
+            self.response[kept],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one pass over the columns tells.
+
+    Blocks are accesses to aligned blocks of 4 KiB. An empty trace has both times 0.
+    """
+
+    requests: int = 0
+    reads: int = 0
+    blocks: int = 0
+    read_blocks: int = 0
+    first_time: int = 0
+    last_time: int = 0
+
+    def plus(self, batch: Batch) -> Counts:
+        """Return the counts with those of a later batch added."""
+        if len(batch.time) == 0:
+            return self
+        block = np.uint64(BLOCK_BYTES)
+        last_byte = batch.offset + np.maximum(batch.length, 1) - np.uint64(1)
+        blocks = (last_byte // block - batch.offset // block + np.uint64(1)) * (batch.length > 0)
+        is_read = batch.op == 0
+        low, high = int(batch.time.min()), int(batch.time.max())
+        return Counts(
+            requests=self.requests + len(batch.time),
+            reads=self.reads + int(is_read.sum()),
+            blocks=self.blocks + int(blocks.sum()),
+            read_blocks=self.read_blocks + int(blocks[is_read].sum()),
+            first_time=min(self.first_time, low) if self.requests else low,
+            last_time=max(self.last_time, high) if self.requests else high,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TraceMetadata:
+    """What is known of a trace beside its requests."""
+
+    source: str
+    """File name of what the trace was read from, or what made it."""
+    source_digest: str
+    """SHA-256 of that, in hexadecimal."""
+    digest: str
+    """Identity of the requests: the source's digest and how it was read."""
+    format: str
+    options: Mapping[str, OptionValue]
+    time_base: TimeBase
+    vms: tuple[str, ...]
+    counts: Counts
+    skipped_lines: int = 0
+    complaints: tuple[str, ...] = ()
+    """What was wrong with the first skipped lines."""
+    synthetic: bool = False
+    mcsim_version: str = __version__
+    store_version: int = STORE_VERSION
+
+    def to_json(self) -> bytes:
+        """Return the form kept in the store."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> TraceMetadata:
+        """Read the form kept in the store; ValueError if it is of another shape."""
+        values: dict[str, Any] = json.loads(text)
+        if values.get("store_version") != STORE_VERSION:
+            raise ValueError("another store version")
+        if set(values) != {f.name for f in fields(cls)}:
+            raise ValueError("other metadata")
+        values["counts"] = Counts(**values["counts"])
+        values["vms"] = tuple(values["vms"])
+        values["complaints"] = tuple(values["complaints"])
+        return cls(**values)
+
+
+class Store:
+    """The record batches of a store file, memory-mapped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+
+    def __len__(self) -> int:
+        return int(self._reader.num_record_batches)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for index in range(len(self)):
+            yield self._reader.get_batch(index)
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        return Store, (self.path,)
+
+    @property
+    def metadata(self) -> TraceMetadata:
+        """What the file says of itself; ValueError if it is not a store of this version."""
+        schema = self._reader.schema
+        if not schema.equals(SCHEMA) or _METADATA_KEY not in (schema.metadata or {}):
+            raise ValueError("other columns")
+        return TraceMetadata.from_json(schema.metadata[_METADATA_KEY])
+
+
+def schema_with(metadata: TraceMetadata) -> pa.Schema:
+    """Return the store's schema, carrying the metadata."""
+    return SCHEMA.with_metadata({_METADATA_KEY: metadata.to_json()})
+
+
+def is_arrow_file(path: Path) -> bool:
+    """Tell by its first bytes whether a file is an Arrow IPC file."""
+    with path.open("rb") as file:
+        return file.read(6) == b"ARROW1"
+
+
+def open_store(path: Path) -> Store:
+    """Open a store file and check that all of it is there.
+
+    Raises
+    ------
+    TraceError
+        If the file is no Arrow file, not a store of this version, or incomplete.
+    """
+    try:
+        store = Store(path)
+        rows = sum(batch.num_rows for batch in store)
+        if rows != store.metadata.counts.requests:
+            raise ValueError(f"{rows} requests instead of {store.metadata.counts.requests}")
+    except (pa.ArrowInvalid, OSError, ValueError, TypeError, AttributeError) as error:
+        raise TraceError(f"{path}: not a trace store of this version: {error}") from error
+    return store
+
+
+def batch_of(record_batch: pa.RecordBatch) -> Batch:
+    """View the columns of a record batch as arrays, without a copy."""
+    return Batch(*map(_view, record_batch.columns))
+
+
+def _view(column: pa.Array) -> npt.NDArray[Any]:
+    """View a column as an array; from its buffer, because to_numpy() imports pandas."""
+    kind = np.dtype(str(column.type))
+    if len(column) == 0:
+        return np.empty(0, kind)
+    values = np.frombuffer(column.buffers()[1], kind)
+    return values[column.offset : column.offset + len(column)]
+
+
+def record_batch_of(batch: Batch) -> pa.RecordBatch:
+    """View arrays as a record batch, without a copy."""
+    columns: tuple[npt.NDArray[Any], ...] = batch
+    # From buffers, because pa.array() imports pandas.
+    arrays = [
+        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(column)])
+        for column, field in zip(columns, SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside `path` that takes its place if all goes well.
+
+    Raises
+    ------
+    HostError
+        If the folder cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+    except OSError as error:
+        raise HostError(f"{path.parent}: cannot write there: {error.strerror}") from error
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_store(
+    path: Path,
+    batches: Iterable[Batch],
+    describe: Callable[[Counts], TraceMetadata],
+    *,
+    sort: Callable[[], bool] = lambda: False,
+) -> Store:
+    """Write batches to a store file, which appears whole or not at all.
+
+    The metadata stand at the head of an Arrow file and are known only at the end
+    of the trace, so the columns are written twice: once as they come, then from
+    that file, mapped into memory, behind their metadata.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists.
+    batches : iterable of Batch
+    describe : callable
+        Called once all batches were taken; returns the metadata.
+    sort : callable
+        Called at the same moment; whether to put the requests in the order of
+        time, equal times staying as they were. Needs 16 bytes a request of memory.
+    """
+    counts = Counts()
+    with replacing(path) as final, tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        as_read = Path(folder) / "as_read.arrow"
+        with pa.ipc.new_file(str(as_read), SCHEMA) as writer:
+            for batch in batches:
+                counts = counts.plus(batch)
+                writer.write_batch(record_batch_of(batch))
+        metadata = describe(counts)
+        stored = Store(as_read)
+        with pa.ipc.new_file(str(final), schema_with(metadata)) as writer:
+            for record_batch in _sorted_by_time(stored) if sort() else stored:
+                writer.write_batch(record_batch)
+    return open_store(path)
+
+
+def _sorted_by_time(store: Store) -> Iterator[pa.RecordBatch]:
+    """Yield the requests of a store in the order of time, equal times as they stand."""
+    columns = pa.Table.from_batches(list(store), SCHEMA)
+    order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
+    for begin in range(0, len(order), BATCH_REQUESTS):
+        taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
+        yield from taken.combine_chunks().to_batches()

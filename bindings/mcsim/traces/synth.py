@@ -1,0 +1,132 @@
+"""Synthetic traces: a profile's requests, generated once into the trace store."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mcsim._core import synthetic as core
+from mcsim.base.errors import ConfigError, TraceError
+from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
+from mcsim.traces.store import (
+    BATCH_REQUESTS,
+    STORE_VERSION,
+    Batch,
+    Counts,
+    Store,
+    TraceMetadata,
+    open_store,
+    write_store,
+)
+from mcsim.traces.trace import Trace, cache_directory
+
+__all__ = ["GENERATOR_VERSION", "profile_digest", "synth_trace"]
+
+GENERATOR_VERSION = 1
+"""To be raised when the same profile and seed give other requests than before."""
+
+
+def profile_digest(profile: SyntheticProfile) -> str:
+    """Return the identity of a profile's requests: SHA-256, in hexadecimal.
+
+    Comments, descriptions and the ways a number may be written do not count.
+    """
+    said = profile.model_dump_json(exclude={"description"})
+    return hashlib.sha256(f"{STORE_VERSION} {GENERATOR_VERSION} {said}".encode()).hexdigest()
+
+
+def synth_trace(
+    profile_path: str | os.PathLike[str],
+    cache_dir: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Trace:
+    """Generate the requests of a profile, unless that was done before.
+
+    Parameters
+    ----------
+    profile_path : path-like
+        A profile in YAML (`mcsim.config.profile`).
+    cache_dir : path-like, optional
+        Where generated traces are kept; by default as for `Trace.open`.
+    progress : callable, optional
+        ``progress(done_requests, total_requests)``.
+    seed : int, optional
+        Instead of the profile's.
+    out : path-like, optional
+        Write the store to this file instead.
+
+    Returns
+    -------
+    Trace
+        Its `metadata` say that it is synthetic.
+
+    Raises
+    ------
+    ConfigError
+        If the profile is wrong; the message names file and line.
+    HostError
+        If the store cannot be written.
+    """
+    source = Path(profile_path)
+    profile = read_profile(source)
+    if seed is not None:
+        if not 0 <= seed < 2**64:
+            raise ConfigError(f"seed: {seed} is outside [0, 2^64)")
+        profile = profile.model_copy(update={"seed": seed})
+    digest = profile_digest(profile)
+    if out is not None:
+        path = Path(out)
+    else:
+        folder = Path(cache_dir) if cache_dir is not None else cache_directory()
+        path = folder / f"{profile.name}-{digest[:16]}.arrow"
+    store = _kept(path, digest) or _generate(profile, source, digest, path, progress)
+    return Trace(store, store.metadata)
+
+
+def _kept(path: Path, digest: str) -> Store | None:
+    """The store at a path if it is whole and holds these requests."""
+    try:
+        store = open_store(path) if path.is_file() else None
+    except TraceError:
+        return None
+    return store if store is not None and store.metadata.digest == digest else None
+
+
+def _generate(
+    profile: SyntheticProfile,
+    source: Path,
+    digest: str,
+    path: Path,
+    progress: Callable[[int, int], None] | None,
+) -> Store:
+    generator = core.Generator(
+        vms=vms_of(profile), block_bytes=profile.block_bytes, seed=profile.seed
+    )
+
+    def batches() -> Iterator[Batch]:
+        done = 0
+        while len((batch := Batch(**generator.next(BATCH_REQUESTS))).time):
+            done += len(batch.time)
+            yield batch
+            if progress is not None:
+                progress(done, generator.request_count)
+
+    def describe(counts: Counts) -> TraceMetadata:
+        return TraceMetadata(
+            source=source.name,
+            source_digest=hashlib.sha256(source.read_bytes()).hexdigest(),
+            digest=digest,
+            format="synthetic",
+            options={"seed": profile.seed},
+            time_base="clock",
+            vms=tuple(profile.vms),
+            counts=counts,
+            synthetic=True,
+        )
+
+    return write_store(path, batches(), describe)

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <functional>
+
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+
+namespace mcsim {
+
+// Called every ~100 ms of work with the accesses done so far; a status that is
+// not OK stops the work and is returned (Ctrl-C, a deadline). Always called
+// from the thread that asked for the work.
+using Tick = std::function<absl::Status(Count done)>;
+
+}  // namespace mcsim

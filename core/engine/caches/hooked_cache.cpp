@@ -1,0 +1,168 @@
+#include "core/engine/caches/hooked_cache.hpp"
+
+#include <algorithm>
+
+#include "core/engine/caches/one_by_one.hpp"
+
+namespace mcsim {
+namespace {
+
+// Accesses that are kept to be told together.
+constexpr std::size_t kMostUntold = std::size_t{1} << 16;
+
+}  // namespace
+
+HookedCache::HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup)
+    : hooks_(std::move(hooks)),
+      setup_(setup),
+      capacity_(setup.capacity),
+      directory_(index_for(setup), setup.slots_for(setup.capacity)),
+      held_(setup.slots_for(setup.capacity)),
+      given_up_(setup.slots_for(setup.capacity)) {}
+
+absl::Status HookedCache::replay(const AccessBatch<>& batch) {
+  return replay_one_by_one(*this, batch, counts_, [](std::size_t) {});
+}
+
+bool HookedCache::touch(const Access<>& a) {
+  const Slot slot = directory_.find(a.block);
+  if (slot == kNoSlot) return false;
+  if (!given_up_[slot]) note(slot, a.block, true);
+  return true;
+}
+
+void HookedCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
+  if (ahead_ == 0) attempt([&] { return start(); });
+  if (size() == capacity_) evict(victims);
+  const Slot slot = directory_.insert(a.block);
+  held_.set(slot);
+  note(slot, a.block, false);
+}
+
+bool HookedCache::take(BlockId block) {
+  const Slot slot = directory_.find(block);
+  if (slot == kNoSlot) return false;
+  directory_.erase(slot);
+  held_.clear(slot);
+  if (!given_up_[slot]) {
+    if (failure_.ok()) untold_.removed.push_back(slot);
+    return true;
+  }
+  given_up_.clear(slot);
+  const auto queued = victims_.begin() + static_cast<std::ptrdiff_t>(left_);
+  victims_.erase(std::find(queued, victims_.end(), slot));
+  return true;
+}
+
+void HookedCache::resize(Count capacity, std::vector<BlockId>& victims) {
+  if (capacity > setup_.capacity) {
+    failure_ = absl::UnimplementedError(fmt::format("{}: the cache was made for {} blocks, not {}",
+                                                    hooks_->name(), setup_.capacity, capacity));
+    return;
+  }
+  capacity_ = capacity;
+  if (ahead_ > 0) {
+    attempt([&]() -> absl::Status {
+      MCSIM_RETURN_IF_ERROR(tell());
+      return hooks_->resized(capacity);
+    });
+  }
+  while (size() > capacity_) evict(victims);
+}
+
+absl::Status HookedCache::start() {
+  MCSIM_ASSIGN_OR_RETURN(ahead_, hooks_->start(setup_));
+  return capacity_ == setup_.capacity ? absl::OkStatus() : hooks_->resized(capacity_);
+}
+
+void HookedCache::note(Slot slot, BlockId block, bool hit) {
+  if (!failure_.ok()) return;
+  if (!untold_.removed.empty()) attempt([&] { return tell(); });
+  untold_.slots.push_back(slot);
+  untold_.blocks.push_back(block);
+  untold_.hits.push_back(hit ? 1 : 0);
+  if (untold_.slots.size() >= kMostUntold) attempt([&] { return tell(); });
+}
+
+Slot HookedCache::evict(std::vector<BlockId>& victims) {
+  Slot slot = kNoSlot;
+  attempt([&]() -> absl::Status {
+    MCSIM_ASSIGN_OR_RETURN(slot, next_victim());
+    return absl::OkStatus();
+  });
+  if (slot == kNoSlot) slot = any_block();
+  victims.push_back(directory_.block(slot));
+  directory_.erase(slot);
+  held_.clear(slot);
+  given_up_.clear(slot);
+  return slot;
+}
+
+Slot HookedCache::any_block() const {
+  Slot slot = 0;
+  while (!held_[slot]) ++slot;
+  return slot;
+}
+
+absl::StatusOr<Slot> HookedCache::next_victim() {
+  if (left_ == victims_.size()) MCSIM_RETURN_IF_ERROR(ask());
+  return static_cast<Slot>(victims_[left_++]);
+}
+
+absl::Status HookedCache::ask() {
+  MCSIM_RETURN_IF_ERROR(tell());
+  victims_.clear();
+  left_ = 0;
+  MCSIM_RETURN_IF_ERROR(hooks_->choose(ahead_, victims_));
+  if (victims_.empty() || victims_.size() > ahead_) {
+    return invalid_argument("{}: gave {} victims; expected {}", hooks_->name(), victims_.size(),
+                            ahead_ == 1 ? "1" : fmt::format("1 to {}", ahead_));
+  }
+  for (const std::int64_t victim : victims_) {
+    MCSIM_RETURN_IF_ERROR(check_victim(victim));
+    given_up_.set(static_cast<Slot>(victim));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookedCache::check_victim(std::int64_t victim) const {
+  const auto slots = static_cast<std::int64_t>(setup_.slots_for(setup_.capacity));
+  if (victim < 0 || victim >= slots) {
+    return invalid_argument("{}: gave slot {} as a victim; the cache has slots 0 to {}",
+                            hooks_->name(), victim, slots - 1);
+  }
+  if (!held_[static_cast<Slot>(victim)]) {
+    return invalid_argument("{}: gave slot {} as a victim, which is empty", hooks_->name(), victim);
+  }
+  if (given_up_[static_cast<Slot>(victim)]) {
+    return invalid_argument("{}: gave slot {} as a victim twice", hooks_->name(), victim);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HookedCache::tell() {
+  if (!untold_.slots.empty()) {
+    MCSIM_RETURN_IF_ERROR(hooks_->accessed(untold_.slots, untold_.blocks, untold_.hits));
+    untold_.slots.clear();
+    untold_.blocks.clear();
+    untold_.hits.clear();
+  }
+  if (untold_.removed.empty()) return absl::OkStatus();
+  MCSIM_RETURN_IF_ERROR(hooks_->removed(untold_.removed));
+  untold_.removed.clear();
+  return absl::OkStatus();
+}
+
+std::size_t HookedCache::bytes() const {
+  constexpr std::size_t kUntoldBytes = 2 * sizeof(std::int64_t) + sizeof(std::uint8_t);
+  return directory_.bytes() + held_.bytes() + given_up_.bytes() +
+         untold_.removed.capacity() * sizeof(std::int64_t) +
+         untold_.slots.capacity() * kUntoldBytes + victims_.capacity() * sizeof(std::int64_t);
+}
+
+absl::Status HookedCache::check() const {
+  if (size() > capacity()) return internal_error("holds {} blocks of {}", size(), capacity());
+  return directory_.check();
+}
+
+}  // namespace mcsim

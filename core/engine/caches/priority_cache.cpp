@@ -1,0 +1,223 @@
+#include "core/engine/caches/priority_cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/prefetch.hpp"
+#include "core/engine/caches/one_by_one.hpp"
+
+namespace mcsim {
+namespace {
+
+// Accesses for which a newcomer's priority is asked for together.
+constexpr std::int64_t kNewcomersAhead = 1 << 13;
+
+}  // namespace
+
+PriorityCache::PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup)
+    : function_(std::move(function)),
+      setup_(setup),
+      capacity_(setup.capacity),
+      directory_(index_for(setup), setup.slots_for(setup.capacity)),
+      heap_(setup.slots_for(setup.capacity)),
+      blocks_(setup.slots_for(setup.capacity)) {}
+
+void PriorityCache::start() {
+  const auto terms = function_->start(setup_);
+  if (terms.ok()) terms_ = *terms;
+  failure_ = terms.status();
+  started_ = true;
+}
+
+absl::Status PriorityCache::replay(const AccessBatch<>& batch) {
+  if (!started_) start();
+  const std::span<const BlockId> blocks = batch.blocks;
+  const auto prefetch = [&](std::size_t i) {
+    directory_.prefetch(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
+    const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
+    if (soon != kNoSlot) prefetch_line(&blocks_[soon]);
+  };
+  return replay_one_by_one(*this, batch, counts_, prefetch);
+}
+
+bool PriorityCache::touch(const Access<>& a) {
+  const Slot slot = directory_.find(a.block);
+  if (slot == kNoSlot) return false;
+  Block& known = blocks_[slot];
+  ++known.accesses;
+  known.last = now_++;
+  if (known.stale == kFresh) {
+    known.stale = stale_.size();
+    stale_.push_back(slot);
+  }
+  return true;
+}
+
+void PriorityCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
+  if (!started_) start();
+  Key key{.priority = 0, .last = now_};
+  if (failure_.ok()) {
+    const absl::StatusOr<double> priority = newcomer();
+    failure_ = priority.status();
+    if (priority.ok()) key.priority = *priority;
+  }
+  if (size() == capacity_) evict(victims);
+  const Slot slot = directory_.insert(a.block);
+  heap_.push(slot, key);
+  blocks_[slot] = {.accesses = 1, .last = now_, .inserted = now_};
+  ++now_;
+}
+
+bool PriorityCache::take(BlockId block) {
+  const Slot slot = directory_.find(block);
+  if (slot == kNoSlot) return false;
+  refreshed(slot);
+  heap_.erase(slot);
+  directory_.erase(slot);
+  return true;
+}
+
+void PriorityCache::resize(Count capacity, std::vector<BlockId>& victims) {
+  if (capacity > setup_.capacity) {
+    failure_ = absl::UnimplementedError(fmt::format("{}: the cache was made for {} blocks, not {}",
+                                                    function_->name(), setup_.capacity, capacity));
+    return;
+  }
+  capacity_ = capacity;
+  while (size() > capacity_) evict(victims);
+}
+
+void PriorityCache::evict(std::vector<BlockId>& victims) {
+  Slot slot = heap_.top();
+  if (failure_.ok()) {
+    const absl::StatusOr<Slot> chosen = victim();
+    failure_ = chosen.status();
+    slot = chosen.ok() ? *chosen : heap_.top();
+  }
+  victims.push_back(directory_.block(slot));
+  ++evicted_;
+  take(directory_.block(slot));
+}
+
+// No longer stale, or gone.
+void PriorityCache::refreshed(Slot slot) {
+  const std::size_t at = std::exchange(blocks_[slot].stale, kFresh);
+  if (at == kFresh) return;
+  const Slot last = stale_.back();
+  stale_.pop_back();
+  if (last == slot) return;
+  stale_[at] = last;
+  blocks_[last].stale = at;
+}
+
+absl::StatusOr<Slot> PriorityCache::victim() {
+  if (terms_.refresh > 0 && evicted_ % terms_.refresh == 0) {
+    MCSIM_RETURN_IF_ERROR(evaluate_all());
+  }
+  if (!terms_.rising || blocks_[heap_.top()].stale != kFresh) {
+    MCSIM_RETURN_IF_ERROR(evaluate_stale());
+  }
+  return heap_.top();
+}
+
+absl::StatusOr<double> PriorityCache::newcomer() {
+  std::vector<std::int64_t>& times = newcomers_.now;
+  if (times.empty() || now_ > times.back()) {
+    newcomers_.clear();
+    for (std::int64_t time = now_; time < now_ + kNewcomersAhead; ++time) {
+      newcomers_.add({.accesses = 1, .last = time, .inserted = time}, time);
+    }
+    MCSIM_RETURN_IF_ERROR(ask(newcomers_));
+  }
+  return newcomers_.priorities[static_cast<std::size_t>(now_ - times[0])];
+}
+
+absl::Status PriorityCache::evaluate_stale() {
+  if (stale_.empty()) return absl::OkStatus();
+  question_.clear();
+  for (const Slot slot : stale_) question_.add(blocks_[slot], now_);
+  MCSIM_RETURN_IF_ERROR(ask(question_));
+  for (std::size_t i = 0; i < stale_.size(); ++i) {
+    Block& block = blocks_[stale_[i]];
+    const double before = heap_.key(stale_[i]).priority;
+    const double priority = question_.priorities[i];
+    if (terms_.rising && terms_.refresh == 0 && priority < before) {
+      return invalid_argument(
+          "{}: fell from {} to {} with access {} to a block: a policy of which this is so must "
+          "not say that it is rising",
+          function_->name(), before, priority, block.accesses);
+    }
+    heap_.update(stale_[i], {.priority = priority, .last = block.last});
+    block.stale = kFresh;
+  }
+  stale_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status PriorityCache::evaluate_all() {
+  question_.clear();
+  heap_.for_each([&](Slot slot) {
+    blocks_[slot].stale = kFresh;
+    question_.add(blocks_[slot], now_);
+  });
+  stale_.clear();
+  MCSIM_RETURN_IF_ERROR(ask(question_));
+  std::size_t asked = 0;
+  heap_.rekey([&](Slot slot) {
+    return Key{.priority = question_.priorities[asked++], .last = blocks_[slot].last};
+  });
+  return absl::OkStatus();
+}
+
+absl::Status PriorityCache::ask(Question& question) {
+  question.priorities.resize(question.now.size());
+  MCSIM_RETURN_IF_ERROR(function_->evaluate({.accesses = question.accesses,
+                                             .last = question.last,
+                                             .inserted = question.inserted,
+                                             .now = question.now},
+                                            question.priorities));
+  const auto wrong = std::ranges::find_if(question.priorities,
+                                          [](double priority) { return std::isnan(priority); });
+  if (wrong == question.priorities.end()) return absl::OkStatus();
+  const auto i = static_cast<std::size_t>(wrong - question.priorities.begin());
+  return invalid_argument("{}: is not a number of accesses={}, last={}, inserted={}, now={}",
+                          function_->name(), question.accesses[i], question.last[i],
+                          question.inserted[i], question.now[i]);
+}
+
+void PriorityCache::Question::clear() {
+  accesses.clear();
+  last.clear();
+  inserted.clear();
+  now.clear();
+}
+
+void PriorityCache::Question::add(const Block& block, std::int64_t time) {
+  accesses.push_back(block.accesses);
+  last.push_back(block.last);
+  inserted.push_back(block.inserted);
+  now.push_back(time);
+}
+
+std::size_t PriorityCache::Question::bytes() const {
+  return (accesses.capacity() + last.capacity() + inserted.capacity() + now.capacity()) *
+             sizeof(std::int64_t) +
+         priorities.capacity() * sizeof(double);
+}
+
+std::size_t PriorityCache::bytes() const {
+  return directory_.bytes() + heap_.bytes() + blocks_.size() * sizeof(Block) +
+         stale_.capacity() * sizeof(Slot) + question_.bytes() + newcomers_.bytes();
+}
+
+absl::Status PriorityCache::check() const {
+  if (size() > capacity() || size() != heap_.size()) {
+    return internal_error("holds {} blocks of {}, {} of them in the heap", size(), capacity(),
+                          heap_.size());
+  }
+  MCSIM_RETURN_IF_ERROR(heap_.check());
+  return directory_.check();
+}
+
+}  // namespace mcsim

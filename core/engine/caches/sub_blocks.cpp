@@ -1,0 +1,174 @@
+#include "core/engine/caches/sub_blocks.hpp"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/pages.hpp"
+
+namespace mcsim {
+namespace {
+
+// In the column of the table, for a block that is there.
+constexpr Slot kHeld = 0;
+
+// The ids of lines; none for policies that do not ask what is to come.
+Pages<BlockId> lines_of(std::span<const BlockId> blocks, std::uint32_t line_blocks) {
+  Pages<BlockId> lines(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) lines[i] = blocks[i] / line_blocks;
+  return lines;
+}
+
+class SubBlockCache final : public TierCache {
+ public:
+  SubBlockCache(std::unique_ptr<TierCache> lines, Pages<BlockId> trace, const PolicySetup& setup,
+                std::uint32_t line_blocks)
+      : trace_(std::move(trace)),
+        lines_(std::move(lines)),
+        held_(index_for(setup)),
+        first_block_(setup.first_block),
+        line_blocks_(line_blocks) {}
+
+  absl::Status replay(const AccessBatch<>& batch) override {
+    if (needs_next_use() && batch.next_uses.size() != batch.blocks.size()) {
+      return invalid_argument("lines: the policy needs the next use of every access");
+    }
+    std::vector<BlockId> victims;
+    for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
+      Access<> a{.block = batch.blocks[i]};
+      if (!batch.ops.empty()) a.op = static_cast<Op>(batch.ops[i]);
+      if (!batch.next_uses.empty()) a.next_use = batch.next_uses[i];
+      replay_one(a, victims);
+    }
+    return failure();
+  }
+
+  using TierCache::resize;
+  void resize(Count capacity, std::vector<BlockId>& victims) override {
+    lines_->resize(capacity / line_blocks_, line_victims_);
+    drop_lines(victims);
+  }
+
+  bool touch(const Access<>& a) override { return contains(a.block) && lines_->touch(of_line(a)); }
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override {
+    const bool partial = lines_->touch(of_line(a));
+    if (!partial) lines_->insert(of_line(a), line_victims_);
+    held_.set(a.block, kHeld);
+    ++size_;
+    // Among them, under some policies, the line that just came in.
+    drop_lines(victims);
+  }
+  bool take(BlockId block) override {
+    if (!contains(block)) return false;
+    held_.erase(block);
+    --size_;
+    if (blocks_in(line(block)) == 0) lines_->take(line(block));
+    return true;
+  }
+  void prefetch_slot(BlockId block) const override { lines_->prefetch_slot(line(block)); }
+  bool admits(const Access<>& a) override {
+    return lines_->contains(line(a.block)) || lines_->admits(of_line(a));
+  }
+  bool selective() const override { return lines_->selective(); }
+
+  bool contains(BlockId block) const override { return held_.find(block) != kNoSlot; }
+  Count size() const override { return size_; }
+  Count capacity() const override { return lines_->capacity() * line_blocks_; }
+  std::size_t bytes() const override { return lines_->bytes() + held_.bytes() + trace_.bytes(); }
+  bool needs_next_use() const override { return lines_->needs_next_use(); }
+  absl::Status failure() const override { return lines_->failure(); }
+
+  // What is held is in lines that are held, which have something each.
+  absl::Status check() const override {
+    MCSIM_RETURN_IF_ERROR(lines_->check());
+    Count blocks = 0;
+    Count lines = 0;
+    const auto end = static_cast<BlockId>(first_block_ + held_.blocks());
+    for (BlockId first = first_block_; first < end; first += line_blocks_) {
+      const Count in_line = blocks_in(line(first));
+      if ((in_line > 0) != lines_->contains(line(first))) {
+        return internal_error("line {} has {} blocks, and is{} held", line(first), in_line,
+                              in_line > 0 ? " not" : "");
+      }
+      blocks += in_line;
+      lines += in_line > 0 ? 1 : 0;
+    }
+    if (blocks == size_ && lines == lines_->size()) return absl::OkStatus();
+    return internal_error("{} blocks in {} lines, counted {} in {}", blocks, lines, size_,
+                          lines_->size());
+  }
+
+ private:
+  BlockId line(BlockId block) const { return block / line_blocks_; }
+  Access<> of_line(Access<> a) const {
+    a.block = line(a.block);
+    return a;
+  }
+  Count blocks_in(BlockId line) const {
+    Count blocks = 0;
+    const BlockId first = line * line_blocks_;
+    for (BlockId i = 0; i < line_blocks_; ++i) blocks += contains(first + i) ? 1 : 0;
+    return blocks;
+  }
+
+  // The blocks of lines that were victims are victims.
+  void drop_lines(std::vector<BlockId>& victims) {
+    for (const BlockId line : line_victims_) {
+      for (BlockId block = line * line_blocks_; block < (line + 1) * line_blocks_; ++block) {
+        if (!contains(block)) continue;
+        held_.erase(block);
+        --size_;
+        victims.push_back(block);
+      }
+    }
+    line_victims_.clear();
+  }
+
+  void replay_one(const Access<>& a, std::vector<BlockId>& victims) {
+    const Count write = a.op == Op::kWrite ? 1 : 0;
+    ++counts_.accesses;
+    counts_.writes += write;
+    if (touch(a)) {
+      ++counts_.hits;
+      counts_.write_hits += write;
+      return;
+    }
+    if (capacity() == 0 || !admits(a)) return;
+    counts_.partial_misses += lines_->contains(line(a.block)) ? 1 : 0;
+    insert(a, victims);
+    counts_.evictions += static_cast<Count>(victims.size());
+    victims.clear();
+  }
+
+  Pages<BlockId> trace_;  // which the policy of lines looks at
+  std::unique_ptr<TierCache> lines_;
+  DenseIndex held_;
+  std::vector<BlockId> line_victims_;
+  Count size_ = 0;
+  BlockId first_block_;
+  BlockId line_blocks_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines& make,
+                                                                const PolicySetup& setup,
+                                                                std::uint32_t line_blocks) {
+  if (setup.capacity < line_blocks) {
+    return invalid_argument("line: a cache of {} blocks is less than a line of {}", setup.capacity,
+                            line_blocks);
+  }
+  MCSIM_ASSIGN_OR_RETURN(const auto smallest, make({.capacity = 1, .blocks = 1}));
+  Pages<BlockId> trace;
+  if (smallest->needs_next_use()) trace = lines_of(setup.trace, line_blocks);
+  // Its table is of lines, and its own: the one of the setup is of blocks.
+  const std::size_t lines = (setup.first_block + setup.blocks) / line_blocks;
+  const PolicySetup of_lines{.capacity = setup.capacity / line_blocks,
+                             .blocks = lines,
+                             .seed = setup.seed,
+                             .trace = {trace.data(), trace.size()}};
+  MCSIM_ASSIGN_OR_RETURN(auto cache, make(of_lines));
+  return std::make_unique<SubBlockCache>(std::move(cache), std::move(trace), setup, line_blocks);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/base/types.hpp"
+#include "core/containers/live_slots.hpp"
+#include "core/containers/log_linear_bins.hpp"
+#include "core/locality/hit_curve.hpp"
+
+// What the loops of the distance engine (distance_loops.inl) work on. Users take
+// ExactDistances or DenseDistances.
+namespace mcsim {
+
+// How often each distance occurred, in LogLinearBins of so many bits. With 0,
+// every distance has a bin of its own.
+//
+// Counts are 32 bits wide where they are incremented, which halves the memory that
+// increments are scattered over, and are carried over to 64 before they overflow.
+class DistanceBins {
+ public:
+  explicit DistanceBins(int bits) : bits_(bits) {}
+
+  static std::size_t bin_of(std::uint64_t distance, int bits) {
+    return bits == 0 ? distance : LogLinearBins{bits}.index(distance);
+  }
+  // The largest distance in the bin.
+  static std::uint64_t last_of(std::size_t bin, int bits) {
+    return bits == 0 ? bin : LogLinearBins{bits}.highest(bin);
+  }
+
+  int bits() const { return bits_; }
+  // Makes distances below `end` countable `more` times.
+  void make_room(std::uint64_t end, std::size_t more);
+  std::uint32_t* counts() { return counts_.data(); }
+  // Empties the 32-bit counts into the 64-bit ones.
+  void carry();
+  void clear();
+
+  DistanceHistogram histogram(Count cold) const;
+  // Of the bins in use: the rest of the room was never touched.
+  std::size_t bytes() const {
+    return in_use_ * sizeof(std::uint32_t) + carried_.capacity() * sizeof(Count);
+  }
+
+ private:
+  int bits_;
+  std::size_t in_use_ = 0;     // bins that may be above 0
+  std::uint64_t counted_ = 0;  // since the last carry, at most
+  Pages<std::uint32_t> counts_;
+  std::vector<Count> carried_;
+};
+
+// The time axis: every access takes the next slot, and a slot is live as long as
+// it is its block's last. A block's distance is the number of live slots after its
+// own. When the axis is used up, the live slots move to its front.
+//
+// Codes below `origin` belong to accesses before a restart. Their slots are stale:
+// they stay live up to the next move, behind all that is asked for. Slot 0 is
+// always stale, so that a last access of 0 is none.
+struct TimeAxis {
+  static constexpr std::size_t kSlotsPerBlock = 8;
+  static constexpr std::size_t kFewestSlots = std::size_t{64} * LiveSlots::kLineSlots;
+
+  TimeAxis();
+
+  LiveSlots slots;
+  std::uint64_t now = 1;     // code of the next access
+  std::uint64_t origin = 1;  // code of the first access that counts
+  std::uint64_t live = 1;    // live slots before `now`
+  std::uint64_t stale = 1;   // those before `origin`
+
+  std::uint64_t distinct() const { return live - stale; }
+  void restart();
+  // After the live slots moved to the front of an axis meant for `entries` blocks.
+  void begin_again(std::size_t entries);
+  // The same for an axis of at least so many slots, or LiveSlots::kMaxSlots.
+  void begin_again_with(std::size_t wanted);
+};
+
+struct DistanceState {
+  explicit DistanceState(int bin_bits) : bins(bin_bits) {}
+
+  TimeAxis axis;
+  DistanceBins bins;
+  Count cold = 0;
+
+  DistanceHistogram histogram() const { return bins.histogram(cold); }
+  std::size_t bytes() const { return axis.slots.bytes() + bins.bytes(); }
+};
+
+}  // namespace mcsim

@@ -1,0 +1,273 @@
+#include "core/locality/distances/partial_distances.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/base/random.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/isa/with_isa.hpp"
+#include "core/locality/distances/distance_state.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+
+namespace mcsim {
+namespace {
+
+using Keys = std::vector<std::uint64_t>;
+
+// How many blocks matter on either side of a piece.
+std::size_t most_blocks(Count limit) {
+  return limit == 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(limit);
+}
+
+// Blocks in the order of their first access, while they are fewer than `most`.
+Keys first_accesses(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> numbers,
+                    std::size_t most) {
+  Keys first;
+  for (std::size_t i = 0; i < keys.size() && first.size() < most; ++i) {
+    if (numbers[i] == first.size()) first.push_back(keys[i]);
+  }
+  return first;
+}
+
+// The `most` most recently accessed of `blocks` blocks, the most recent at the end.
+Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> numbers,
+                   std::size_t blocks, std::size_t most) {
+  Keys last;
+  std::vector<bool> seen(blocks);
+  for (std::size_t i = keys.size(); i-- > 0 && last.size() < std::min(blocks, most);) {
+    if (!seen[numbers[i]]) last.push_back(keys[i]);
+    seen[numbers[i]] = true;
+  }
+  std::ranges::reverse(last);
+  return last;
+}
+
+// The distances of `accesses`, all to different blocks, made after an LRU stack of
+// `depth` blocks: places[i] counts from its bottom, 0 for a block that is not in it.
+DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places) {
+  std::vector<std::uint32_t> codes(places.size());
+  std::ranges::transform(places, codes.begin(),
+                         [](std::uint32_t place) { return LiveSlots::code_of(place); });
+  // The stack as if its blocks had been accessed once each, from the bottom up.
+  LiveSlots slots(depth + 1);
+  DistanceBins bins(0);
+  bins.make_room(depth + places.size(), places.size());
+  with_isa([&]<Isa kIsa>() {
+    count_stretch<kIsa>(slots, slots.group_counts().data(), bins, codes, 1,
+                        std::numeric_limits<std::uint32_t>::max(),
+                        static_cast<std::uint32_t>(depth + 1));
+  });
+  return bins.histogram(std::ranges::count(places, 0U));
+}
+
+// What the stack `left` becomes by the accesses of a piece that ends with the stack
+// `right` and touches the blocks at `places` of `left`; its `most` topmost blocks.
+Keys stack_after(const Keys& left, std::span<const std::uint32_t> places, const Keys& right,
+                 std::size_t most) {
+  std::vector<bool> moved(left.size() + 1);
+  for (const std::uint32_t place : places) moved[place] = true;
+  Keys stack(right.rbegin(), right.rend());
+  for (std::size_t i = left.size(); i-- > 0 && stack.size() < most;) {
+    if (!moved[i + 1]) stack.push_back(left[i]);
+  }
+  std::ranges::reverse(stack);
+  return stack;
+}
+
+// The form on disk, all words little-endian: magic, version, limit, cold, n, m,
+// n distances, n counts, m first blocks, m last blocks, checksum of all before.
+constexpr std::uint64_t kMagic = 0x0044506d6973636dULL;  // "mcsimPD"
+constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kHeaderWords = 6;
+constexpr std::size_t kWordBytes = 8;
+
+std::uint64_t checksum(std::uint64_t so_far, std::uint64_t word) { return mix64(so_far ^ word); }
+
+class Writer {
+ public:
+  explicit Writer(std::size_t words) { bytes_.reserve(words * kWordBytes); }
+
+  void put(std::uint64_t word) {
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      bytes_.push_back(static_cast<char>(static_cast<unsigned char>(word >> shift)));
+    }
+    checksum_ = checksum(checksum_, word);
+  }
+
+  template <class T>
+  void put(const std::vector<T>& values) {
+    for (const T value : values) put(static_cast<std::uint64_t>(value));
+  }
+
+  std::string finish() {
+    put(checksum_);
+    return std::move(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+  std::uint64_t checksum_ = 0;
+};
+
+std::uint64_t word_at(std::string_view bytes, std::size_t index) {
+  std::uint64_t word = 0;
+  for (std::size_t i = kWordBytes; i-- > 0;) {
+    word = word << 8 | static_cast<unsigned char>(bytes[index * kWordBytes + i]);
+  }
+  return word;
+}
+
+template <class T>
+std::vector<T> words_at(std::string_view bytes, std::size_t begin, std::size_t count) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(word_at(bytes, begin + i));
+  return values;
+}
+
+// Of what passed the checksum, hence only of what another program wrote.
+absl::Status check(const PartialDistances& partial) {
+  const auto contradiction = [](std::string_view what) {
+    return data_loss("partial distances contradict themselves: {}", what);
+  };
+  const DistanceHistogram& resolved = partial.resolved;
+  if (partial.limit < 0 || resolved.cold < 0) return contradiction("a negative limit or count");
+  if (partial.limit == 0 && resolved.cold > 0) return contradiction("cold without a limit");
+  Count accesses = resolved.cold;
+  for (std::size_t i = 0; i < resolved.distance.size(); ++i) {
+    const Count below = i == 0 ? -1 : resolved.distance[i - 1];
+    if (resolved.distance[i] <= below) return contradiction("distances that do not increase");
+    if (resolved.count[i] <= 0) return contradiction("a distance that did not occur");
+    if (__builtin_add_overflow(accesses, resolved.count[i], &accesses)) {
+      return contradiction("more accesses than can be counted");
+    }
+  }
+  const std::size_t most = most_blocks(partial.limit);
+  if (partial.first.size() > most) return contradiction("more blocks than the limit");
+  const auto blocks = static_cast<Count>(partial.first.size());
+  if (!resolved.distance.empty() && resolved.distance.back() >= blocks) {
+    return contradiction("a distance above the number of blocks");
+  }
+  Keys first = partial.first;
+  Keys last = partial.last;
+  std::ranges::sort(first);
+  std::ranges::sort(last);
+  if (std::ranges::adjacent_find(first) != first.end() ||
+      std::ranges::adjacent_find(last) != last.end()) {
+    return contradiction("a block twice");
+  }
+  // At the limit some blocks may be among the first alone, others among the last.
+  if (partial.first.size() < most && first != last) {
+    return contradiction("first accesses to other blocks than last ones");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DistanceHistogram PartialDistances::histogram() const {
+  DistanceHistogram result = resolved;
+  result.cold += static_cast<Count>(first.size());
+  return result;
+}
+
+PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
+  BlockTable table;
+  std::vector<std::uint32_t> numbers(keys.size());
+  table.number(keys, numbers);
+  DenseDistances distances(table.size());
+  distances.process(numbers);
+  const std::size_t most = most_blocks(limit);
+  PartialDistances result{.limit = limit,
+                          .resolved = distances.histogram(),
+                          .first = first_accesses(keys, numbers, most),
+                          .last = last_accesses(keys, numbers, table.size(), most)};
+  if (limit > 0) result.resolved.truncate(limit);
+  result.resolved.cold -= static_cast<Count>(result.first.size());
+  return result;
+}
+
+absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
+                                       const PartialDistances& right) {
+  if (left.limit != right.limit) {
+    return invalid_argument("partial distances of limit {} cannot be merged with those of limit {}",
+                            left.limit, right.limit);
+  }
+  const std::size_t most = most_blocks(left.limit);
+  BlockTable stack;
+  std::vector<std::uint32_t> unused(left.last.size());
+  stack.exchange(left.last, 1, unused);
+  std::vector<std::uint32_t> places(right.first.size());
+  stack.find(right.first, places);
+
+  DistanceHistogram found = distances_in_stack(left.last.size(), places);
+  if (left.limit > 0) found.truncate(left.limit);
+  PartialDistances result{.limit = left.limit,
+                          .resolved = left.resolved,
+                          .first = left.first,
+                          .last = stack_after(left.last, places, right.last, most)};
+  // Below the limit the stack has every block of `left`, so the rest are new to both
+  // and wait for what came before.
+  for (std::size_t i = 0; i < places.size() && result.first.size() < most; ++i) {
+    if (places[i] == 0) result.first.push_back(right.first[i]);
+  }
+  result.resolved.merge(right.resolved);
+  result.resolved.merge(found);
+  result.resolved.cold -= static_cast<Count>(result.first.size() - left.first.size());
+  return result;
+}
+
+std::string PartialDistances::to_bytes() const {
+  Writer writer(kHeaderWords + 2 * resolved.distance.size() + 2 * first.size() + 1);
+  writer.put(kMagic);
+  writer.put(kVersion);
+  writer.put(static_cast<std::uint64_t>(limit));
+  writer.put(static_cast<std::uint64_t>(resolved.cold));
+  writer.put(resolved.distance.size());
+  writer.put(first.size());
+  writer.put(resolved.distance);
+  writer.put(resolved.count);
+  writer.put(first);
+  writer.put(last);
+  return writer.finish();
+}
+
+absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view bytes) {
+  const std::size_t words = bytes.size() / kWordBytes;
+  if (words == 0 || word_at(bytes, 0) != kMagic) {
+    return data_loss("these are not partial distances: they begin otherwise");
+  }
+  if (words > 1 && word_at(bytes, 1) != kVersion) {
+    return data_loss("partial distances of version {}; this program knows version {}",
+                     word_at(bytes, 1), kVersion);
+  }
+  if (words <= kHeaderWords) {
+    return data_loss("partial distances end in their head, after {} bytes", bytes.size());
+  }
+  // Neither length is trusted before it is seen to fit.
+  const std::uint64_t distances = word_at(bytes, 4);
+  const std::uint64_t blocks = word_at(bytes, 5);
+  const bool lengths_fit = bytes.size() % kWordBytes == 0 && distances <= words &&
+                           blocks <= words && kHeaderWords + 2 * (distances + blocks) + 1 == words;
+  if (!lengths_fit) {
+    return data_loss("partial distances of {} distances and {} blocks cannot have {} bytes",
+                     distances, blocks, bytes.size());
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i + 1 < words; ++i) sum = checksum(sum, word_at(bytes, i));
+  if (sum != word_at(bytes, words - 1)) {
+    return data_loss("partial distances are damaged: their checksum does not match");
+  }
+  const std::size_t first_at = kHeaderWords + 2 * distances;
+  PartialDistances result{
+      .limit = static_cast<Count>(word_at(bytes, 2)),
+      .resolved = {.distance = words_at<Count>(bytes, kHeaderWords, distances),
+                   .count = words_at<Count>(bytes, kHeaderWords + distances, distances),
+                   .cold = static_cast<Count>(word_at(bytes, 3))},
+      .first = words_at<std::uint64_t>(bytes, first_at, blocks),
+      .last = words_at<std::uint64_t>(bytes, first_at + blocks, blocks)};
+  MCSIM_RETURN_IF_ERROR(check(result));
+  return result;
+}
+
+}  // namespace mcsim

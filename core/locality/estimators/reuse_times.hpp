@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/random.hpp"
+#include "core/containers/key_table.hpp"
+#include "core/containers/log_histogram.hpp"
+#include "core/locality/distances/last_references.hpp"
+#include "core/locality/estimator.hpp"
+
+namespace mcsim {
+
+// How reuse times are measured.
+struct ReuseTimeParams {
+  Count bins = 256;
+  double rate = 1;
+  Count reservoir = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"bins", &ReuseTimeParams::bins,
+              "histogram bins for every doubling of the reuse time, made a power of two", 1,
+              LogHistogram<Count>::kMostBins},
+        Field{"rate", &ReuseTimeParams::rate, "share of the references whose reuse is awaited",
+              1e-9, 1},
+        Field{"reservoir", &ReuseTimeParams::reservoir,
+              "most sampled references to keep, 0 for all", 0, 1e9}};
+  }
+};
+
+// How many references it takes until a block is referenced again, 1 if it is the
+// next one; a block's first reference has no reuse time. Times need one look-up a
+// reference, where distances need an order of all blocks.
+//
+// All references are measured, backwards: from a block's last reference to the
+// present one. Or a share of them, drawn at random, is watched until the block
+// is referenced again, as in AET; those still watched at the end stand for the
+// first references, of which there are as many. A reservoir keeps memory
+// constant: each sampled reference takes a place in it with equal probability.
+class ReuseTimes {
+ public:
+  ReuseTimes(const ReuseTimeParams& params, std::uint64_t seed);
+
+  void process(std::span<const std::uint64_t> keys);
+
+  Count references() const { return now_; }
+  // Measured reuse times, and references measured that have none.
+  const LogHistogram<Count>& times() const { return times_; }
+  Count measured() const { return finite_ + without(); }
+  Count without() const { return static_cast<Count>(last_ ? last_->size() : watched_.size()); }
+  double distinct() const;
+  // Beside the object itself.
+  std::size_t bytes() const;
+
+ private:
+  struct Watch {
+    Count start;
+    std::size_t place;  // in the reservoir
+  };
+  struct Sample {
+    std::uint64_t key;
+    Count time;  // 0: still watched
+  };
+
+  void process_sampled(std::span<const std::uint64_t> keys);
+  void finish(KeyTable<Watch>::iterator watch);
+  void start(std::uint64_t key);
+  // Where in the reservoir the next sample goes, after emptying the place;
+  // kNowhere if it gets none.
+  std::size_t take_place();
+  void draw_next();
+
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+
+  double rate_;
+  std::size_t reservoir_;
+  Random random_;
+  LogHistogram<Count> times_;
+  Count finite_ = 0;  // reuse times in the histogram
+  Count now_ = 0;
+
+  std::optional<LastReferences> last_;  // without sampling: every key's last reference
+  KeyTable<Watch> watched_;             // with it: the keys whose reuse is awaited
+  std::vector<Sample> samples_;         // the reservoir
+  Count drawn_ = 0;                     // references sampled so far
+  Count next_draw_ = 0;                 // the reference to sample next
+};
+
+// How the share of references with a longer reuse time tells the depth of a
+// block in the LRU stack. Both follow it downwards, reference by reference: one
+// whose own reuse time is longer than the time since the block was used must
+// come from below it and pushes it down.
+enum class DepthModel : std::uint8_t {
+  // c blocks hit reuse times up to the T at which the sum of P(t) over
+  // 0 <= t < T reaches c, where P(t) is the share of times > t (Hu et al. 2016).
+  kAverageEviction,
+  // A reuse time r stands for the distance: the sum of P(t) over 1 <= t < r
+  // (Eklov and Hagersten 2010).
+  kExpectedDistance,
+};
+
+CurveEstimate curve_of(const ReuseTimes& times, DepthModel model);
+
+}  // namespace mcsim

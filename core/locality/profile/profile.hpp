@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/status.hpp"
+#include "core/base/tick.hpp"
+#include "core/base/types.hpp"
+#include "core/locality/hit_curve.hpp"
+#include "core/locality/profile/reuse_intensity.hpp"
+#include "core/trace/accesses.hpp"
+#include "core/trace/intervals.hpp"
+
+// The characteriser: what a controller knows of every VM at the end of every
+// interval. It depends on the trace alone, not on what any cache did, so it is
+// made once and shared by all systems that ask for the same.
+namespace mcsim {
+
+enum class DistanceScope : std::uint8_t {
+  kInterval,    // first touch inside the interval is cold (the paper)
+  kCumulative,  // the whole trace so far (the authors' code)
+};
+
+enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
+
+template <>
+struct Choices<DistanceScope> {
+  static constexpr std::array names{std::pair{"interval", DistanceScope::kInterval},
+                                    std::pair{"cumulative", DistanceScope::kCumulative}};
+};
+template <>
+struct Choices<RiAggregate> {
+  static constexpr std::array names{std::pair{"last", RiAggregate::kLast},
+                                    std::pair{"mean", RiAggregate::kMean},
+                                    std::pair{"max", RiAggregate::kMax}};
+};
+
+// Lengths are in the trace's own time: a trace without a clock is cut every so
+// many references.
+struct ProfileSpec {
+  Nanoseconds interval = 3600 * kSecond;
+  bool drifting = false;  // intervals and RI windows by drifting_cuts, not aligned_cuts
+  DistanceScope scope = DistanceScope::kInterval;
+  Count distance_limit = 0;  // 0: none; else distances >= it count as cold
+  Nanoseconds ri_window = 60 * kSecond;
+  RiAggregate ri_aggregate = RiAggregate::kLast;
+  UniqueCounter unique = UniqueCounter::kExact;  // of the RI windows
+  // If any, increasing: all that curves are kept at (HitCurve::sampled). Exact
+  // cumulative curves of a long trace take memory: 16 bytes a distance, VM and
+  // interval.
+  std::vector<Count> capacities = {};
+  friend bool operator==(const ProfileSpec&, const ProfileSpec&) = default;
+};
+
+// One VM in one interval.
+//
+// An RI window belongs to the interval in which it closes; one that ends with
+// the interval does. Both are cut from the trace's first request on, and the
+// end of the trace closes the last of them. Where no window closes in an
+// interval, the intensity stays what it was.
+struct VmProfile {
+  Count requests = 0;
+  Count accesses = 0;          // of this interval, whatever the scope
+  Count reads = 0;             // accesses that read
+  Count unique_blocks = 0;     // distinct blocks of this interval, exact
+  HitCurve curve;              // of the scope
+  double reuse_intensity = 0;  // the aggregate over the RI windows of this interval
+  Count ri_window_unique = 0;  // distinct blocks in the last closed RI window
+  friend bool operator==(const VmProfile&, const VmProfile&) = default;
+};
+
+// One VM in one closed RI window.
+struct RiSample {
+  Nanoseconds window_end;
+  VmId vm;
+  double reuse_intensity;
+  Count accesses;
+  friend bool operator==(const RiSample&, const RiSample&) = default;
+};
+
+struct Profile {
+  ProfileSpec spec;
+  Cuts cuts;                                // interval k: requests [cuts[k], cuts[k+1])
+  std::vector<std::vector<VmProfile>> vms;  // [interval][vm]
+  std::vector<RiSample> reuse_intensity;    // every non-empty window, in time order
+
+  std::size_t interval_count() const { return cuts.empty() ? 0 : cuts.size() - 1; }
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+// One pass over the trace for all intervals, its VMs in parallel on up to `threads`
+// threads, 0 for all cores; the result does not depend on their number. Working
+// memory is at most 25 bytes a block.
+absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
+                                     const Tick& tick = nullptr, int threads = 0);
+
+// One curve per VM over the whole trace: of the accesses after the warm-up, which are
+// hits where it had the block.
+absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace,
+                                                   const Tick& tick = nullptr);
+
+}  // namespace mcsim

@@ -1,0 +1,151 @@
+#include "core/locality/sampling/online_mrc.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mcsim {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// HashSample has no room for the one hash above this.
+constexpr std::uint64_t kHighestHash = HashSample::kNone - 1;
+
+}  // namespace
+
+OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks)
+    : max_blocks_(max_blocks),
+      seed_(seed),
+      filter_(1, seed),
+      sample_(max_blocks + 1),
+      slots_(kSlotsPerBlock * max_blocks),
+      hot_(hot_blocks),
+      histogram_(kBinCount),
+      survivors_(kBatch) {
+  filter_.lower_limit(kHighestHash);
+}
+
+void OnlineMrc::clear() {
+  filter_ = SpatialFilter(1, seed_);
+  filter_.lower_limit(kHighestHash);
+  weight_ = kOne;
+  sample_.clear();
+  slots_.fill();
+  used_ = 0;
+  hot_.clear();
+  std::fill(histogram_.begin(), histogram_.end(), 0);
+  groups_.clear();
+  cold_ = total_ = references_ = 0;
+}
+
+void OnlineMrc::process(std::span<const std::uint64_t> keys) {
+  if (hot_.enabled()) {
+    for (const std::uint64_t key : keys) process(key);
+    return;
+  }
+  references_ += keys.size();
+  while (!keys.empty()) {
+    const auto batch = keys.first(std::min(keys.size(), kBatch));
+    const std::size_t count = filter_.select(batch, survivors_);
+    for (std::size_t i = 0; i < count; ++i) {
+      // Again, since the limit may have fallen within the batch.
+      const std::uint64_t hash = filter_.hash(survivors_[i]);
+      if (hash <= filter_.limit()) sampled(hash);
+    }
+    keys = keys.subspan(batch.size());
+  }
+}
+
+void OnlineMrc::sampled(std::uint64_t hash) {
+  const std::uint32_t now = next_slot();
+  const std::size_t at = sample_.find(hash);
+  if (sample_.holds(at, hash)) {
+    groups_.add_hit(hash, add_hit(touch(at, now), weight_), weight_);
+    return;
+  }
+  total_ += weight_;
+  cold_ += weight_;
+  groups_.add_cold(hash, weight_);
+  sample_.insert(at, hash, now);
+  if (sample_.size() > max_blocks_) evict_highest();
+}
+
+std::uint64_t OnlineMrc::touch(std::size_t at, std::uint32_t now) {
+  const std::uint32_t before = std::exchange(sample_.time(at), now);
+  const std::uint64_t distance = sample_.size() - slots_.rank(before);
+  slots_.clear(before);
+  return distance;
+}
+
+std::uint64_t OnlineMrc::add_hit(std::uint64_t distance, std::uint64_t weight) {
+  // unsampled_capacity(distance, rate), rounded down.
+  const std::uint64_t capacity = ((2 * distance + 1) * weight_ + kOne) >> (kFractionBits + 1);
+  histogram_[kBins.index(std::min(capacity, kMostCapacity))] += weight;
+  total_ += weight;
+  return capacity;
+}
+
+void OnlineMrc::process_beside_hot(std::uint64_t hash) {
+  if (std::uint32_t* time = hot_.find(hash)) {
+    hot(hash, *time);
+    return;
+  }
+  if (hash <= filter_.limit()) sampled(hash);
+  hot_.consider(hash, used_);
+}
+
+void OnlineMrc::hot(std::uint64_t hash, std::uint32_t& time) {
+  if (hash <= filter_.limit()) {
+    const std::uint32_t now = next_slot();
+    add_hit(touch(sample_.find(hash), now), kOne);
+  } else {
+    add_hit(sample_.size() - before(time), kOne);
+  }
+  time = used_;
+}
+
+std::uint32_t OnlineMrc::next_slot() {
+  if (used_ == slots_.size()) compact();
+  return used_++;
+}
+
+void OnlineMrc::evict_highest() {
+  const std::uint64_t threshold = sample_.highest();
+  slots_.clear(sample_.highest_time());
+  sample_.pop_highest();
+  filter_.lower_limit(threshold - 1);
+  // 2^64 / threshold to the nearest, and never so large that a distance times it
+  // would not fit 64 bits.
+  const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;
+  weight_ = static_cast<std::uint64_t>(std::min<Wide>(weight, (Wide{1} << 61) / max_blocks_));
+}
+
+void OnlineMrc::compact() {
+  sample_.renumber_times([&](std::uint32_t slot) { return slots_.rank(slot) - 1; });
+  hot_.renumber_times([&](std::uint32_t slot) { return before(slot); });
+  used_ = static_cast<std::uint32_t>(sample_.size());
+  slots_.fill();
+}
+
+CurveEstimate OnlineMrc::curve(Correction correction) const {
+  SampledCounts counts{.references = sampled_references(),
+                       .distinct = distinct(),
+                       .accesses = static_cast<double>(references_),
+                       .rate = rate(),
+                       .unit = unscaled(1)};
+  std::uint64_t hits = 0;
+  for (std::size_t bin = 0; bin < histogram_.size(); ++bin) {
+    if (histogram_[bin] == 0) continue;
+    hits += histogram_[bin];
+    counts.capacity.push_back(kBins.middle(bin));
+    counts.hits.push_back(unscaled(hits));
+  }
+  return sampled_curve(std::move(counts), groups_, correction);
+}
+
+std::size_t OnlineMrc::bytes() const {
+  return sizeof *this + sample_.bytes() + slots_.bytes() + hot_.bytes() + groups_.bytes() +
+         (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/choices.hpp"
+#include "core/containers/log_linear_bins.hpp"
+#include "core/locality/estimator.hpp"
+
+// From what was counted on a spatial sample to a curve of the whole stream, and
+// how far that may be off.
+namespace mcsim {
+
+// All larger capacities count as this one.
+inline constexpr std::uint64_t kMostCapacity = (std::uint64_t{1} << 40) - 1;
+
+// What to do about references that the sample has too few or too many of: the
+// stream's length is known, so the sample's error in that is known as well.
+enum class Correction : std::uint8_t {
+  kAuto,        // between the other two, by what the sample's own parts say
+  kNone,        // spread them like the others: ratios of the sample
+  kAdjusted,    // take them for hits at any capacity (SHARDS_adj)
+  kRegression,  // by the regression below, however uneven the blocks are
+};
+
+template <>
+struct Choices<Correction> {
+  static constexpr std::array names{
+      std::pair{"auto", Correction::kAuto}, std::pair{"none", Correction::kNone},
+      std::pair{"adj", Correction::kAdjusted}, std::pair{"regression", Correction::kRegression}};
+};
+
+// The sampled references once more, coarsely, for each of some random parts of
+// the sampled blocks. Sampling picks blocks, not references, so what one block
+// has in all is what varies: the parts, being samples themselves, show how much.
+// Integers only; 43 KB.
+class SampleGroups {
+ public:
+  static constexpr std::size_t kGroups = 32;
+  static constexpr LogLinearBins kBins{2};
+  static constexpr std::size_t kBinCount = kBins.index(kMostCapacity) + 1;
+
+  SampleGroups() : groups_(kGroups) {}
+
+  void clear() { std::fill(groups_.begin(), groups_.end(), Group{}); }
+  std::size_t bytes() const { return groups_.size() * sizeof(Group); }
+
+  // A reference, of some weight, to the block with that hash: one that hits from
+  // `capacity` on, or one that never does.
+  void add_hit(std::uint64_t hash, std::uint64_t capacity, std::uint64_t weight) {
+    Group& group = group_of(hash);
+    group.hits[kBins.index(std::min(capacity, kMostCapacity))] += weight;
+    group.references += weight;
+  }
+  void add_cold(std::uint64_t hash, std::uint64_t weight) { group_of(hash).references += weight; }
+
+  struct Group {
+    std::array<std::uint64_t, kBinCount> hits{};  // by capacity
+    std::uint64_t references = 0;
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+
+ private:
+  // Neither the upper bits, which decide on sampling, nor the lowest, by which
+  // hash tables spread.
+  Group& group_of(std::uint64_t hash) { return groups_[(hash >> 16) % kGroups]; }
+
+  std::vector<Group> groups_;
+};
+
+// What was sampled, in references of the whole stream.
+struct SampledCounts {
+  std::vector<double> capacity = {};  // strictly increasing
+  std::vector<double> hits = {};      // by the sample, up to each capacity
+  double references = 0;              // by the sample
+  double distinct = 0;                // blocks, by the sample
+  double accesses = 0;                // of the stream, known
+  double rate = 1;
+  double unit = 1;  // references that a weight of 1 in the groups stands for
+};
+
+// The corrected curve, its 95 % confidence band and what there is to say.
+//
+// For a capacity c let X be the sampled hits, S the sampled references, N the
+// stream's. The estimate is X + b (N - S): b = X / S gives the ratios of the
+// sample, b = 1 the adjustment of SHARDS, and the b of least variance is that of
+// the regression of the blocks' X on their S (Cochran, Sampling Techniques, ch.
+// 7), here of the groups'. It is near 1 where the error in S comes from a few
+// blocks that always hit and near X / S where blocks are alike, at each capacity
+// by itself. But the few blocks that most of S hangs on may all be missing from
+// the sample, whose regression then is that of others. So b is moved towards 1,
+// the more the more uneven the blocks are: by 1 - 1 / skew^2, where the skew is
+// the mean square of the blocks' references over their squared mean.
+//
+// Two things make the band. Which blocks were sampled: the residuals of that
+// regression. And how many of the blocks between two references were: a capacity
+// is known as the sampled count of its blocks, which is binomial. The two go
+// together, for the same blocks make both, and are added as they are.
+CurveEstimate sampled_curve(SampledCounts counts, const SampleGroups& groups,
+                            Correction correction);
+
+}  // namespace mcsim

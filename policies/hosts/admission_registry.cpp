@@ -1,0 +1,20 @@
+#include "policies/hosts/admission_registry.hpp"
+
+#include "policies/hosts/admission.hpp"
+
+namespace mcsim {
+namespace {
+
+// The one list of admission filters.
+using AllAdmissionFilters =
+    TypeList<AdmitAll, NthAccess, WithProbability, SeenBefore, SmallRequests, TinyLfuFilter>;
+
+}  // namespace
+
+const Registry<AdmissionFilter, AdmissionSetup>& admission_registry() {
+  static const Registry<AdmissionFilter, AdmissionSetup> registry("admission filter",
+                                                                  AllAdmissionFilters{});
+  return registry;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,68 @@
+#include "policies/registry/eviction.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include "policies/eviction/all.hpp"
+#include "policies/wrappers/all.hpp"
+
+namespace mcsim {
+namespace {
+
+// A wrapper that knows where the policies are that its parameters name.
+template <class Wrapper>
+struct WithOthers {
+  using Params = typename Wrapper::Params;
+  static constexpr ComponentInfo kInfo = Wrapper::kInfo;
+
+  static auto make(const Params& params, PolicySetup setup) {
+    setup.others = &eviction_registry();
+    return Wrapper::make(params, setup);
+  }
+};
+
+template <class... Ps, class... Wrappers>
+constexpr TypeList<PolicyCacheOf<Ps>..., WithOthers<Wrappers>...> caches_of(TypeList<Ps...>,
+                                                                            TypeList<Wrappers...>) {
+  return {};
+}
+
+// Threads read the newest registry while others add to it, so each is left as it is
+// and those that were replaced are kept: they are few and small.
+struct Registries {
+  std::mutex adding;
+  std::vector<std::unique_ptr<const EvictionRegistry>> all;
+  std::atomic<const EvictionRegistry*> newest;
+
+  Registries() {
+    publish(
+        EvictionRegistry("eviction policy", caches_of(AllEvictionPolicies{}, AllPolicyWrappers{})));
+  }
+  void publish(EvictionRegistry registry) {
+    all.push_back(std::make_unique<const EvictionRegistry>(std::move(registry)));
+    newest = all.back().get();
+  }
+};
+
+Registries& registries() {
+  static Registries made;
+  return made;
+}
+
+}  // namespace
+
+const EvictionRegistry& eviction_registry() { return *registries().newest; }
+
+absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType>& policies) {
+  const std::lock_guard lock(registries().adding);
+  MCSIM_ASSIGN_OR_RETURN(EvictionRegistry more, eviction_registry().with(policies));
+  registries().publish(std::move(more));
+  return absl::OkStatus();
+}
+
+void put_eviction_policy(EvictionRegistry::EntryType policy) {
+  const std::lock_guard lock(registries().adding);
+  registries().publish(eviction_registry().with_in_place(std::move(policy)));
+}
+
+}  // namespace mcsim

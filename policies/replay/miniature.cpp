@@ -1,0 +1,195 @@
+#include "policies/replay/miniature.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/containers/sample_filter.hpp"
+#include "core/engine/next_use.hpp"
+
+namespace mcsim {
+namespace {
+
+// The references to the sampled blocks, which are numbered anew.
+struct Sample {
+  double rate = 1;
+  Pages<BlockId> blocks;
+  Pages<std::uint8_t> ops;  // none if all are reads
+  Pages<NextUse> next_uses;
+  SharedTrace trace;
+};
+
+// By the rate that is wanted, the highest first.
+using Samples = std::map<double, Sample, std::greater<>>;
+
+// Numbers blocks below `unique` in the order in which they come; returns how many.
+std::size_t number_anew(std::span<BlockId> blocks, std::size_t unique) {
+  Pages<BlockId> number_after(unique);
+  BlockId count = 0;
+  for (BlockId& block : blocks) {
+    BlockId& after = number_after[block];
+    if (after == 0) after = ++count;
+    block = after - 1;
+  }
+  return count;
+}
+
+absl::Status add_next_uses(Sample& sample) {
+  AccessBatch<>& accesses = sample.trace.accesses;
+  MCSIM_ASSIGN_OR_RETURN(sample.next_uses, next_uses(accesses.blocks, sample.trace.unique));
+  accesses.next_uses = {sample.next_uses.data(), accesses.blocks.size()};
+  return absl::OkStatus();
+}
+
+// The operations of those of `blocks` that the filter picks.
+Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, std::size_t picked) {
+  Pages<std::uint8_t> ops(picked);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < all.blocks.size(); ++i) {
+    if (filter.samples(all.blocks[i])) ops[count++] = all.ops[i];
+  }
+  return ops;
+}
+
+// Draws each sample from the one before, of which it is a part. The room for all that
+// could be picked costs nothing where nothing is.
+Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const double> rates,
+             std::uint64_t seed) {
+  Samples samples;
+  for (const double rate : rates) {
+    if (rate < 1) samples[rate];
+  }
+  AccessBatch<> from = all;
+  for (auto& [rate, sample] : samples) {
+    const SpatialFilter filter(rate, seed);
+    AccessBatch<>& picked = sample.trace.accesses;
+    sample.rate = filter.rate();
+    sample.blocks = Pages<BlockId>(from.blocks.size());
+    const std::size_t count =
+        filter.select(from.blocks, {sample.blocks.data(), from.blocks.size()});
+    picked.blocks = {sample.blocks.data(), count};
+    if (!from.ops.empty()) {
+      sample.ops = select_ops(filter, from, count);
+      picked.ops = {sample.ops.data(), count};
+    }
+    from = picked;
+  }
+  for (auto& [rate, sample] : samples) {
+    const std::size_t count = sample.trace.accesses.blocks.size();
+    sample.trace.unique = number_anew({sample.blocks.data(), count}, unique);
+  }
+  return samples;
+}
+
+// All of the trace, at rate 1.
+Sample everything(const AccessBatch<>& all, std::size_t unique) {
+  Sample sample;
+  sample.trace = {.accesses = all, .unique = unique};
+  return sample;
+}
+
+class Miniatures {
+ public:
+  Miniatures(const AccessBatch<>& all, std::size_t unique, std::span<const CacheConfig> configs,
+             const MiniatureOptions& options, bool with_next_uses)
+      : all_(all),
+        unique_(unique),
+        configs_(configs),
+        options_(options),
+        with_next_uses_(with_next_uses),
+        whole_(everything(all, unique)),
+        results_(options.seeds.size() * configs.size()) {
+    for (const CacheConfig& config : configs) {
+      rates_.push_back(miniature_rate(config.capacity, options));
+    }
+  }
+
+  absl::StatusOr<std::vector<Miniature>> run() {
+    const bool any_whole = std::ranges::find(rates_, 1.0) != rates_.end();
+    if (with_next_uses_ && any_whole) MCSIM_RETURN_IF_ERROR(add_next_uses(whole_));
+    for (std::size_t s = 0; s < options_.seeds.size(); ++s) {
+      MCSIM_RETURN_IF_ERROR(run_seed(s));
+    }
+    return std::move(results_);
+  }
+
+ private:
+  absl::Status run_seed(std::size_t s) {
+    Samples samples = draw(all_, unique_, rates_, options_.seeds[s]);
+    for (auto& [rate, sample] : samples) {
+      if (with_next_uses_) MCSIM_RETURN_IF_ERROR(add_next_uses(sample));
+    }
+    std::vector<const SharedTrace*> traces;
+    std::vector<CacheConfig> miniatures;
+    std::vector<Miniature*> wanted;
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      Miniature& result = results_[s * configs_.size() + i];
+      const bool is_whole = rates_[i] == 1;
+      if (is_whole && s > 0) {
+        result = results_[i];
+        continue;
+      }
+      const Sample& sample = is_whole ? whole_ : samples.at(rates_[i]);
+      result.rate = sample.rate;
+      result.capacity = miniature_capacity(configs_[i].capacity, sample.rate);
+      traces.push_back(&sample.trace);
+      miniatures.push_back(configs_[i]);
+      miniatures.back().capacity = result.capacity;
+      wanted.push_back(&result);
+    }
+    SimulateOptions options = options_.simulate;
+    if (options.tick) {
+      options.tick = [&](Count done) { return options_.simulate.tick(done_ + done); };
+    }
+    MCSIM_ASSIGN_OR_RETURN(const auto caches, simulate_each(traces, miniatures, options));
+    for (std::size_t k = 0; k < caches.size(); ++k) {
+      wanted[k]->cache = caches[k];
+      done_ += caches[k].counts.accesses;
+    }
+    return absl::OkStatus();
+  }
+
+  AccessBatch<> all_;
+  std::size_t unique_;
+  std::span<const CacheConfig> configs_;
+  const MiniatureOptions& options_;
+  bool with_next_uses_;
+  Sample whole_;
+  std::vector<double> rates_;
+  std::vector<Miniature> results_;
+  Count done_ = 0;
+};
+
+}  // namespace
+
+double miniature_rate(Count capacity, const MiniatureOptions& options) {
+  const auto blocks = static_cast<double>(capacity);
+  const auto fewest = static_cast<double>(options.min_blocks);
+  double rate = options.rate;
+  while (rate < 1 && rate * blocks < fewest) rate *= 2;
+  return rate * static_cast<double>(std::max<std::size_t>(options.seeds.size(), 1)) < 1 ? rate : 1;
+}
+
+absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> blocks,
+                                                  std::span<const std::uint8_t> ops,
+                                                  std::size_t unique,
+                                                  std::span<const CacheConfig> configs,
+                                                  const MiniatureOptions& options) {
+  if (!(options.rate > 0 && options.rate <= 1)) {
+    return out_of_range("rate: {} is outside (0, 1]", options.rate);
+  }
+  if (options.min_blocks < 1) {
+    return out_of_range("min_blocks: expected at least 1, got {}", options.min_blocks);
+  }
+  if (options.seeds.empty()) return invalid_argument("seeds: expected at least one");
+  if (!ops.empty() && ops.size() != blocks.size()) {
+    return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
+  }
+  MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
+  MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+  return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses).run();
+}
+
+}  // namespace mcsim

@@ -1,0 +1,321 @@
+#include "policies/replay/simulate.hpp"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "core/engine/caches/sub_blocks.hpp"
+#include "core/engine/next_use.hpp"
+#include "policies/registry/eviction.hpp"
+#include "policies/replay/all_sizes.hpp"
+#include "policies/replay/cpu_clock.hpp"
+#include "policies/replay/speed_estimate.hpp"
+
+namespace mcsim {
+namespace {
+
+// Between two pieces the tick is told.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+// CPU seconds an access, of policies that the registry does not have: Python's are slow.
+constexpr double kSpeedElsewhere = 1e-6;
+
+// More than ids can tell apart, and few enough that multiples do not overflow.
+constexpr Count kMostBlocks = Count{1} << 40;
+
+absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
+                                                      const PolicySetup& setup) {
+  if (config.make) return config.make(setup);
+  return eviction_registry().make(config.policy, config.params, setup);
+}
+
+absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
+                                                      const SharedTrace& trace) {
+  const PolicySetup setup{.capacity = config.capacity,
+                          .blocks = trace.unique,
+                          .seed = config.seed,
+                          .trace = trace.accesses.blocks};
+  if (trace.line_blocks == 1) return make_cache(config, setup);
+  return make_sub_block_cache(
+      [&](const PolicySetup& of_lines) { return make_cache(config, of_lines); }, setup,
+      trace.line_blocks);
+}
+
+// What one thread does at a time: a cache, or several that one pass counts.
+struct Task {
+  const SharedTrace* trace = nullptr;
+  std::vector<std::size_t> configs = {};
+  bool one_pass = false;
+  std::size_t bytes = 0;
+};
+
+// Caches of one policy and trace that one pass can count are a task, if they are many
+// enough and it fits in memory; every other cache is one.
+std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
+                           std::span<const CacheConfig> configs, const SimulateOptions& options) {
+  std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
+  const bool one_pass = options.one_pass && options.warm_up == 0;
+  for (std::size_t i = 0; i < configs.size() && one_pass; ++i) {
+    const bool by_default =
+        configs[i].params.empty() && !configs[i].make && traces[i]->line_blocks == 1;
+    if (by_default && one_pass_pays_from(configs[i].policy)) {
+      passes[{traces[i], configs[i].policy}].push_back(i);
+    }
+  }
+  std::vector<Task> tasks;
+  std::vector<bool> taken(configs.size());
+  for (auto& [of, together] : passes) {
+    if (together.size() < *one_pass_pays_from(of.second)) continue;
+    if (bytes_of_all_sizes(of.second, of.first->unique) > options.memory) continue;
+    for (const std::size_t i : together) taken[i] = true;
+    tasks.push_back({.trace = of.first, .configs = std::move(together), .one_pass = true});
+  }
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (!taken[i]) tasks.push_back({.trace = traces[i], .configs = {i}});
+  }
+  return tasks;
+}
+
+// Pages that are never touched cost nothing, so that a cache can be made to be asked.
+absl::Status measure(Task& task, std::span<const CacheConfig> configs) {
+  const CacheConfig& config = configs[task.configs[0]];
+  if (task.one_pass) {
+    task.bytes = bytes_of_all_sizes(config.policy, task.trace->unique);
+    return absl::OkStatus();
+  }
+  MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, *task.trace));
+  task.bytes = cache->bytes();
+  return absl::OkStatus();
+}
+
+class Simulation {
+ public:
+  Simulation(std::vector<Task> tasks, std::span<const CacheConfig> configs,
+             const SimulateOptions& options)
+      : tasks_(std::move(tasks)),
+        configs_(configs),
+        options_(options),
+        queue_(jobs(), options.memory),
+        results_(configs.size()) {}
+
+  absl::StatusOr<std::vector<SimulatedCache>> run() {
+    const int threads = std::min(options_.threads, static_cast<int>(tasks_.size()));
+    tbb::task_arena arena(std::max(threads, 1));
+    arena.execute([&] {
+      tbb::parallel_for(0, threads, [&](int) { take_turns(); }, tbb::simple_partitioner());
+    });
+    if (!failure_.ok()) return failure_;
+    return std::move(results_);
+  }
+
+ private:
+  std::vector<Job> jobs() const {
+    const bool order_matters = options_.threads > 1 && tasks_.size() > 1;
+    SpeedEstimate speed;
+    std::vector<Job> jobs;
+    for (const Task& task : tasks_) {
+      const CacheConfig& first = configs_[task.configs[0]];
+      const double seconds = !order_matters ? 0
+                             : first.make   ? kSpeedElsewhere
+                                            : speed.of(first.policy, first.params);
+      const auto length = static_cast<double>(task.trace->accesses.blocks.size());
+      // A pass takes longer than a replay, but has one policy's speed all the same.
+      const double passes = task.one_pass ? 3 : 1;
+      jobs.push_back({.bytes = task.bytes, .work = seconds * passes * length});
+    }
+    return jobs;
+  }
+
+  // Takes the next task as long as there is one. The thread that asked stays to the end
+  // and tells what the others have done.
+  void take_turns() {
+    constexpr auto kBetweenTicks = std::chrono::milliseconds(100);
+    while (!queue_.over()) {
+      if (const auto next = queue_.take(kBetweenTicks)) {
+        if (const absl::Status status = run(tasks_[*next]); !status.ok()) fail(status);
+        queue_.finish(*next);
+      } else if (const absl::Status status = tell(0); !status.ok()) {
+        fail(status);
+      }
+    }
+  }
+
+  bool is_caller() const { return std::this_thread::get_id() == caller_; }
+
+  absl::Status run(const Task& task) {
+    return task.one_pass ? count_together(task) : replay(task.configs[0], *task.trace);
+  }
+
+  absl::Status replay(std::size_t i, const SharedTrace& trace) {
+    const CacheConfig& config = configs_[i];
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, trace));
+    const std::size_t accesses = trace.accesses.blocks.size();
+    const std::size_t warm_up = std::min(options_.warm_up, accesses);
+    CacheCounts before;
+    double seconds = 0;
+    for (std::size_t begin = 0; begin < accesses && !stopped_;) {
+      const std::size_t end = std::min(begin + kPiece, begin < warm_up ? warm_up : accesses);
+      const double start = cpu_seconds();
+      MCSIM_RETURN_IF_ERROR(cache->replay(trace.accesses.part(begin, end - begin)));
+      seconds += begin < warm_up ? 0 : cpu_seconds() - start;
+      MCSIM_RETURN_IF_ERROR(tell(end - begin));
+      if (end == warm_up) before = cache->counts();
+      begin = end;
+    }
+    results_[i] = {
+        .counts = cache->counts().since(before), .bytes = cache->bytes(), .seconds = seconds};
+    const absl::Status checked = cache->check();
+    if (checked.ok()) return checked;
+    return internal_error("{}: {}", config.policy, message_of(checked));
+  }
+
+  absl::Status count_together(const Task& task) {
+    std::vector<Count> capacities;
+    for (const std::size_t i : task.configs) capacities.push_back(configs_[i].capacity);
+    const auto tick = [&](std::size_t count) {
+      if (stopped_) return absl::CancelledError("another task failed");
+      return tell(count * capacities.size());
+    };
+    MCSIM_ASSIGN_OR_RETURN(const SizesPass pass,
+                           count_all_sizes(configs_[task.configs[0]].policy, task.trace->accesses,
+                                           task.trace->unique, capacities, tick));
+    const double seconds = pass.seconds / static_cast<double>(capacities.size());
+    for (std::size_t k = 0; k < capacities.size(); ++k) {
+      results_[task.configs[k]] = {pass.counts[k], pass.bytes, seconds};
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status tell(std::size_t count) {
+    done_ += static_cast<Count>(count);
+    if (!options_.tick || !is_caller() || stopped_) return absl::OkStatus();
+    return options_.tick(done_);
+  }
+
+  void fail(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    failure_.Update(status);
+    stopped_ = true;
+    queue_.stop();
+  }
+
+  std::vector<Task> tasks_;
+  std::span<const CacheConfig> configs_;
+  const SimulateOptions& options_;
+  JobQueue queue_;
+  std::vector<SimulatedCache> results_;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::atomic<Count> done_ = 0;
+  std::thread::id caller_ = std::this_thread::get_id();
+  absl::Status failure_;
+};
+
+// The largest cache of that policy which fits, 0 if none does.
+Count largest_that_fits(CacheConfig config, const SharedTrace& trace, std::size_t memory) {
+  Count fits = 0;
+  for (Count step = std::bit_floor(static_cast<std::uint64_t>(config.capacity)); step > 0;
+       step /= 2) {
+    config.capacity = fits + step;
+    const auto cache = make_cache(config, trace);
+    if (cache.ok() && (*cache)->bytes() <= memory) fits += step;
+  }
+  return fits;
+}
+
+absl::Status check_fits(const Task& task, std::span<const CacheConfig> configs,
+                        std::size_t memory) {
+  if (task.bytes <= memory) return absl::OkStatus();
+  const CacheConfig& config = configs[task.configs[0]];
+  const Count fits = largest_that_fits(config, *task.trace, memory);
+  const std::string remedy =
+      fits > 0 ? fmt::format("{} blocks would fit", fits) : "not even one block would fit";
+  return absl::ResourceExhaustedError(
+      fmt::format("{}: a cache of {} blocks needs {} bytes of the {} that there may be; {}",
+                  config.policy, config.capacity, task.bytes, memory, remedy));
+}
+
+absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* const> traces,
+                                                 std::span<const CacheConfig> configs,
+                                                 const SimulateOptions& options) {
+  std::vector<Task> tasks = tasks_of(traces, configs, options);
+  for (Task& task : tasks) MCSIM_RETURN_IF_ERROR(measure(task, configs));
+  return tasks;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
+  bool needs_next_use = false;
+  for (const CacheConfig& config : configs) {
+    if (config.capacity < 1 || config.capacity > kMostBlocks) {
+      return invalid_argument("{}: a cache of {} blocks: expected 1 to {}", config.policy,
+                              config.capacity, kMostBlocks);
+    }
+    const PolicySetup smallest{.capacity = 1, .blocks = 1};
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, smallest));
+    needs_next_use |= cache->needs_next_use();
+  }
+  return needs_next_use;
+}
+
+absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
+  if (blocks.empty() || std::ranges::max(blocks) < unique) return absl::OkStatus();
+  return invalid_argument("block {} of a trace of {}", std::ranges::max(blocks), unique);
+}
+
+absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,
+                                                       std::size_t unique,
+                                                       std::span<const CacheConfig> configs,
+                                                       const SimulateOptions& options) {
+  MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
+  const SharedTrace trace{
+      .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
+  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+  MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
+  std::vector<std::size_t> bytes(configs.size());
+  for (const Task& task : tasks) {
+    for (const std::size_t i : task.configs) bytes[i] = task.bytes;
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::vector<SimulatedCache>> simulate_each(
+    std::span<const SharedTrace* const> traces, std::span<const CacheConfig> configs,
+    const SimulateOptions& options) {
+  MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options));
+  for (const Task& task : tasks) {
+    MCSIM_RETURN_IF_ERROR(check_fits(task, configs, options.memory));
+  }
+  return Simulation(std::move(tasks), configs, options).run();
+}
+
+absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> blocks,
+                                                     std::span<const std::uint8_t> ops,
+                                                     std::size_t unique,
+                                                     std::span<const CacheConfig> configs,
+                                                     const SimulateOptions& options) {
+  MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
+  MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+  Pages<NextUse> uses;
+  if (needs_next_use) {
+    MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique, options.line_blocks));
+  }
+  const SharedTrace trace{
+      .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
+      .unique = unique,
+      .line_blocks = options.line_blocks};
+  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+  return simulate_each(traces, configs, options);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/base/pages.hpp"
+#include "core/base/params.hpp"
+#include "core/engine/next_use.hpp"
+#include "core/engine/policy_cache.hpp"
+
+namespace mcsim {
+
+// How long policies take, by replaying something short through a small cache of each.
+// Only the order in which work is done may follow from it.
+class SpeedEstimate {
+ public:
+  SpeedEstimate();
+
+  // CPU seconds an access; 0 of what cannot be replayed.
+  double of(const std::string& policy, const ParamMap& params);
+
+ private:
+  static constexpr std::size_t kLength = 20'000;
+  static constexpr std::size_t kUnique = 4'000;
+  static constexpr Count kCapacity = 500;
+
+  double measure(const std::string& policy, const ParamMap& params) const;
+
+  Pages<BlockId> blocks_;
+  Pages<NextUse> next_uses_;
+  std::map<std::pair<std::string, ParamMap>, double> seconds_;
+};
+
+}  // namespace mcsim

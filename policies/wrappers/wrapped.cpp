@@ -1,0 +1,28 @@
+#include "policies/wrappers/wrapped.hpp"
+
+#include "core/base/registry.hpp"
+
+namespace mcsim {
+
+absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spec,
+                                                        const PolicySetup& setup) {
+  PolicySetup own = setup;
+  own.trace = {};
+  own.table = std::make_shared<SlotTable>(setup.first_block + setup.blocks, 1);
+  own.column = 0;
+  MCSIM_ASSIGN_OR_RETURN(auto cache, setup.others->make(spec.name, spec.params, own));
+  if (cache->needs_next_use()) {
+    return invalid_argument("{} must know the future: it cannot be wrapped", spec.name);
+  }
+  return cache;
+}
+
+void claim_column(const PolicySetup& setup) {
+  if (setup.table == nullptr) return;
+  DenseIndex column = index_for(setup);
+  for (std::size_t i = 0; i < setup.blocks; ++i) {
+    column.set(setup.first_block + static_cast<BlockId>(i), 0);
+  }
+}
+
+}  // namespace mcsim

@@ -1,0 +1,425 @@
+// Trusts: twins made of standard lists, access by access; the laws that every
+// eviction policy obeys; reuse distances, which give LRU's hits at all capacities.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/containers/key_index.hpp"
+#include "core/locality/hit_curve.hpp"
+#include "policies/eviction/all.hpp"
+#include "policies/registry/eviction.hpp"
+#include "tests/support/allocations.hpp"
+#include "tests/support/exact_histogram.hpp"
+#include "tests/support/naive_twins.hpp"
+#include "tests/support/policy_traces.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::PolicyTrace;
+
+// Parameters under which a policy takes another path through its code.
+std::vector<ParamMap> variants(std::string_view policy) {
+  std::vector<ParamMap> all{{}};
+  if (policy == "slru") all = {{}, {{"protected_share", 0.5}}, {{"protected_share", 1.0}}};
+  if (policy == "2q") all = {{}, {{"kin", 0.6}, {"kout", 0.1}}};
+  if (policy == "s3-fifo") {
+    all = {
+        {},
+        {{"small", 0.5}, {"promote_at", std::int64_t{1}}},
+        {{"small", 1.0}},
+        {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}}};
+  }
+  if (policy == "arc") all = {{}, {{"step", std::string("integer")}}};
+  if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
+  if (policy == "lru-k") {
+    all = {{},
+           {{"correlated", std::int64_t{20}}},
+           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}}};
+  }
+  if (policy == "mq") {
+    all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
+  }
+  if (policy == "lecar") {
+    all = {{},
+           {{"learning_rate", 3.0},
+            {"discount", 0.5},
+            {"history", 1.0},
+            {"ties", std::string("number")}}};
+  }
+  if (policy == "cacheus") all = {{}, {{"variant", std::string("authors")}}};
+  if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}, {"leeway", 0.1}}};
+  if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
+  if (policy == "w-tinylfu") {
+    all = {{},
+           {{"window", 0.2}, {"doorkeeper", true}, {"jitter", true}},
+           {{"conservative", true}, {"sample", 2.0}, {"climb", true}, {"counters", 4.0}}};
+  }
+  if (policy == "clock-pro") {
+    all = {{}, {{"min_cold", 0.05}, {"max_cold", 0.05}}, {{"min_cold", 0.4}, {"max_cold", 0.6}}};
+  }
+  return all;
+}
+
+// Whether blocks may leave while there is space.
+bool evicts_early(std::string_view policy, const ParamMap& params) {
+  return policy == "s4lru" && !params.contains("fill");
+}
+
+// Whether victims depend on what blocks are called, and how many there may be.
+bool goes_by_name(std::string_view policy, const ParamMap& params) {
+  return policy == "w-tinylfu" || (policy == "lecar" && params.contains("ties"));
+}
+
+struct Victims {
+  std::vector<BlockId> blocks;
+  void evicted(BlockId block) { blocks.push_back(block); }
+};
+
+// A policy at work, one access at a time, on what it may not know itself.
+template <class P>
+class Subject {
+ public:
+  Subject(const PolicyTrace& trace, const ParamMap& params, Count capacity)
+      : trace_(trace),
+        cache_(parse_params<typename P::Params>(params).value(),
+               {.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks},
+               DenseIndex(trace.unique)) {}
+
+  bool access(std::size_t i) {
+    victims.blocks.clear();
+    return cache_.access({.block = trace_.blocks[i], .next_use = trace_.next_uses[i]}, victims);
+  }
+  void resize(Count capacity) {
+    victims.blocks.clear();
+    cache_.resize(capacity, victims);
+  }
+  std::vector<BlockId> resident() const {
+    std::vector<BlockId> blocks;
+    for (BlockId block = 0; block < trace_.unique; ++block) {
+      if (cache_.contains(block)) blocks.push_back(block);
+    }
+    return blocks;
+  }
+  Cache<P>& cache() { return cache_; }
+
+  Victims victims;
+
+ private:
+  const PolicyTrace& trace_;
+  Cache<P> cache_;
+};
+
+const std::vector<PolicyTrace>& traces() {
+  static const std::vector<PolicyTrace> made = testing::policy_traces(3000);
+  return made;
+}
+
+std::vector<Count> capacities(const PolicyTrace& trace) {
+  const auto unique = static_cast<Count>(trace.unique);
+  std::vector<Count> sizes{1, 2, 3, 10, unique / 10, unique / 2, unique - 1, unique, unique + 5};
+  std::erase_if(sizes, [](Count size) { return size < 1; });
+  std::ranges::sort(sizes);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+template <class... Ps>
+::testing::Types<Ps...> types_of(TypeList<Ps...>);
+
+template <class P>
+class EvictionConformance : public ::testing::Test {
+ protected:
+  // Calls test(trace, params, capacity) for all that there is.
+  template <class Test>
+  void for_each(Test&& test) {
+    for (const PolicyTrace& trace : traces()) {
+      for (const ParamMap& params : variants(P::kInfo.name)) {
+        for (const Count capacity : capacities(trace)) {
+          SCOPED_TRACE(::testing::Message()
+                       << trace.name << ", " << capacity << " blocks, variant " << params.size());
+          test(trace, params, capacity);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+};
+
+struct PolicyNames {
+  template <class P>
+  static std::string GetName(int) {
+    std::string name = P::kInfo.name;
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+};
+
+using Policies = decltype(types_of(AllEvictionPolicies{}));
+TYPED_TEST_SUITE(EvictionConformance, Policies, PolicyNames);
+
+TYPED_TEST(EvictionConformance, IsItsTwin) {
+  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const auto twin = naive::any_twin(TypeParam::kInfo.name, params, capacity, trace.unique);
+    ASSERT_NE(twin, nullptr) << "write one beside naive_policies.hpp";
+    Subject<TypeParam> subject(trace, params, capacity);
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
+      ASSERT_EQ(
+          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
+          twin->victims)
+          << "at access " << i;
+    }
+  });
+}
+
+// Capacities change and blocks are taken out at any moment.
+TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
+  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const auto twin = naive::any_twin(TypeParam::kInfo.name, params, capacity, trace.unique);
+    ASSERT_NE(twin, nullptr) << "write one beside naive_policies.hpp";
+    Subject<TypeParam> subject(trace, params, capacity);
+    Random random(static_cast<std::uint64_t>(capacity));
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      if (random.below(100) == 0) {
+        const auto size =
+            static_cast<Count>(random.below(2 * static_cast<std::uint64_t>(capacity)));
+        subject.resize(size);
+        twin->resize(size);
+      } else if (const auto block = static_cast<BlockId>(random.below(trace.unique));
+                 random.below(10) == 0 && twin->contains(block)) {
+        subject.cache().take(block);
+        twin->remove(block);
+        ASSERT_FALSE(subject.cache().contains(block));
+      }
+      ASSERT_EQ(
+          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
+          twin->victims)
+          << "before access " << i;
+      ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
+      ASSERT_EQ(subject.cache().contains(trace.blocks[i]), twin->contains(trace.blocks[i])) << i;
+      ASSERT_EQ(
+          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
+          twin->victims)
+          << "at access " << i;
+      twin->victims.clear();
+      subject.victims.blocks.clear();
+      const absl::Status checked = subject.cache().check();
+      ASSERT_TRUE(checked.ok()) << checked.message();
+    }
+  });
+}
+
+// A hit is an access to what is held; victims are what is held no longer.
+TYPED_TEST(EvictionConformance, KeepsAccounts) {
+  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    if (trace.blocks.size() > 1000 && capacity > 100) return;  // that would take long
+    Subject<TypeParam> subject(trace, params, capacity);
+    Random random(7);
+    std::vector<BlockId> before;
+    const auto expect_gone = [&](std::vector<BlockId> held) {
+      std::ranges::sort(subject.victims.blocks);
+      std::vector<BlockId> left;
+      std::ranges::set_difference(held, subject.resident(), std::back_inserter(left));
+      ASSERT_EQ(left, subject.victims.blocks);
+    };
+    for (std::size_t i = 0; i < std::min<std::size_t>(trace.blocks.size(), 1000); ++i) {
+      if (random.below(50) == 0) {
+        const auto size =
+            static_cast<Count>(random.below(2 * static_cast<std::uint64_t>(capacity)));
+        subject.resize(size);
+        ASSERT_EQ(subject.cache().capacity(), size);
+        expect_gone(before);
+        before = subject.resident();
+      }
+      const BlockId block = trace.blocks[i];
+      const bool held = std::ranges::binary_search(before, block);
+      ASSERT_EQ(subject.access(i), held) << "at access " << i;
+      if (!held && subject.cache().capacity() > 0) {
+        before.insert(std::ranges::lower_bound(before, block), block);
+      }
+      expect_gone(before);
+      before = subject.resident();
+      ASSERT_EQ(subject.cache().size(), static_cast<Count>(before.size()));
+      const absl::Status checked = subject.cache().check();
+      ASSERT_TRUE(checked.ok()) << checked.message();
+    }
+  });
+}
+
+TYPED_TEST(EvictionConformance, MissesOnlyFirstAccessesWhereAllFits) {
+  for (const PolicyTrace& trace : traces()) {
+    for (const ParamMap& params : variants(TypeParam::kInfo.name)) {
+      if (evicts_early(TypeParam::kInfo.name, params)) continue;
+      SCOPED_TRACE(trace.name);
+      Subject<TypeParam> subject(trace, params, static_cast<Count>(trace.unique));
+      Count hits = 0;
+      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+        hits += subject.access(i) ? 1 : 0;
+        ASSERT_TRUE(subject.victims.blocks.empty()) << "at access " << i;
+      }
+      EXPECT_EQ(hits, static_cast<Count>(trace.blocks.size() - trace.unique));
+    }
+  }
+}
+
+// Batches, and what is fetched ahead in them, change nothing; nor does a run before.
+TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
+  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const PolicySetup setup{.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};
+    Subject<TypeParam> subject(trace, params, capacity);
+    Random random(5);
+    std::vector<std::uint8_t> ops;
+    CacheCounts expected;
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      ops.push_back(static_cast<std::uint8_t>(random.below(2)));
+      const bool hit = subject.access(i);
+      ++expected.accesses;
+      expected.hits += hit ? 1 : 0;
+      expected.writes += ops[i];
+      expected.write_hits += hit ? ops[i] : 0;
+      expected.evictions += static_cast<Count>(subject.victims.blocks.size());
+    }
+    const auto cache = eviction_registry().make(TypeParam::kInfo.name, params, setup).value();
+    const std::span<const BlockId> blocks = trace.blocks;
+    const std::span<const std::uint8_t> all_ops = ops;
+    const std::span<const NextUse> next_uses = trace.next_uses;
+    for (std::size_t begin = 0, count = 0; begin < blocks.size(); begin += count) {
+      count = std::min<std::size_t>(random.below(90), blocks.size() - begin);
+      ASSERT_TRUE(cache
+                      ->replay({.blocks = blocks.subspan(begin, count),
+                                .ops = all_ops.subspan(begin, count),
+                                .next_uses = next_uses.subspan(begin, count)})
+                      .ok());
+    }
+    EXPECT_EQ(cache->counts(), expected);
+    EXPECT_EQ(cache->size(), expected.misses() - expected.evictions);
+    EXPECT_TRUE(cache->check().ok()) << cache->check().message();
+  });
+}
+
+// A cache of raw keys, and what was handed out again in between, is one of dense ids.
+TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
+  if constexpr (OnlinePolicy<TypeParam>) {
+    this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+      Subject<TypeParam> dense(trace, params, capacity);
+      Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
+                                       {.capacity = capacity}, KeyIndex());
+      const bool by_name = goes_by_name(TypeParam::kInfo.name, params);
+      const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
+      if (capacity > most) return;
+      const auto key_of = [&](BlockId block) {
+        return by_name ? block : mix64(block % 7) << 20 | block;
+      };
+      Random random(3);
+      struct {
+        std::vector<std::uint64_t> keys;
+        void evicted(std::uint64_t key) { keys.push_back(key); }
+      } victims;
+      const auto expect_same_victims = [&] {
+        std::vector<std::uint64_t> expected;
+        for (const BlockId block : dense.victims.blocks) expected.push_back(key_of(block));
+        ASSERT_EQ(victims.keys, expected);
+        victims.keys.clear();
+      };
+      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+        if (random.below(200) == 0) {
+          const auto size =
+              static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
+          dense.resize(std::min(size, most));
+          keyed.resize(std::min(size, most), victims);
+          expect_same_victims();
+        }
+        const Access<std::uint64_t> a{.block = key_of(trace.blocks[i])};
+        ASSERT_EQ(keyed.access(a, victims), dense.access(i)) << "at access " << i;
+        expect_same_victims();
+      }
+      EXPECT_EQ(keyed.size(), dense.cache().size());
+      EXPECT_TRUE(keyed.check().ok()) << keyed.check().message();
+    });
+  }
+}
+
+TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
+  const PolicyTrace trace = testing::policy_trace("mix", streams::mix(20'000, 300, 9));
+  const PolicySetup setup{.capacity = 100, .blocks = trace.unique, .trace = trace.blocks};
+  const auto cache = eviction_registry().make(TypeParam::kInfo.name, {}, setup).value();
+  const std::size_t bytes = cache->bytes();
+  const long before = allocations();
+  ASSERT_TRUE(cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses}).ok());
+  EXPECT_EQ(allocations(), before);
+  EXPECT_EQ(cache->bytes(), bytes);
+}
+
+TEST(EvictionPolicies, NamesAreUniqueAndDescribed) {
+  std::vector<std::string> names;
+  for (const auto& entry : eviction_registry().entries()) {
+    EXPECT_STRNE(entry.info.summary, "");
+    EXPECT_STRNE(entry.info.reference, "");
+    names.push_back(entry.info.name);
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+TEST(EvictionPolicies, AWrongNameIsAnswered) {
+  const auto made = eviction_registry().make("lruu", {}, {.capacity = 1, .blocks = 1});
+  EXPECT_EQ(made.status().message(), "unknown eviction policy 'lruu' (did you mean 'lru'?)");
+}
+
+TEST(EvictionPolicies, LruFollowsFromReuseDistances) {
+  for (const PolicyTrace& trace : traces()) {
+    SCOPED_TRACE(trace.name);
+    const std::vector<std::uint64_t> keys(trace.blocks.begin(), trace.blocks.end());
+    const HitCurve curve(exact_histogram(keys));
+    for (Count capacity = 1; capacity <= static_cast<Count>(trace.unique); ++capacity) {
+      const auto cache =
+          eviction_registry().make("lru", {}, {.capacity = capacity, .blocks = trace.unique});
+      ASSERT_TRUE((*cache)->replay({.blocks = trace.blocks}).ok());
+      ASSERT_EQ((*cache)->counts().hits, curve.hits(capacity)) << capacity << " blocks";
+    }
+  }
+}
+
+TEST(EvictionPolicies, NoneBeatsOpt) {
+  for (const PolicyTrace& trace : traces()) {
+    for (const Count capacity : capacities(trace)) {
+      const auto hits = [&](const char* policy) {
+        const PolicySetup setup{
+            .capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};
+        const auto cache = eviction_registry().make(policy, {}, setup).value();
+        EXPECT_TRUE(cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses}).ok());
+        return cache->counts().hits;
+      };
+      const Count most = hits("opt");
+      for (const auto& entry : eviction_registry().entries()) {
+        EXPECT_LE(hits(entry.info.name), most)
+            << entry.info.name << ", " << trace.name << ", " << capacity << " blocks";
+      }
+    }
+  }
+}
+
+TEST(EvictionPolicies, OptAsksForTheFuture) {
+  const std::vector<BlockId> blocks{0, 1, 0};
+  const auto cache =
+      eviction_registry().make("opt", {}, {.capacity = 1, .blocks = 2, .trace = blocks}).value();
+  EXPECT_EQ(cache->replay({.blocks = blocks}).message(), "opt needs the next use of every access");
+}
+
+// More space, more misses.
+TEST(EvictionPolicies, FifoHasBeladysAnomaly) {
+  const std::vector<BlockId> blocks{1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5};
+  const auto misses = [&](Count capacity) {
+    const auto cache = eviction_registry().make("fifo", {}, {.capacity = capacity, .blocks = 6});
+    EXPECT_TRUE((*cache)->replay({.blocks = blocks}).ok());
+    return (*cache)->counts().misses();
+  };
+  EXPECT_EQ(misses(3), 9);
+  EXPECT_EQ(misses(4), 10);
+}
+
+}  // namespace
+}  // namespace mcsim

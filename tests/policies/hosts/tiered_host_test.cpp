@@ -1,0 +1,764 @@
+// Trusts: naive::Tiers (LRU lists whose copies have versions), also of the hosts that
+// exclusive_lru.hpp makes, which are what TieredHost is under LRU; caches alone (simulate), and
+// small examples worked by hand.
+#include "core/engine/tiered_host.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/component_spec.hpp"
+#include "core/engine/exclusive_lru.hpp"
+#include "core/engine/run.hpp"
+#include "policies/allocation/shares.hpp"
+#include "policies/hosts/admission_registry.hpp"
+#include "policies/hosts/data_path.hpp"
+#include "policies/registry/eviction.hpp"
+#include "policies/replay/simulate.hpp"
+#include "tests/support/list_hooks.hpp"
+#include "tests/support/naive_tiers.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+using testing::random_trace;
+using testing::single_vm;
+
+constexpr const char* kLru = "lru";
+
+// Policies of hooks and functions, as those of other languages are.
+void put_policies_from_elsewhere() {
+  using Made = std::unique_ptr<TierCache>;
+  const auto put = [](const char* name, std::function<Made(const PolicySetup&)> make) {
+    put_eviction_policy(
+        {.info = {.name = name, .summary = "", .reference = ""},
+         .params = {},
+         .make = [make](const ParamMap&, const PolicySetup& setup) -> absl::StatusOr<Made> {
+           return make(setup);
+         }});
+  };
+  put("test:lru", [](const PolicySetup& setup) {
+    return std::make_unique<HookedCache>(std::make_unique<testing::ListHooks>(true, 1), setup);
+  });
+  put("test:lru-ahead", [](const PolicySetup& setup) {
+    return std::make_unique<HookedCache>(std::make_unique<testing::ListHooks>(true, 3), setup);
+  });
+  put("test:recency", [](const PolicySetup& setup) {
+    const testing::Formula last = [](auto, std::int64_t at, auto, auto) {
+      return static_cast<double>(at);
+    };
+    return std::make_unique<PriorityCache>(
+        std::make_unique<testing::FormulaFunction>(last, PriorityFunction::Terms{}), setup);
+  });
+}
+
+// All policies as a data path asks for them, those made of others also with epochs that
+// are short enough to end.
+std::vector<std::string> tier_policies() {
+  put_policies_from_elsewhere();
+  std::vector<std::string> specs{"talus(epoch=150,sample=64)",
+                                 "slide(epoch=150,sample=64)",
+                                 "slide(policy=lru,epoch=90,sample=64)",
+                                 "talus(policy=switching(epoch=70),epoch=200)",
+                                 "talus(policy=test:lru,epoch=90,sample=64)",
+                                 "switching(candidates=lru+mru+lfu,epoch=80,sample=64)",
+                                 "switching(candidates=talus(epoch=60)+mru,epoch=150)"};
+  for (const auto& entry : eviction_registry().entries()) {
+    specs.push_back(fmt::format("{}()", entry.info.name));
+  }
+  return specs;
+}
+
+// The policy alone, with its parameters.
+ComponentSpec spec_of(const std::string& policy) { return parse_component(policy).value(); }
+
+Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
+  Random random(seed);
+  for (std::uint8_t& op : trace.request_op) op = random.uniform() < share ? 1 : 0;
+  return trace;
+}
+
+std::unique_ptr<Host> make(const DataPathParams& params, const Machine& machine,
+                           const Accesses& trace, const Division& division) {
+  auto host = make_tiered_host(params, machine, trace, division, 1);
+  EXPECT_TRUE(host.ok()) << host.status();
+  return *std::move(host);
+}
+
+DataPathParams params_of(const char* policy, Chain chain = Chain::kExclusive,
+                         const char* writes = "through") {
+  DataPathParams params;
+  params.policy = policy;
+  params.chain = chain;
+  params.writes = writes;
+  return params;
+}
+
+Allocation random_targets(const Machine& machine, std::size_t vms, Random& random, Count least) {
+  Allocation targets(machine.tiers.size(), vms);
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    Count left = machine.tiers[k].capacity_blocks - least * static_cast<Count>(vms);
+    for (std::size_t v = 0; v < vms; ++v) {
+      const auto more = static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
+      targets.at(k, v) = least + more;
+      left -= more;
+    }
+  }
+  return targets;
+}
+
+naive::Tiers::Counts counts_of(const Host& host) {
+  naive::Tiers::Counts sum;
+  for (const VmCounters& vm : host.counters()) {
+    sum.hits.resize(vm.tiers.size() + 1);
+    sum.writes.resize(vm.tiers.size());
+    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
+      sum.hits[k] += vm.tiers[k].hits;
+      sum.writes[k] += vm.tiers[k].device_writes();
+    }
+    sum.hits.back() += vm.misses;
+    sum.backend_reads += vm.backend_reads;
+    sum.backend_writes += vm.backend_writes;
+  }
+  return sum;
+}
+
+Count dirty(const Host& host) {
+  Count sum = 0;
+  for (const VmCounters& vm : host.counters()) sum += vm.dirty;
+  return sum;
+}
+
+struct Case {
+  Chain chain;
+  std::vector<Count> capacity;
+  VmId vms;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << name_of(c.chain) << "/" << c.capacity.size() << " tiers/" << c.vms << " VMs";
+}
+
+class Chains : public ::testing::TestWithParam<Case> {};
+
+// Some VMs get nothing of some tiers, where chains may differ only in what they do about it.
+Count least_target(Chain chain) { return chain == Chain::kExclusive ? 0 : 1; }
+
+void expect_counts_of_versions(const Case& c, bool made_for_lru) {
+  const Machine machine = machine_of(c.capacity);
+  const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
+  Random random(7);
+  Allocation targets = random_targets(machine, c.vms, random, least_target(c.chain));
+  const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
+  const DataPathParams params = params_of(kLru, c.chain, "back");
+  const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
+                                 : make(params, machine, trace, division());
+  naive::Tiers twin(c.chain, division().targets);
+  std::vector<WriteMode> modes(c.vms, WriteMode::kBack);
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    if (r % 500 == 250) {
+      targets = random_targets(machine, c.vms, random, least_target(c.chain));
+      ASSERT_TRUE(host->resize(targets).ok());
+      twin.resize(division().targets);
+    }
+    if (r % 700 == 699) {
+      const VmId gone = trace.request_vm[r];
+      host->release(gone);
+      twin.release(gone);
+      ASSERT_EQ(counts_of(*host), twin.counts()) << "VM " << gone << " departs at " << r;
+      ASSERT_EQ(dirty(*host), twin.dirty());
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+    if (r % 90 == 0) {
+      for (VmId vm = 0; vm < c.vms; ++vm) {
+        modes[vm] = static_cast<WriteMode>(random.below(3));
+        if (modes[vm] != WriteMode::kBack) twin.flush(vm);
+      }
+      ASSERT_TRUE(host->set_write_modes(modes).ok());
+    }
+    const VmId vm = trace.request_vm[r];
+    for (const BlockId block : trace.blocks_of(r)) {
+      if (trace.request_op[r] != 0) {
+        twin.write(vm, block, modes[vm]);
+      } else {
+        ASSERT_TRUE(twin.read(vm, block)) << "old data was read at request " << r;
+      }
+    }
+    host->replay(trace, {r, r + 1});
+    ASSERT_EQ(counts_of(*host), twin.counts())
+        << "request " << r << ", " << (trace.request_op[r] != 0 ? "a write " : "a read, writes ")
+        << name_of(modes[vm]);
+    ASSERT_EQ(dirty(*host), twin.dirty()) << "request " << r;
+    if (r % 100 == 0) {
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+  }
+  for (VmId vm = 0; vm < c.vms; ++vm) {
+    for (std::size_t k = 0; k < c.capacity.size(); ++k) {
+      EXPECT_EQ(host->counters()[vm].tiers[k].occupancy, twin.size(k, vm));
+    }
+  }
+}
+
+TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
+  expect_counts_of_versions(GetParam(), false);
+}
+
+TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
+  if (GetParam().chain != Chain::kExclusive) GTEST_SKIP() << "made for exclusive chains";
+  expect_counts_of_versions(GetParam(), true);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Chains,
+    ::testing::Values(Case{Chain::kExclusive, {12}, 1}, Case{Chain::kExclusive, {9, 20}, 2},
+                      Case{Chain::kExclusive, {5, 9, 30}, 3}, Case{Chain::kVictim, {9, 20}, 2},
+                      Case{Chain::kVictim, {5, 9, 30}, 1}, Case{Chain::kInclusive, {9, 20}, 2},
+                      Case{Chain::kInclusive, {5, 9, 30}, 1}, Case{Chain::kIndependent, {9, 20}, 2},
+                      Case{Chain::kIndependent, {5, 9, 30}, 1}));
+
+void expect_same(const std::vector<VmCounters>& ours, const std::vector<VmCounters>& theirs) {
+  for (std::size_t vm = 0; vm < ours.size(); ++vm) {
+    SCOPED_TRACE(fmt::format("VM {}", vm));
+    for (const auto& [name, counter] : VmCounters::kTotals) {
+      ASSERT_EQ(ours[vm].*counter, theirs[vm].*counter) << name;
+    }
+    ASSERT_EQ(ours[vm].reads_served.blocks, theirs[vm].reads_served.blocks);
+    ASSERT_EQ(ours[vm].reads_served.requests, theirs[vm].reads_served.requests);
+    ASSERT_EQ(ours[vm].writes_served.blocks, theirs[vm].writes_served.blocks);
+    ASSERT_EQ(ours[vm].writes_served.requests, theirs[vm].writes_served.requests);
+    for (std::size_t k = 0; k < ours[vm].tiers.size(); ++k) {
+      for (const auto& [name, counter] : TierCounters::kTotals) {
+        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
+            << name << " of tier " << k;
+      }
+      for (const auto& [name, counter] : TierCounters::kLevels) {
+        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
+            << name << " of tier " << k;
+      }
+    }
+  }
+}
+
+// Requests of up to four blocks, reads and writes, of three VMs.
+Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
+  Random random(seed);
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  for (VmId vm = 0; vm < 3; ++vm) {
+    Requests requests;
+    for (Nanoseconds time = 0; time < requests_each; ++time) {
+      const std::uint64_t block = random.below(random.below(2) == 0 ? 10 : 80);
+      const auto blocks = static_cast<std::uint32_t>(1 + random.below(4));
+      requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
+                    4096 * blocks);
+    }
+    builder.begin_vm(fmt::format("vm{}", vm));
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  }
+  return std::move(builder).finish().value();
+}
+
+std::vector<WriteMode> random_modes(std::size_t vms, Random& random) {
+  std::vector<WriteMode> modes;
+  for (std::size_t vm = 0; vm < vms; ++vm) {
+    modes.push_back(static_cast<WriteMode>(random.below(3)));
+  }
+  return modes;
+}
+
+// Exclusive chains serve many accesses at once, tier by tier. A flush that never comes due
+// has few of them served one by one.
+void serve_both_ways(const DataPathParams& params, const Machine& machine, bool shared,
+                     std::uint64_t seed, Nanoseconds requests_each = 400) {
+  const Accesses trace = long_requests(seed, requests_each);
+  Random random(seed + 1);
+  Division division = shared_by_all(machine, trace);
+  if (!shared) {
+    division = one_part_each(random_targets(machine, 3, random, 0), {.mode = ResizeMode::kEager});
+  }
+  DataPathParams one_by_one = params;
+  if (params.flush_every.ns == 0) one_by_one.flush_every = {kSecond};
+  const auto batches = make(params, machine, trace, division);
+  const auto singly = make(one_by_one, machine, trace, division);
+  const auto most = static_cast<std::uint64_t>(trace.request_count() / 20);
+  for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
+    range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
+    if (random.below(8) == 0) {
+      const std::size_t gone = random.below(3);
+      batches->release(gone);
+      singly->release(gone);
+    }
+    if (!shared && random.below(4) == 0) {
+      const Allocation targets = random_targets(machine, 3, random, 0);
+      ASSERT_TRUE(batches->resize(targets).ok());
+      ASSERT_TRUE(singly->resize(targets).ok());
+    }
+    if (random.below(4) == 0) {
+      const std::vector<WriteMode> modes = random_modes(3, random);
+      ASSERT_TRUE(batches->set_write_modes(modes).ok());
+      ASSERT_TRUE(singly->set_write_modes(modes).ok());
+    }
+    batches->replay(trace, range);
+    for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
+    SCOPED_TRACE(fmt::format("requests {} to {}", range.begin, range.end));
+    expect_same(batches->counters(), singly->counters());
+    if (::testing::Test::HasFatalFailure()) return;
+    ASSERT_TRUE(batches->check_invariants().ok()) << batches->check_invariants();
+  }
+}
+
+TEST(TieredHost, ServesBatchesAsItDoesAccessesOneByOne) {
+  std::uint64_t seed = 2'000;
+  for (const std::string& policy : tier_policies()) {
+    for (const std::vector<Count>& capacities : {std::vector<Count>{30}, {15, 40}, {5, 20, 60}}) {
+      for (const bool shared : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, {} tiers, {}", policy, capacities.size(),
+                                 shared ? "shared" : "divided"));
+        DataPathParams params = params_of(policy.c_str());
+        serve_both_ways(params, machine_of(capacities), shared, seed += 3);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
+  for (const std::uint64_t seed : {3'000, 3'001, 3'002}) {
+    serve_both_ways(params_of("lru / arc / sieve"), machine_of({10, 30, 50}), false, seed);
+    serve_both_ways(params_of("s3-fifo / lru / 2q"), machine_of({10, 30, 50}), true, seed);
+    serve_both_ways(params_of("lru / opt / fifo"), machine_of({10, 30, 50}), false, seed);
+    serve_both_ways(params_of("opt / slru / opt"), machine_of({10, 30, 50}), true, seed);
+  }
+}
+
+// Between flushes that are near one another, and far apart.
+TEST(TieredHost, ServesBatchesBetweenFlushes) {
+  std::uint64_t seed = 3'050;
+  for (const Nanoseconds every : {10, 150, 3'000}) {
+    for (const char* policy : {kLru, "arc", "opt"}) {
+      SCOPED_TRACE(fmt::format("{}, every {}", policy, every));
+      DataPathParams params = params_of(policy, Chain::kExclusive, "back");
+      params.flush_every = {every};
+      serve_both_ways(params, machine_of({10, 30}), false, seed += 3, 4'000);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Of one part and of several, so that requests are cut where a stretch ends.
+TEST(TieredHost, ServesBatchesOfManyStretches) {
+  std::uint64_t seed = 3'100;
+  for (const char* policy : {"s3-fifo", "opt", "lru() / opt"}) {
+    for (const bool shared : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", policy, shared ? "shared" : "divided"));
+      serve_both_ways(params_of(policy), machine_of({15, 40}), shared, seed += 3, 40'000);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
+  const Accesses trace = long_requests(41, 300'000);
+  ASSERT_GT(trace.access_count(), BatchedChain::kBatch);
+  const Machine machine = machine_of({40, 100});
+  Random random(43);
+  const Allocation targets = random_targets(machine, 3, random, 1);
+  const PartitionRules rules{.mode = ResizeMode::kEager};
+  const auto general = make(params_of(kLru), machine, trace, one_part_each(targets, rules));
+  const auto special = make_partitioned_lru(machine, trace, targets, rules).value();
+  general->replay(trace, trace.all());
+  special->replay(trace, trace.all());
+  expect_same(general->counters(), special->counters());
+}
+
+class ExclusiveChain : public ::testing::TestWithParam<PartitionRules> {};
+
+// Whatever targets, modes and departures there are, by whatever rules of writing.
+void expect_same_made_for_lru(const DataPathParams& params, const Division& first,
+                              const Machine& machine, const Accesses& trace, std::uint64_t seed) {
+  Random random(seed);
+  const auto general = make(params, machine, trace, first);
+  const auto special = make_data_path(params, machine, trace, first, 1).value();
+  for (std::size_t r = 0; r < trace.request_count(); r += 20) {
+    if (first.changeable && random.below(5) == 0) {
+      const Allocation targets = random_targets(machine, 3, random, 0);
+      ASSERT_TRUE(general->resize(targets).ok());
+      ASSERT_TRUE(special->resize(targets).ok());
+    }
+    if (random.below(5) == 0) {
+      const std::vector<WriteMode> modes = random_modes(3, random);
+      ASSERT_TRUE(general->set_write_modes(modes).ok());
+      ASSERT_TRUE(special->set_write_modes(modes).ok());
+    }
+    if (random.below(9) == 0) {
+      const std::size_t gone = random.below(3);
+      general->release(gone);
+      special->release(gone);
+    }
+    general->replay(trace, {r, r + 20});
+    special->replay(trace, {r, r + 20});
+    SCOPED_TRACE(fmt::format("request {}", r));
+    expect_same(general->counters(), special->counters());
+    if (::testing::Test::HasFatalFailure()) return;
+    ASSERT_TRUE(general->check_invariants().ok()) << general->check_invariants();
+    ASSERT_TRUE(special->check_invariants().ok()) << special->check_invariants();
+  }
+}
+
+std::vector<DataPathParams> rules_of_writing() {
+  std::vector<DataPathParams> all(4, params_of(kLru));
+  all[1].dirty_limit = 0.1;
+  all[2].flush_every = {70};
+  all[3].dirty_limit = 0.1;
+  all[3].flush_every = {300};
+  return all;
+}
+
+TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItWhateverHappens) {
+  std::uint64_t seed = 13;
+  for (const std::vector<Count>& capacities :
+       {std::vector<Count>{12, 40}, {30}, {6, 0, 20}, {0, 15}, {0, 0}}) {
+    for (const DataPathParams& params : rules_of_writing()) {
+      SCOPED_TRACE(fmt::format("{} tiers, limit {}, flush {}", capacities.size(),
+                               params.dirty_limit, params.flush_every.ns));
+      const Machine machine = machine_of(capacities);
+      const Accesses trace = with_writes(random_trace(4'000, 3, 80, ++seed), seed);
+      Random random(seed);
+      const Allocation targets = random_targets(machine, 3, random, 0);
+      expect_same_made_for_lru(params, one_part_each(targets, GetParam()), machine, trace, seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(TieredHost, OfLruIsTheStructureMadeForItWhereAllIsShared) {
+  std::uint64_t seed = 500;
+  for (const std::vector<Count>& capacities : {std::vector<Count>{12, 40}, {0, 15}, {6, 0, 20}}) {
+    for (const DataPathParams& params : rules_of_writing()) {
+      const Machine machine = machine_of(capacities);
+      const Accesses trace = with_writes(random_trace(4'000, 3, 80, ++seed), seed);
+      expect_same_made_for_lru(params, shared_by_all(machine, trace), machine, trace, seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, ExclusiveChain,
+    ::testing::Values(PartitionRules{ResizeMode::kEager}, PartitionRules{ResizeMode::kLazy},
+                      PartitionRules{ResizeMode::kLazy, VictimRule::kFirstOver},
+                      PartitionRules{ResizeMode::kStrictOwn}));
+
+TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
+  const Accesses trace = with_writes(random_trace(6'000, 3, 100, 21), 22);
+  std::vector<std::uint8_t> ops;
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    ops.insert(ops.end(), trace.blocks_of(r).size(), trace.request_op[r]);
+  }
+  const Machine machine = machine_of({40});
+  for (const std::string& policy : tier_policies()) {
+    SCOPED_TRACE(policy);
+    const auto [name, given] = spec_of(policy);
+    const std::vector<CacheConfig> alone{
+        {.policy = name, .params = given, .capacity = 40, .seed = 1},
+        {.policy = name, .params = given, .capacity = 40, .seed = 2}};
+    const auto runs = simulate(trace.ids, ops, trace.id_count(), alone).value();
+    const CacheCounts& wanted = runs[0].counts;
+    DataPathParams params = params_of(policy.c_str(), Chain::kVictim);
+    const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+    host->replay(trace, trace.all());
+    const naive::Tiers::Counts counts = counts_of(*host);
+    // Those that draw random numbers draw others in a tier, and plans are made later.
+    if (given.empty() && wanted == runs[1].counts) {
+      EXPECT_EQ(counts.hits[0], wanted.hits);
+    }
+    EXPECT_EQ(counts.hits[1], trace.access_count() - counts.hits[0]);
+    EXPECT_EQ(counts.backend_writes, wanted.writes);
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+  }
+}
+
+// Requests of random operations, targets that change, modes that change: whatever the
+// policies, the laws hold after every step.
+void run_at_random(const DataPathParams& params, PartitionRules rules, std::uint64_t seed) {
+  const Machine machine = machine_of({15, 40});
+  const Accesses trace = with_writes(random_trace(1'200, 3, 80, seed), seed + 1);
+  Random random(seed + 2);
+  const auto host =
+      make(params, machine, trace, one_part_each(random_targets(machine, 3, random, 0), rules));
+  std::vector<VmCounters> before = host->counters();
+  for (std::size_t r = 0; r < trace.request_count(); r += 25) {
+    if (random.below(4) == 0) {
+      ASSERT_TRUE(host->resize(random_targets(machine, 3, random, 0)).ok());
+    }
+    if (random.below(6) == 0) {
+      std::vector<WriteMode> modes;
+      for (int vm = 0; vm < 3; ++vm) modes.push_back(static_cast<WriteMode>(random.below(3)));
+      ASSERT_TRUE(host->set_write_modes(modes).ok());
+    }
+    if (random.below(8) == 0) host->release(random.below(3));
+    host->replay(trace, {r, r + 25});
+    ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    const std::vector<VmCounters> now = host->counters();
+    for (std::size_t vm = 0; vm < 3; ++vm) {
+      const absl::Status law = check_conservation(before[vm], now[vm]);
+      ASSERT_TRUE(law.ok()) << law;
+    }
+    before = now;
+  }
+}
+
+TEST(TieredHost, KeepsTheLawsUnderEveryPolicyChainAndMode) {
+  std::uint64_t seed = 100;
+  for (const std::string& policy : tier_policies()) {
+    for (const auto& [chain_name, chain] : Choices<Chain>::names) {
+      for (const auto& [mode_name, mode] : Choices<ResizeMode>::names) {
+        SCOPED_TRACE(fmt::format("{} {} {}", policy, chain_name, mode_name));
+        DataPathParams params = params_of(policy.c_str(), chain, "back, vm1=around");
+        run_at_random(params, {.mode = mode}, seed += 3);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(TieredHost, KeepsTheLawsBehindEveryFilterWithLimitsOnDirt) {
+  std::uint64_t seed = 900;
+  for (const auto& filter : admission_registry().entries()) {
+    for (const auto& [chain_name, chain] : Choices<Chain>::names) {
+      SCOPED_TRACE(fmt::format("{} {}", filter.info.name, chain_name));
+      DataPathParams params = params_of("arc / s3-fifo", chain, "back");
+      params.admission = filter.info.name;
+      params.dirty_limit = 0.2;
+      params.flush_every = {300};
+      params.update_around = true;
+      run_at_random(params, {.mode = ResizeMode::kEager}, seed += 3);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(TieredHost, CountsTheDeviceWritesOfTheWorkedExample) {
+  const Machine machine = machine_of({1, 1});
+  const Accesses trace = single_vm({1, 2, 1, 2});
+  const auto host = make(params_of(kLru), machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, trace.all());
+  const VmCounters vm = host->counters()[0];
+  EXPECT_EQ(vm.tiers[0].device_writes(), 4);
+  EXPECT_EQ(vm.tiers[1].device_writes(), 3);
+  EXPECT_EQ(vm.tiers[1].hits, 2);
+  EXPECT_EQ(vm.misses, 2);
+  EXPECT_THAT(vm.reads_served.blocks, ::testing::ElementsAre(0, 2, 2, 0, 0, 0, 0, 0, 0));
+}
+
+// A line is used next when any of its blocks is. When the fourth line comes, the first, whose
+// blocks were accessed in falling order, is never used again and leaves the second tier.
+TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
+  AccessBuilder builder({.line_blocks = 2}, TimeBase::kClock);
+  Requests requests;
+  Nanoseconds now = 0;
+  for (const std::uint64_t block : {1, 0, 2, 4, 6, 2}) {
+    requests.push(now++, 0, Op::kRead, block * 4096, 4096);
+  }
+  builder.begin_vm("vm0");
+  ASSERT_TRUE(builder.add(requests.view()).ok());
+  const Accesses trace = std::move(builder).finish().value();
+  const Machine machine = machine_of({2, 4});
+  const auto host = make(params_of("opt"), machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, trace.all());
+  EXPECT_EQ(host->counters()[0].tiers[1].hits, 1);
+  EXPECT_EQ(host->counters()[0].misses, 5);
+  EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+}
+
+TEST(TieredHost, SaysWhatItIsServedBy) {
+  // A request of two blocks waits for the slower.
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  Requests requests;
+  requests.push(0, 0, Op::kRead, 0, 4096);
+  requests.push(1, 0, Op::kRead, 0, 8192);
+  requests.push(2, 0, Op::kWrite, 0, 8192);
+  requests.push(3, 0, Op::kRead, 0, 8192);
+  builder.begin_vm("vm0");
+  ASSERT_TRUE(builder.add(requests.view()).ok());
+  const Accesses trace = std::move(builder).finish().value();
+  const Machine machine = machine_of({2});
+  for (const bool back : {false, true}) {
+    const auto host = make(params_of(kLru, Chain::kExclusive, back ? "back" : "through"), machine,
+                           trace, shared_by_all(machine, trace));
+    host->replay(trace, trace.all());
+    const VmCounters vm = host->counters()[0];
+    EXPECT_EQ(vm.reads_served.requests[1], 2);
+    EXPECT_EQ(vm.reads_served.requests[0], 1);
+    EXPECT_EQ(vm.reads_served.blocks[0], 3);
+    EXPECT_EQ(vm.writes_served.requests[back ? 0 : 1], 1);
+    EXPECT_EQ(vm.writes_served.blocks[back ? 0 : 1], 2);
+    EXPECT_EQ(vm.dirty, back ? 2 : 0);
+    EXPECT_EQ(vm.backend_writes, back ? 0 : 2);
+  }
+}
+
+TEST(TieredHost, WritesBackWhenTheTimeHasCome) {
+  const Machine machine = machine_of({10});
+  Accesses trace = single_vm({1, 2, 3, 1, 2, 3, 4});
+  std::ranges::fill(trace.request_op, 1);
+  DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
+  params.flush_every = {3};
+  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, {0, 3});
+  EXPECT_EQ(host->counters()[0].dirty, 3);
+  host->replay(trace, {3, 4});  // at time 3, which is when the first flush is due
+  EXPECT_EQ(host->counters()[0].dirty, 1);
+  EXPECT_EQ(host->counters()[0].write_backs, 3);
+  host->replay(trace, {4, 7});
+  EXPECT_EQ(host->counters()[0].dirty, 1);
+  EXPECT_EQ(host->counters()[0].write_backs, 6);
+}
+
+TEST(TieredHost, WritesTheOldestBackBeyondTheLimit) {
+  const Machine machine = machine_of({4});
+  Accesses trace = single_vm({1, 2, 3, 1, 4});
+  std::ranges::fill(trace.request_op, 1);
+  DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
+  params.dirty_limit = 0.5;
+  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, {0, 3});
+  EXPECT_EQ(host->counters()[0].dirty, 2);  // 1 is written back
+  host->replay(trace, {3, 5});              // 1 is dirty again, so 2 and then 3 have to go
+  EXPECT_EQ(host->counters()[0].dirty, 2);
+  EXPECT_EQ(host->counters()[0].write_backs, 3);
+}
+
+TEST(TieredHost, GroupsShareTheirPart) {
+  const Accesses trace = random_trace(3'000, 3, 60, 31);
+  const Machine machine = machine_of({30});
+  Division division = shared_by_all(machine, trace);
+  division.part_of = {0, 1, 0};
+  division.targets = {{20, 10}};
+  const auto host = make(params_of("sieve"), machine, trace, division);
+  host->replay(trace, trace.all());
+  const auto vms = host->counters();
+  EXPECT_EQ(vms[0].tiers[0].occupancy + vms[2].tiers[0].occupancy, 20);
+  EXPECT_EQ(vms[1].tiers[0].occupancy, 10);
+  EXPECT_EQ(vms[1].tiers[0].target, 10);
+  EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+}
+
+TEST(TieredHost, RefusesWhatMakesNoSense) {
+  const Accesses trace = random_trace(100, 2, 10, 1);
+  const Machine machine = machine_of({4, 4});
+  const Division shared = shared_by_all(machine, trace);
+  const auto error = [&](const DataPathParams& params) {
+    return message_of(make_data_path(params, machine, trace, shared, 1).status());
+  };
+  EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 of them for 2 tiers");
+  EXPECT_THAT(error(params_of("sive")), ::testing::HasSubstr("did you mean 'sieve'?"));
+  EXPECT_THAT(error(params_of("arc(stop=integer)")), ::testing::HasSubstr("did you mean 'step'?"));
+  EXPECT_THAT(error(params_of("talus(policy=opt)")),
+              ::testing::HasSubstr("opt must know the future: it cannot be wrapped"));
+  EXPECT_THAT(error(params_of("arc", Chain::kVictim, "backwards")),
+              ::testing::HasSubstr("one of through, back, around"));
+  EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),
+              ::testing::HasSubstr("no VM 'vm3'"));
+  const auto host = make(params_of(kLru), machine, trace, shared);
+  EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
+  EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
+}
+
+// Four times 2^61 is zero in 64 bits.
+TEST(TieredHost, AndTheOneMadeForLruRefuseTargetsWhoseSumOverflows) {
+  const Accesses trace = random_trace(100, 4, 10, 1);
+  const Machine machine = machine_of({8, 8});
+  const Allocation targets = proportional(machine, std::vector<double>(4, 1.0));
+  Allocation greedy(2, 4);
+  for (std::size_t vm = 0; vm < 4; ++vm) greedy.at(1, vm) = Count{1} << 61;
+  const Division division = one_part_each(targets, {.mode = ResizeMode::kEager});
+  for (const bool made_for_lru : {false, true}) {
+    const auto host = made_for_lru
+                          ? make_data_path(params_of(kLru), machine, trace, division, 1).value()
+                          : make(params_of(kLru), machine, trace, division);
+    EXPECT_EQ(message_of(host->resize(greedy)),
+              "targets: tier 1 grants 9.223372036854776e+18 blocks of 8");
+    host->replay(trace, trace.all());
+    for (const VmCounters& vm : host->counters()) {
+      EXPECT_EQ(vm.tiers[0].target, 2);
+      EXPECT_EQ(vm.tiers[1].target, 2);
+    }
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+  }
+}
+
+// Ten million flushes are due between two requests, and the last is due near the end of time.
+TEST(TieredHost, FlushesOnceWhereManyFlushesAreDue) {
+  Accesses trace = single_vm({1, 2, 3, 1, 2});
+  std::ranges::fill(trace.request_op, 1);
+  constexpr Nanoseconds kEnd = std::numeric_limits<Nanoseconds>::max();
+  trace.request_time = {0, 1, 10'000'000'000'000'000, kEnd - 1, kEnd};
+  const Machine machine = machine_of({10});
+  DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
+  params.flush_every = {1'000'000};
+  for (const bool made_for_lru : {false, true}) {
+    const Division all = shared_by_all(machine, trace);
+    const auto host = made_for_lru ? make_data_path(params, machine, trace, all, 1).value()
+                                   : make(params, machine, trace, all);
+    host->replay(trace, trace.all());
+    EXPECT_EQ(host->counters()[0].write_backs, 3);
+    EXPECT_EQ(host->counters()[0].dirty, 2);
+  }
+}
+
+// Whatever the chain, the mode and the writes: hooks that are LRU, a function that is, and
+// a wrapper that never does anything are LRU.
+TEST(TieredHost, IsTheSameUnderEverythingThatIsLru) {
+  put_policies_from_elsewhere();
+  std::uint64_t seed = 5'000;
+  for (const char* policy : {"test:lru", "test:recency", "talus", "slide(policy=lru)",
+                             "switching(candidates=lru+lru,epoch=50)"}) {
+    for (const auto& [chain_name, chain] : Choices<Chain>::names) {
+      for (const auto& [mode_name, mode] : Choices<ResizeMode>::names) {
+        SCOPED_TRACE(fmt::format("{} {} {}", policy, chain_name, mode_name));
+        const Machine machine = machine_of({15, 40});
+        ++seed;
+        const Accesses trace = with_writes(random_trace(1'500, 3, 80, seed), seed);
+        Random random(seed);
+        const Division division =
+            one_part_each(random_targets(machine, 3, random, 0), {.mode = mode});
+        const char* const writes = "back, vm1=around";
+        const auto ours = make(params_of(policy, chain, writes), machine, trace, division);
+        const auto theirs = make(params_of(kLru, chain, writes), machine, trace, division);
+        for (std::size_t r = 0; r < trace.request_count(); r += 30) {
+          const Allocation targets = random_targets(machine, 3, random, 0);
+          ASSERT_TRUE(ours->resize(targets).ok());
+          ASSERT_TRUE(theirs->resize(targets).ok());
+          ours->replay(trace, {r, r + 30});
+          theirs->replay(trace, {r, r + 30});
+          ASSERT_TRUE(ours->failure().ok()) << ours->failure();
+          expect_same(ours->counters(), theirs->counters());
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A loop over more than the space, in the first of two tiers, and in the second.
+TEST(TieredHost, HasNoCliffUnderTalusInAnyTier) {
+  std::vector<std::uint64_t> loop;
+  for (std::uint64_t i = 0; i < 200'000; ++i) loop.push_back(i % 8'000);
+  const Accesses trace = single_vm(loop);
+  const Machine machine = machine_of({1'000, 4'000});
+  const auto hits = [&](const char* policy, std::size_t tier) {
+    const auto host = make(params_of(policy), machine, trace, shared_by_all(machine, trace));
+    host->replay(trace, trace.all());
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    return host->counters()[0].tiers[tier].hits;
+  };
+  EXPECT_EQ(hits(kLru, 0) + hits(kLru, 1), 0);
+  // An eighth and a half of the loop, less the margin and what is learnt first.
+  EXPECT_GT(hits("talus(epoch=20000,margin=0.1) / lru", 0), 200'000 * 0.08);
+  EXPECT_GT(hits("lru / talus(epoch=20000,margin=0.1)", 1), 200'000 * 0.35);
+}
+
+}  // namespace
+}  // namespace mcsim

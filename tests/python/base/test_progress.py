@@ -1,0 +1,63 @@
+# Trusts: the monotonic clock, and what rich writes to a console that is a file.
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from mcsim.base.progress import Reporter
+
+
+def test_stages_of_one_name_add_up() -> None:
+    reporter = Reporter()
+    for _ in range(2):
+        with reporter.stage("replay"):
+            time.sleep(0.02)
+    assert 0.04 <= reporter.seconds["replay"] < 1
+
+
+def test_a_stage_that_fails_is_not_counted() -> None:
+    reporter = Reporter()
+    with pytest.raises(ZeroDivisionError), reporter.stage("replay"):
+        _ = 1 / 0
+    assert reporter.seconds == {}
+
+
+def test_where_there_is_no_terminal_each_stage_is_one_line() -> None:
+    out = io.StringIO()
+    reporter = Reporter(Console(file=out))
+    with reporter.live(), reporter.stage("intern", unit="accesses", about="web") as stage:
+        for done in range(0, 5001, 1000):
+            stage.update_of(done, 5000)
+    (line,) = out.getvalue().splitlines()
+    assert line.startswith("intern web ")
+    assert "5.00 k accesses" in line
+
+
+def test_a_terminal_shows_the_stage_while_it_lasts() -> None:
+    out = io.StringIO()
+    reporter = Reporter(Console(file=out, force_terminal=True, width=100))
+    with reporter.live(), reporter.stage("intern", 4000, "accesses") as stage:
+        stage.update(1000)
+        time.sleep(0.3)
+        assert " 25%" in out.getvalue()
+    assert out.getvalue().count("intern") >= 2  # the live line, then that of its end
+
+
+def test_the_log_begins_with_what_came_before_it(tmp_path: Path) -> None:
+    reporter = Reporter()
+    reporter.log("first")
+    reporter.log_to(tmp_path / "a.txt")
+    reporter.log("second")
+    reporter.stop_log()
+    reporter.log("third")
+    reporter.log_to(tmp_path / "b.txt")
+
+    def texts(name: str) -> list[str]:
+        return [line.split(" ", 1)[1] for line in (tmp_path / name).read_text().splitlines()]
+
+    assert texts("a.txt") == ["first", "second"]
+    assert texts("b.txt") == ["third"]

@@ -1,0 +1,112 @@
+# Trusts: the definitions of the units (SI, IEC), and that writing undoes reading.
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcsim.base import units
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1h", 3600 * 10**9),
+        ("60 s", 60 * 10**9),
+        ("30ns", 30),
+        ("25 us", 25_000),
+        ("25µs", 25_000),
+        ("6.5ms", 6_500_000),
+        ("1e3 ms", 10**9),
+        ("2 d", 172800 * 10**9),
+    ],
+)
+def test_durations(text: str, ns: int) -> None:
+    assert units.parse_duration(text) == ns
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4KiB", 4096), ("4 kB", 4000), ("4KB", 4000), ("1GiB", 2**30), ("512B", 512), (4096, 4096)],
+)
+def test_bytes(text: object, size: int) -> None:
+    assert units.parse_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        (250000, 250_000),
+        ("2.5e5 blocks", 250_000),
+        ("250_000", 250_000),
+        ("1 block", 1),
+        (2.5e5, 250_000),
+        ("1GiB", 262_144),
+    ],
+)
+def test_blocks(text: object, blocks: int) -> None:
+    assert units.parse_blocks(text, block_bytes=4096) == blocks
+
+
+@pytest.mark.parametrize(
+    ("size", "blocks"), [(5, 5), ("7", 7), ("1%", 10), ("0.001%", 1), ("1MiB", 256)]
+)
+def test_capacities(size: int | str, blocks: int) -> None:
+    assert units.parse_capacity(size, unique=1000, block_bytes=4096) == blocks
+
+
+def test_intervals_are_of_time_or_of_references() -> None:
+    assert units.parse_interval("1h") == (3600 * 10**9, False)
+    assert units.parse_interval("5e4 references") == (50_000, True)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "complaint"),
+    [
+        (units.parse_duration, 3600, "expected a length of time such as 60s, got 3600: it has no"),
+        (units.parse_duration, "1 hour", "unknown unit 'hour' (one of ns, us,"),
+        (units.parse_duration, "0.5ns", "it is not a whole number"),
+        (units.parse_duration, "-1s", "it must not be negative"),
+        (units.parse_duration, "soon", "expected a length of time such as 60s, got 'soon'"),
+        (units.parse_duration, True, "got True"),
+        (units.parse_duration, "1e30 h", "more than 63 bits"),
+        (units.parse_bytes, "4Kib", "unknown unit 'Kib'"),
+        (units.parse_count, "12 blocks", "expected a whole number, got '12 blocks'"),
+        (units.parse_references, "1h", "unknown unit 'h' (one of reference, references)"),
+        (lambda v: units.parse_capacity(v, 9, 4096), "x%", "expected a share such as 10%"),
+        (lambda v: units.parse_capacity(v, 9, 4096), 0, "at least 1 block"),
+        (lambda v: units.parse_capacity(v, 9, None), "1GiB", "not a whole number of blocks"),
+        (lambda v: units.parse_blocks(v, 4096), "5000B", "not a whole number of blocks of 4096"),
+        (lambda v: units.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),
+        (lambda v: units.parse_blocks(v, 4096), None, "'2.5e5 blocks' or 1GiB, got None"),
+        (lambda v: units.parse_blocks(v, 4096), float("nan"), "got nan"),
+    ],
+)
+def test_what_is_not_a_quantity_is_refused(
+    parse: Callable[[object], int], text: object, complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        parse(text)
+
+
+@given(st.integers(0, 2**62))
+def test_writing_undoes_reading(number: int) -> None:
+    assert units.parse_duration(units.format_duration(number)) == number
+    assert units.parse_bytes(units.format_bytes(number)) == number
+    assert units.parse_references(units.format_references(number)) == number
+
+
+def test_people_read_three_digits() -> None:
+    assert units.format_duration(3600 * 10**9) == "1h"
+    assert units.format_bytes(4096) == "4KiB"
+    assert units.format_latency(1_734_000) == "1.73 ms"
+    assert units.format_latency(30) == "30.0 ns"
+    assert units.format_latency(574_321) == "574 us"
+    assert units.format_latency(999_900) == "1000 us"
+    assert units.format_count(5_175_368) == "5.18 M"
+    assert units.format_count(382) == "382"
+    assert units.format_count(1.5) == "1.50"
+    assert units.format_blocks(250_000) == "250,000 blocks"

@@ -1,0 +1,273 @@
+# Trusts: DESIGN's table of exit codes; what `sys.modules` says was imported.
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mcsim
+from mcsim._core import engine, locality, optimizers
+from mcsim.base.errors import HostError, InternalError
+from mcsim.cli import main as cli
+
+PACKAGE = Path(mcsim.__file__).parents[1]
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = 0
+    try:
+        cli.main(arguments)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, *capsys.readouterr()
+
+
+def test_an_instruction_set_that_cannot_be_had_is_an_error() -> None:
+    done = python(
+        "import os; os.environ['MCSIM_ISA'] = 'sse9'\n"
+        "from mcsim.cli.main import main; main(['list'])"
+    )
+    assert done.returncode == 2
+    assert (
+        done.stderr == "mcsim: MCSIM_ISA: unknown choice 'sse9' (one of portable, avx2, avx512)\n"
+    )
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = """
+import sys
+from mcsim.cli.main import main
+try:
+    main(["--help"])
+except SystemExit as stop:
+    assert not stop.code
+heavy = {"numpy", "pyarrow", "pandas", "polars", "matplotlib", "pydantic", "rich", "mcsim._core"}
+sys.exit(", ".join(heavy & set(sys.modules)) or None)
+"""
+    done = python(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in (
+        "run",
+        "mrc",
+        "size",
+        "list",
+        "describe",
+        "trace",
+        "report",
+        "figures",
+        "schema",
+    ):
+        assert f"\n  {command} " in done.stdout
+
+
+def test_help_is_quick() -> None:
+    def cpu_seconds() -> float:
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
+
+    # Processor time: how busy the machine is is not ours to answer for.
+    before = cpu_seconds()
+    assert python("from mcsim.cli.main import main; main(['--help'])").returncode == 0
+    assert cpu_seconds() - before < 0.3
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mcsim", "--help"],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("Usage: mcsim ")
+
+
+def test_the_version_is_the_cores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--version") == (0, f"mcsim {mcsim.__version__}\n", "")
+
+
+def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "list")
+    assert code == 0
+    declared = [
+        *engine.describe_systems(),
+        *optimizers.describe(),
+        *locality.describe_estimators(),
+    ]
+    assert "\nestimators\n" in out
+    for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
+        assert f"\n  {name} " in out
+
+
+def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "describe", "multicache")
+    assert code == 0
+    assert "Reference: Rajasekaran" in out
+    (multicache,) = (d for d in engine.describe_systems() if d["name"] == "multicache")
+    for param in multicache["params"]:
+        assert f"\n  {param['name']} = " in out
+        assert param["help"] in out
+    assert "ri_window = 1min" in out
+    assert "one of literal, gated, linear" in out
+
+
+def test_describe_prints_what_the_source_of_a_device_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = call(capsys, "describe", "hdd")
+    assert code == 0
+    assert "read = 6500us" in out
+    assert "the source prints 5ms to 8ms" in out
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "schema")
+    assert code == 0
+    assert "tiers" in json.loads(out)["properties"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["rum"], "no such command 'rum' (did you mean 'run'?)"),
+        (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
+        (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
+        (["run", "bad.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+        (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
+        (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
+        (["report", "none"], "mcsim: none: no such run"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text("name: bad\ntires: []\n", encoding="utf-8")
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert expected in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "last_line"),
+    [
+        (HostError("the disk is full"), 3, "mcsim: the disk is full"),
+        (PermissionError(13, "Permission denied", "x"), 3, "[Errno 13] Permission denied: 'x'"),
+        (MemoryError(), 3, "mcsim: there is not enough memory"),
+        (InternalError("hits + misses != accesses"), 70, "this is a bug in mcsim; please report"),
+        (ZeroDivisionError(), 70, "this is a bug in mcsim; please report"),
+        (KeyboardInterrupt(), 130, "mcsim: interrupted"),
+    ],
+)
+def test_other_errors_have_their_exit_codes(
+    error: BaseException,
+    code: int,
+    last_line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_catalogue", fail)
+    got, _, err = call(capsys, "list")
+    assert got == code
+    assert last_line in err.splitlines()[-1]
+    assert ("Traceback" in err) == (code == 70)
+
+
+def test_run_prints_the_tables_and_report_prints_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    Path("small.yaml").write_text(
+        f"""
+name: small
+workload: {{profile: {TINY}}}
+tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
+systems: [lru, static]
+""",
+        encoding="utf-8",
+    )
+    code, first, err = call(capsys, "run", "small.yaml", "--set", "seed=2", "--no-figures")
+    assert code == 0
+    assert "replay lru " in err
+    assert "small (synthetic workload): reads, 100 + 1,000 blocks of 4KiB" in first
+    (folder,) = (tmp_path / "results").iterdir()
+    assert f"Results in results/{folder.name}" in first
+    code, again, _ = call(capsys, "report", f"results/{folder.name}")
+    assert code == 0
+    assert again == first
+
+
+def test_figures_compare_runs_at_several_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    Path("sizes.yaml").write_text(
+        f"""
+name: sizes
+workload: {{profile: [{TINY}]}}
+tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
+systems: [lru, multicache]
+""",
+        encoding="utf-8",
+    )
+    for slow in (1000, 2000):
+        size = f"tiers.1.capacity_blocks={slow}"
+        assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
+    runs = [str(folder) for folder in Path("results").iterdir()]
+    code, out, _ = call(capsys, "figures", *runs, "--only", "fig14", "--out", "both")
+    assert code == 0
+    assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
+    assert "hit ratio at the largest size" in out
+    code, _, err = call(capsys, "figures", *runs)
+    assert code == 2
+    assert "figures of several runs need a folder to go to" in err
+
+
+def test_the_public_names_are_those_announced() -> None:
+    assert sorted(mcsim.__all__) == dir(mcsim)
+    for name in mcsim.__all__:
+        assert getattr(mcsim, name) is not None
+    assert callable(mcsim.run)
+    with pytest.raises(AttributeError, match="module 'mcsim' has no attribute 'runn'"):
+        _ = mcsim.runn  # type: ignore[attr-defined]
+
+
+def test_a_missing_core_is_said_in_a_sentence() -> None:
+    done = python("import sys; sys.modules['mcsim._core'] = None; import mcsim; mcsim.run")
+    assert done.returncode == 1
+    assert (
+        "the compiled core of mcsim is missing: run `pip install .`" in done.stderr.splitlines()[-1]
+    )
+    done = python(
+        "import sys; sys.modules['mcsim._core'] = None\n"
+        "from mcsim.cli.main import main; main(['list'])"
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("mcsim: the compiled core of mcsim is missing")
+    assert len(done.stderr.splitlines()) == 1

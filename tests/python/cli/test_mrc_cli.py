@@ -1,0 +1,394 @@
+"""`mcsim mrc` and `mcsim size`: what is printed, drawn, written and refused.
+
+Trusts: a loop over four blocks and one over two, whose hits can be counted by hand;
+matplotlib's own record of what it plots.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from matplotlib import image
+from pyarrow import csv
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.cli.main import main
+from mcsim.figures import locality as pictures
+from mcsim.figures.style import styled
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.estimators import estimate, estimator_names
+from mcsim.locality.measure import by_interval, by_vm, parse_estimators, read_accesses, whole
+from mcsim.traces.trace import Trace
+
+MINUTE = 60 * 10**9
+
+
+def loops() -> Trace:
+    """VM a loops five times over four blocks, VM b ten times over two; a writes at the end."""
+    rows = [(2 * i, 0, 0, i % 4) for i in range(20)] + [(2 * i + 1, 1, 0, i % 2) for i in range(20)]
+    rows = [*sorted(rows), (40, 0, 1, 7)]
+    time, vm, op, block = np.array(rows).T
+    return Trace.from_arrays(
+        time * MINUTE, block * 4096, 4096, vm=vm, op=op, vms=("a", "b"), source="loops"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a trace of two VMs."""
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    loops().save(tmp_path / "loops.csv")
+    return tmp_path
+
+
+@pytest.fixture
+def run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, list[str], str]]:
+    def call(*arguments: object) -> tuple[int, list[str], str]:
+        code = 0
+        try:
+            main(list(map(str, arguments)))
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    return call
+
+
+def cells(lines: list[str], first: str) -> list[str]:
+    """The row of a table that begins so."""
+    (row,) = [line.split() for line in lines if line.split()[:1] == [first]]
+    return row
+
+
+def test_one_curve(run: Any, folder: Path) -> None:
+    code, out, err = run("mrc", "loops.csv", "--sizes", "1,2,5,24KiB,100%")
+    assert code == 0
+    assert "estimate exact" in err
+    assert out[0].startswith("loops: 2 VMs, reads, 40 accesses to 6 blocks of 4KiB (24 KiB); exact")
+    assert out[1].split() == ["size", "blocks", "hit", "ratio"]
+    # a and b take turns: b's blocks come back after 3 others, a's after 5.
+    ratios = [line.split()[2:] for line in out[2:6]]
+    assert ratios == [["1", "0.0000"], ["2", "0.0000"], ["5", "0.4500"], ["6", "0.8500"]]
+    names = [f"results/loops-mrc.{ending}" for ending in ("png", "svg", "csv", "arrow")]
+    assert out[6:] == names
+    with pa.OSFile("results/loops-mrc.arrow", "rb") as file:
+        curve = HitRatioCurve.from_arrow(pa.ipc.open_file(file).read_all())
+    assert curve.capacities.tolist() == [0, 4, 6]
+    assert curve.hits.tolist() == [0, 18, 34]
+    assert curve.block_bytes == 4096
+    assert csv.read_csv("results/loops-mrc.csv")["ratio"].to_pylist()[-1] == 0.85
+    assert image.imread("results/loops-mrc.png").std() > 0
+
+
+def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
+    profile = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+    assert run("trace", "synth", profile, "--out", "made.arrow")[0] == 0
+    for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
+        code, out, _ = run(command, "made.arrow", *options)
+        assert code == 0
+        assert out[0].startswith("made (synthetic): ")
+
+
+def test_by_vm(run: Any) -> None:
+    code, out, _ = run("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6", "--no-figures")
+    assert code == 0
+    assert cells(out, "a")[1:] == ["20", "4", "0.0000", "0.8000", "0.8000"]
+    assert cells(out, "b")[1:] == ["20", "2", "0.9000", "0.9000", "0.9000"]
+    assert cells(out, "all,")[-3:] == ["0.0000", "0.4500", "0.8500"]
+    table = csv.read_csv("results/loops-mrc-per-vm.csv")
+    assert set(table["curve"].to_pylist()) == {"a", "b", "all, sharing one cache"}
+    assert not Path("results/loops-mrc-per-vm.png").exists()
+
+
+def test_by_interval(run: Any) -> None:
+    code, out, _ = run("mrc", "loops.csv", "--interval", "20min", "--ops", "all", "--sizes", "6")
+    assert code == 0
+    # Every interval is cold anew: 6 of 20 accesses are first ones.
+    assert cells(out, "0min")[1:] == ["20", "6", "0.7000"]
+    assert cells(out, "20min")[1:] == ["20", "6", "0.7000"]
+    assert cells(out, "40min")[1:] == ["1", "1", "0.0000"]
+    assert Path("results/loops-mrc-intervals.png").is_file()
+
+
+def test_comparison(run: Any) -> None:
+    code, out, _ = run("mrc", "loops.csv", "--compare", ",".join(estimator_names()))
+    assert code == 0
+    for name in estimator_names():
+        assert 0 <= float(cells(out, name)[1].replace("-", "0")) <= 1
+    assert Path("results/loops-mrc-compare.svg").is_file()
+
+
+def test_several_traces_share_a_cache_by_time(run: Any, folder: Path) -> None:
+    trace = loops()
+    for vm in trace.vms:
+        trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
+    code, out, _ = run("mrc", "a.arrow", "b.arrow", "--sizes", "5,6", "--no-figures")
+    assert code == 0
+    assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
+    assert [line.split()[-1] for line in out[2:4]] == ["0.4500", "0.8500"]
+
+
+def test_the_smallest_size_for_a_hit_ratio(run: Any) -> None:
+    code, out, _ = run("size", "loops.csv", "--target-hit-ratio", "40%")
+    assert code == 0
+    assert out[1] == "a hit ratio of 0.4: 16 KiB (4 blocks)"
+    target = next(line for line in out if line.endswith("the target"))
+    # 0.45 of 25 us and 0.55 of 6.5 ms.
+    assert target.split()[:6] == ["16", "KiB", "4", "0.4500", "3.59", "ms"]
+
+
+def test_the_smallest_size_for_a_latency_as_json(run: Any) -> None:
+    code, out, _ = run("size", "loops.csv", "--target-latency", "1ms", "--tier", "dram", "--json")
+    assert code == 0
+    said = json.loads("\n".join(out))
+    assert said["blocks"] == 6
+    assert said["target_hit_ratio"] == pytest.approx((6.5e6 - 1e6) / (6.5e6 - 30))
+    assert said["best_latency_ns"] == pytest.approx(0.85 * 30 + 0.15 * 6.5e6)
+    assert said["knees"] == [
+        {"blocks": 6, "hit_ratio": 0.85, "latency_ns": said["best_latency_ns"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            ["--target-hit-ratio", "0.9"],
+            "no cache reaches a hit ratio of 0.9: the best is hit ratio 0.8500, at 6 blocks",
+        ),
+        (
+            ["--target-latency", "200us"],
+            "no cache reaches a mean latency of 200us: the best is 996 us (hit ratio 0.8500)",
+        ),
+        (
+            ["--target-latency", "20us"],
+            "no cache reaches a mean latency of 20us: flash itself takes 25.0 us",
+        ),
+    ],
+)
+def test_what_cannot_be_reached_is_said(run: Any, target: list[str], message: str) -> None:
+    code, out, err = run("size", "loops.csv", *target)
+    assert code == 2
+    assert message in err.splitlines()[-1]
+    assert any("all there is to hit" in line or "knee" in line for line in out)
+
+
+def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
+    code, out, _ = run("size", "loops.csv", "--target-latency", "10ms")
+    assert code == 0
+    assert out[1] == "a mean latency of 10ms: 0 B (0 blocks)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mrc", "nothing.csv"], "nothing.csv: no such file"),
+        (["mrc", "loops.csv", "--estimator", "exat"], "unknown estimator 'exat' (did you mean 'ex"),
+        (["mrc", "loops.csv", "--estimator", "exact:rate=1"], "exact: unknown parameter 'rate'"),
+        (["mrc", "loops.csv", "--estimator", "exact:rate"], "exact: expected PARAM=VALUE, got"),
+        (["mrc", "loops.csv", "--compare", "exact,nope"], "unknown estimator 'nope'"),
+        (["mrc", "loops.csv", "--compare", ","], "--compare: expected names of estimators"),
+        (["mrc", "loops.csv", "--block-size", "4 kilo"], "--block-size: expected a size"),
+        (["mrc", "loops.csv", "--sizes", "5KiB"], "--sizes: '5KiB' is not a whole number of bl"),
+        (
+            ["mrc", "loops.csv", "--sizes", "120%"],
+            "--sizes: expected a share such as 10%, got '120%'",
+        ),
+        (["mrc", "loops.csv", "--interval", "0h"], "--interval: must be positive"),
+        (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
+        (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),
+        (["mrc", "loops.csv", "--interval", "1h", "--per-vm"], "--per-vm and --interval: one at"),
+        (["mrc", "empty.csv"], "empty.csv: there are no reads (try --ops all)"),
+        (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
+        (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
+        (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
+        (["size", "loops.csv", "--target-hit-ratio", "80"], "expected a share such as 0.8 or 80%"),
+        (["size", "loops.csv", "--target-latency", "2"], "--target-latency: expected a length of"),
+        (
+            ["size", "loops.csv", "--target-hit-ratio", "0.8", "--tier", "flsh"],
+            "--tier: unknown device 'flsh' (did you mean 'flash'?); one of dram, flash, hdd",
+        ),
+        (
+            ["size", "loops.csv", "--target-hit-ratio", "0.8", "--backend", "dram"],
+            "--tier: flash is not faster than the backend dram",
+        ),
+    ],
+)
+def test_mistakes_end_in_one_line_and_code_2(
+    run: Any, folder: Path, arguments: list[str], message: str
+) -> None:
+    (folder / "empty.csv").write_text("time_ns,vm,op,offset,length\n1,a,write,0,4096\n")
+    (folder / "keys.csv").write_text("offset\n0\n4096\n0\n")
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, [])
+    last = err.splitlines()[-1]
+    assert last.startswith("mcsim: ")
+    assert message in last
+
+
+def test_ctrl_c_ends_with_one_line(folder: Path) -> None:
+    # The process interrupts itself where the work is: in the midst of the references.
+    code = """
+import os, signal, sys
+import mcsim.locality.measure
+from mcsim.cli.main import main
+add = mcsim.locality.measure._Total.add
+def interrupted(self, count):
+    mcsim.locality.measure._Total.add = add  # once: another would interrupt what the first set off
+    os.kill(os.getpid(), signal.SIGINT)
+    add(self, count)
+mcsim.locality.measure._Total.add = interrupted
+main(sys.argv[1:])
+"""
+    for mode in ([], ["--per-vm"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "mrc", "loops.csv", *mode],
+            env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 128 + signal.SIGINT
+        assert done.stderr.splitlines()[-1] == "mcsim: interrupted; parsed traces are kept"
+        assert "Traceback" not in done.stderr
+        assert not Path("results").exists()
+
+
+def test_a_real_volume(run: Any, trace_dir: Path) -> None:
+    from mcsim.traces.trace import find_trace
+
+    path = find_trace("web_3", [trace_dir])
+    assert path is not None
+    code, out, _ = run("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
+    assert code == 0
+    # All but the first accesses: 331,109 to 154,699 blocks.
+    assert out[2].split()[-2:] == ["154,699", f"{1 - 154_699 / 331_109:.4f}"]
+
+
+def test_streams_are_the_accesses_of_their_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcsim.locality.measure._PIECE", 7)
+    random = np.random.default_rng(5)
+    n = 300
+    trace = Trace.from_arrays(
+        np.sort(random.integers(0, 100, n)) * MINUTE,
+        random.integers(0, 50, n) * 4096,
+        random.integers(0, 40_000, n),
+        vm=random.integers(0, 3, n),
+        op=random.integers(0, 2, n),
+        vms=("x", "y", "z"),
+    )
+    accesses = read_accesses([trace], ops="all", block_bytes=4096, reporter=Reporter())
+    lengths = np.diff(accesses.request_begin.astype(np.int64))
+    of_vm = np.repeat(accesses.request_vm, lengths)
+    columns = (
+        accesses.ids,
+        np.repeat(accesses.request_time, lengths),
+        np.repeat(accesses.request_op, lengths),
+    )
+
+    def joined(stream: Any) -> list[list[int]]:
+        return [np.concatenate(parts).tolist() for parts in zip(*stream.pieces(), strict=True)]
+
+    assert joined(whole(accesses, "all")) == [column.tolist() for column in columns]
+    for v, stream in enumerate(by_vm(accesses)):
+        assert joined(stream) == [column[of_vm == v].tolist() for column in columns]
+        assert len(stream) == (of_vm == v).sum()
+    parts = by_interval(accesses, 60 * MINUTE, str)
+    assert len(parts) > 1
+    ids = [block for part in parts if len(part) for block in joined(part)[0]]
+    assert ids == accesses.ids.tolist()
+
+
+def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcsim.locality.measure.estimator_names", lambda: ["a", "b", "c"])
+    monkeypatch.setattr("mcsim.locality.measure.EstimatorSpec.make", lambda *_, **__: None)
+    specs = parse_estimators("a,b:rate=0.1,kind=x,c,a:size=3")
+    assert [str(spec) for spec in specs] == ["a", "b:rate=0.1,kind=x", "c", "a:size=3"]
+    with pytest.raises(ConfigError, match="unknown estimator 'rate=1'"):
+        parse_estimators("rate=1,a")
+
+
+def curves() -> tuple[HitRatioCurve, HitRatioCurve]:
+    exact = estimate(list(range(100)) * 5, block_bytes=4096)
+    rough = HitRatioCurve(
+        np.array([0, 50, 120]),
+        np.array([0, 100, 390.0]),
+        500,
+        distinct=110,
+        low=np.array([0, 80, 380.0]),
+        high=np.array([0, 120, 400.0]),
+        resolved_from=60,
+        estimator="rough",
+        block_bytes=4096,
+    )
+    return exact, rough
+
+
+def test_the_picture_of_a_comparison_shows_how_far_estimates_are() -> None:
+    exact, rough = curves()
+    with styled():
+        sheet = pictures.comparison([("exact", exact), ("rough", rough)], log=False)
+        figure = sheet.frame("A title", "a footer")
+    above, below = sheet.axes
+    assert [handle.get_label() for handle in sheet.legend] == ["exact", "rough"]
+    apart = below.get_lines()[0]
+    at = dict(zip(apart.get_xdata().tolist(), apart.get_ydata().tolist(), strict=True))
+    # In KiB and points, where it is resolved: 20 % for 0 %, 20 % for 80 %, 78 % for 80 %.
+    assert at[60 * 4] == pytest.approx(20)
+    assert at[100 * 4] == pytest.approx(-60)
+    assert at[120 * 4] == pytest.approx(-2)
+    assert np.isnan(at[50 * 4])
+    assert above.get_ylim()[1] >= 80
+    assert (above.get_xlabel(), below.get_xlabel()) == ("", "Capacity (KiB)")
+    texts = [text.get_text() for text in figure.texts]
+    assert {"A title", "a footer"} < set(texts)
+    assert any("Shaded: 95 % confidence." in text and "Pale" in text for text in texts)
+
+
+def test_the_picture_of_curves_holds_all_of_them() -> None:
+    exact, rough = curves()
+    with styled():
+        sheet = pictures.curves([("vm", rough), ("all", exact)], log=True, together="all")
+    (axes,) = sheet.axes
+    assert axes.get_ylim()[1] >= 80
+    assert axes.get_xlim()[1] >= 120 * 4
+    assert axes.get_xlabel() == "Capacity (KiB)"
+    assert sheet.legend[1].get_color() == "#000000"
+
+
+def test_the_picture_over_time_leaves_out_what_is_not_known() -> None:
+    exact, rough = curves()
+    empty = estimate([], block_bytes=4096)
+    named = [("0h", exact), ("1h", empty), ("2h", rough)]
+    with styled():
+        sheet = pictures.over_intervals(named, [0, 1, 2, 3], "hours")
+    (mesh,) = [c for c in sheet.axes[0].collections if hasattr(c, "get_array")]
+    ratio = np.ma.filled(mesh.get_array(), np.nan)
+    assert ratio[-1, 0] == pytest.approx(80)
+    assert np.isnan(ratio[:, 1]).all()
+    assert np.isnan(ratio[0, 2])
+    assert ratio[-1, 2] == pytest.approx(78)
+
+
+def test_units_are_those_people_would_choose() -> None:
+    exact, _ = curves()
+    assert pictures.unit_for(exact, 100) == "KiB"
+    assert pictures.unit_for(exact, 10**6) == "MiB"
+    assert pictures.unit_for(exact, 10**7) == "GiB"
+    assert pictures.unit_for(estimate([1]), 10**7) == "blocks"

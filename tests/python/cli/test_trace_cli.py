@@ -1,0 +1,119 @@
+"""`mcsim trace info | convert | slice`: what is printed, written, and refused.
+
+Trusts: a trace of five requests written by hand, whose numbers can be seen.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcsim.cli.main import main
+from mcsim.traces.trace import Trace
+
+HOUR = 3600 * 10**9
+ROWS = f"""time_ns,vm,op,offset,length
+0,web_0,read,0,8192
+{HOUR},web_0,write,4096,4096
+{HOUR},web_1,read,0,4096
+{2 * HOUR},web_0,read,0,4096
+{10 * HOUR},web_0,read,40960,0
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "web.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def run(*arguments: object) -> int:
+    try:
+        main(["trace", *map(str, arguments)])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_info_shows_every_vm_and_the_total(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("info", file) == 0
+    out = capsys.readouterr().out
+    rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
+    # requests, reads, accesses, of reads, unique, unique of reads, footprint
+    assert rows["web_0"][1:9] == ["4", "3", "4", "3", "2", "2", "8", "KiB"]
+    assert rows["web_1"][1:9] == ["1", "1", "1", "1", "1", "1", "4", "KiB"]
+    assert rows["total"][1:9] == ["5", "4", "5", "4", "3", "3", "12", "KiB"]
+    assert rows["total"][9:11] == ["10", "h"]
+    assert "format csv, times by clock" in out
+
+
+def test_info_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("info", file, "--json", "--block-size", "8KiB") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["total"]["unique_blocks"] == 2
+    assert said["total"]["block_bytes"] == 8192
+    assert [vm["name"] for vm in said["vms"]] == ["web_0", "web_1"]
+    assert said["counts"]["requests"] == 5
+
+
+def test_info_reports_skipped_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(ROWS + "oops\n")
+    assert run("info", file, "--on-bad-line", "skip") == 0
+    out = capsys.readouterr().out
+    assert "1 bad line left out" in out
+    assert f"{file}:7: expected a time in column 1, got 'oops'" in out
+
+
+def test_convert(file: Path, tmp_path: Path) -> None:
+    assert run("convert", file, tmp_path / "t.csv", "--layout", "msr") == 0
+    epoch = 116444736000000000
+    assert (tmp_path / "t.csv").read_text().splitlines()[:2] == [
+        f"{epoch},web,0,Read,0,8192,-1",
+        f"{epoch + HOUR // 100},web,0,Write,4096,4096,-1",
+    ]
+
+
+def test_slice(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "part.arrow"
+    arguments = ("--start", "30min", "--end", "10h", "--vm", "web_0", "--ops", "reads")
+    assert run("slice", file, out, *arguments) == 0
+    assert "1 of 5 requests" in capsys.readouterr().out
+    (batch,) = Trace.open(out).batches()
+    assert batch.time.tolist() == [2 * HOUR]
+
+
+def test_slice_by_references(file: Path, tmp_path: Path) -> None:
+    file.write_text("offset\n0\n4096\n0\n")
+    out = tmp_path / "part.arrow"
+    assert run("slice", file, out, "--start", "1 reference", "--end", "2 references") == 0
+    (batch,) = Trace.open(out).batches()
+    assert batch.offset.tolist() == [4096]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("info", "nothing.csv"), "nothing.csv: no such file"),
+        (("info", "web.csv", "--option", "offset"), "--option: expected NAME=VALUE, got 'offset'"),
+        (("info", "web.csv", "--block-size", "4 kilo"), "--block-size: expected a size"),
+        (("slice", "web.csv", "o.arrow", "--start", "5"), "--start: expected a length of time"),
+        (("slice", "web.csv", "o.arrow", "--vm", "web_7"), "no VM 'web_7'"),
+        (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_code_2(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(file.parent)
+    assert run(*arguments) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("mcsim: ")
+    assert message in last

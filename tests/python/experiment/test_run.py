@@ -1,0 +1,677 @@
+# Trusts: LRU curves measured apart from any cache; a sequence worked by hand; the file system;
+# and that what must not matter (threads, interruptions, places) changes no byte.
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pyarrow.compute as pc
+import pytest
+from ruamel.yaml import YAML
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter, Stage
+from mcsim.experiment.runner import run
+from mcsim.results import tables
+from mcsim.results.results import SCHEMAS, Results
+
+yaml = YAML()
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MCSIM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def tiny(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "tiny",
+        "interval": "30min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": 400},
+            {"device": "flash", "capacity_blocks": 1600},
+        ],
+        "systems": [
+            "lru",
+            {"name": "lru", "label": "lru-legacy", "legacy": True},
+            "static",
+            {"name": "multicache", "grid": 20},
+            {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 20},
+            "single-tier",
+        ],
+    } | changes
+
+
+def write_keys(folder: Path, name: str, keys: list[int]) -> Path:
+    path = folder / f"{name}.lirs"
+    path.write_text("".join(f"{key}\n" for key in keys), encoding="utf-8")
+    return path
+
+
+def write_msr(folder: Path, name: str, start: int, blocks: list[int]) -> Path:
+    """A volume with one read of one block every second from `start` (filetime) on."""
+    host, _, disk = name.rpartition("_")
+    lines = [
+        f"{start + 10**7 * i},{host},{disk},Read,{4096 * b},4096,100\n"
+        for i, b in enumerate(blocks)
+    ]
+    path = folder / f"{name}.csv"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def total(results: Results, table: str, system: str, column: str) -> int:
+    rows = results.table(table)
+    return int(pc.sum(rows.filter(pc.equal(rows["system"], system))[column]).as_py())
+
+
+def parquet_bytes(results: Results) -> dict[str, bytes]:
+    return {name: (results.path / f"{name}.parquet").read_bytes() for name in SCHEMAS}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run(tiny(), out=tmp_path_factory.mktemp("results"), jobs=1, figures=False)
+
+
+def test_every_access_is_a_hit_or_a_miss_in_every_interval(results: Results) -> None:
+    hits = results.metrics().group_by(["system", "interval", "vm"]).aggregate([("hits", "sum")])
+    joined = results.vms().join(hits, ["system", "interval", "vm"])
+    assert joined.num_rows == results.vms().num_rows > 100
+    missing = pc.subtract(joined["accesses"], joined["misses"])
+    assert missing.equals(joined["hits_sum"])
+
+
+def test_the_accesses_are_those_of_the_workload(results: Results) -> None:
+    trace = mcsim.Trace.open(next(Path(os.environ["MCSIM_CACHE_DIR"]).rglob("*.arrow")))
+    assert total(results, "vms", "lru", "accesses") == trace.metadata.counts.read_blocks
+    assert results.synthetic
+    assert [entry["vm"] for entry in results.environment["traces"]] == list(trace.vms)
+
+
+def test_static_hits_what_each_vms_own_curve_says(results: Results) -> None:
+    metrics, curves = results.metrics(), results.curves()
+    for vm in ("friendly", "cyclic", "scanner"):
+        of_vm = pc.and_(pc.equal(metrics["system"], "static"), pc.equal(metrics["vm"], vm))
+        rows = metrics.filter(of_vm)
+        space = np.cumsum(rows["target"].to_numpy().reshape(-1, 2)[0])
+        hits = np.cumsum(rows["hits"].to_numpy().reshape(-1, 2).sum(axis=0))
+        curve = curves.filter(pc.equal(curves["vm"], vm))
+        capacity, stored = curve["capacity"].to_numpy(), curve["hits"].to_numpy()
+        # The stored capacities on either side of the VM's space.
+        below = np.searchsorted(capacity, space, side="right") - 1
+        above = np.minimum(below + 1, len(capacity) - 1)
+        assert np.all(stored[below] <= hits)
+        assert np.all(hits <= stored[above])
+
+
+def test_one_vm_alone_is_one_lru_stack(tmp_path: Path) -> None:
+    keys = [int(x) for x in np.random.default_rng(3).zipf(1.3, 5000) % 500]
+    write_keys(tmp_path, "only", keys)
+    results = run(
+        tiny(
+            interval="1000 references",
+            ops="all",
+            workload={"vms": [{"name": "only", "format": "keys"}]},
+            tiers=[
+                {"device": "dram", "capacity_blocks": 20},
+                {"device": "flash", "capacity_blocks": 80},
+            ],
+            systems=["lru", "static"],
+        ),
+        trace_dirs=[tmp_path],
+        out=tmp_path / "results",
+        figures=False,
+    )
+    distances = mcsim.reuse_distances(keys)
+    fast = int(((distances >= 0) & (distances < 20)).sum())
+    slow = int(((distances >= 20) & (distances < 100)).sum())
+    for row in tables.comparison(results).filter(pc.is_null(pc.field("vm"))).to_pylist():
+        assert row["tier_hits"] == [fast, slow]
+
+
+def test_the_four_accesses_of_spec_e4(tmp_path: Path) -> None:
+    write_keys(tmp_path, "ab", [1, 2, 1, 2])
+    spec = tiny(
+        interval="10 references",
+        ops="all",
+        workload={"vms": ["ab"]},
+        tiers=[
+            {"device": "dram", "capacity_blocks": 1},
+            {"device": "flash", "capacity_blocks": 1},
+        ],
+        systems=["lru"],
+    )
+    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    (row,) = tables.systems(results).to_pylist()
+    assert row["device_writes"] == [4, 3]
+    assert row["hit_ratio"] == 0.5
+    assert row["mean_latency_ns"] == (2 * 6_500_000 + 2 * 25_000) / 4
+
+
+def test_threads_and_repetition_change_no_byte(results: Results, tmp_path: Path) -> None:
+    again = run(tiny(), out=tmp_path, jobs=4, figures=False)
+    assert again.run_id == results.run_id
+    assert parquet_bytes(again) == parquet_bytes(results)
+    forced = run(tiny(), out=tmp_path, jobs=2, force=True, figures=False)
+    assert parquet_bytes(forced) == parquet_bytes(results)
+
+
+class Recorder(Reporter):
+    """Remembers the stages, and may be told to break one."""
+
+    def __init__(self, breaks: str = "") -> None:
+        super().__init__()
+        self.titles: list[str] = []
+        self._breaks = breaks
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int | None = None, unit: str = "", about: str = ""
+    ) -> Iterator[Stage]:
+        self.titles.append(f"{name} {about}".strip())
+        if self.titles[-1] == self._breaks:
+            raise KeyboardInterrupt
+        with super().stage(name, total, unit, about) as stage:
+            yield stage
+
+
+def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Path) -> None:
+    spec = tiny(warm_up=str(results.spec.interval))
+    warm = run(spec, out=tmp_path, jobs=1, figures=False)
+    assert warm.metrics().equals(results.metrics())
+    after_first = results.vms().filter(pc.greater(results.vms()["interval"], 0))
+    assert warm.measured("vms").equals(after_first)
+    for of, all_of in zip(tables.totals(warm), tables.totals(results), strict=True):
+        assert 0 < of.accesses.sum() < all_of.accesses.sum()
+    with pytest.raises(ConfigError, match="warm_up: the workload ends before"):
+        run(tiny(warm_up="1000h"), out=tmp_path, figures=False)
+    with pytest.raises(ConfigError, match="expected a multiple of the interval"):
+        run(tiny(warm_up="1s"), out=tmp_path, figures=False)
+
+
+WARM_TABLES = ("metrics", "vms", "decisions")
+
+
+def counted(results: Results, name: str) -> Any:
+    """A table with intervals and requests counted from the first that is not warm-up."""
+    frame = results.to_polars(name)
+    skipped = results.spec.warm_up_intervals
+    frame = frame.filter(polars.col("interval") >= skipped)
+    frame = frame.with_columns(interval=polars.col("interval") - skipped)
+    for column in {"begin_ns", "request"} & set(frame.columns):
+        frame = frame.with_columns(polars.col(column) - polars.col(column).min())
+    return frame
+
+
+def warmed(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    """An experiment of every kind of system on two VMs."""
+    (tmp_path / "my_allocators.py").write_text(
+        textwrap.dedent("""\
+            class Swap:
+                data_path = {"policy": "arc", "writes": "back"}
+
+                def allocate(self, seen):
+                    return seen.current[:, ::-1]
+            """)
+    )
+    return (
+        tiny(
+            name="warm",
+            interval="10s",
+            ops="all",
+            tiers=[
+                {"device": "dram", "capacity_blocks": 12},
+                {"device": "flash", "capacity_blocks": 30},
+            ],
+            systems=[
+                "lru",
+                {"name": "lru", "label": "lru-legacy", "legacy": True},
+                {"name": "hierarchy", "policy": "arc / lirs", "writes": "back"},
+                {"name": "multicache", "grid": 10},
+                {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 10},
+                {"name": "my_allocators:Swap"},
+            ],
+        )
+        | changes
+    )
+
+
+def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    start = 128166372000000000
+    before = {vm: rng.integers(0, 60, 47).tolist() for vm in ("w_0", "w_1")}
+    after = {vm: rng.integers(0, 60, 85).tolist() for vm in ("w_0", "w_1")}
+    for vm in before:
+        disk = vm.removeprefix("w_")
+        write_msr(tmp_path, f"before_{disk}", start + 777, before[vm])
+        write_msr(tmp_path, vm, start + 5 * 10**12, after[vm])
+        # What warms up lasts 46 s, so it begins five intervals before.
+        later = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12, after[vm]).read_text()
+        path = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12 - 50 * 10**7, before[vm])
+        path.write_text(path.read_text() + later)
+    vms = ["w_0", "w_1"]
+
+    def counts(**changes: Any) -> Results:
+        spec = tmp_path / "spec.yaml"
+        yaml.dump(warmed(tmp_path, **changes), spec)
+        return run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+
+    named = [{"name": vm, "trace": vm.replace("w", "before")} for vm in vms]
+    warm = counts(workload={"vms": vms}, warm_up={"vms": named})
+    both = [{"name": vm, "trace": vm.replace("w", "both")} for vm in vms]
+    joined = counts(workload={"vms": both}, warm_up="50s")
+    for name in WARM_TABLES:
+        assert counted(warm, name).equals(counted(joined, name)), name
+    assert warm.to_polars("vms")["begin_ns"].min() == 0
+    assert (
+        warm.environment["first_access_ns"]
+        == (counts(workload={"vms": vms}).environment["first_access_ns"])
+    )
+    assert [entry["accesses"] for entry in warm.environment["traces"]] == [85, 85]
+    for entry in warm.environment["traces"]:
+        assert entry["unique_blocks"] == len(set(after[entry["vm"]]))
+    total = pc.field("vm") == "w_0"
+    curve = warm.curves().filter(total)
+    assert pc.max(curve["accesses"]).as_py() == 85
+    hits = sum(block in before["w_0"] + after["w_0"][:i] for i, block in enumerate(after["w_0"]))
+    assert pc.max(curve["hits"]).as_py() == hits
+    assert warm.run_id != joined.run_id
+
+    # One VM alone may be warmed up, and by a part of its trace.
+    window = {"begin": "7s", "end": "27s"}
+    one = counts(workload={"vms": vms}, warm_up={"vms": named[:1], "window": window})
+    first = one.to_polars("vms").filter(system="lru", interval=0)
+    assert first["accesses"].to_list() == [10, 10]
+    assert one.to_polars("metrics").filter(system="lru", interval=8)["occupancy"].sum() == 42
+
+
+def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> None:
+    write_msr(tmp_path, "w_0", 128166372000000000, [1, 2, 3])
+    write_keys(tmp_path, "keys", [1, 2])
+
+    def mistake(warm_up: str) -> str:
+        spec = tmp_path / "spec.yaml"
+        spec.write_text(
+            "name: x\nworkload: {vms: [w_0]}\ntiers: [{device: dram, capacity_blocks: 2}]\n"
+            f"systems: [lru]\nwarm_up: {warm_up}\n"
+        )
+        with pytest.raises(ConfigError) as refused:
+            run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+        return str(refused.value).removeprefix(f"{spec}:")
+
+    assert mistake("{vms: [w_1]}").startswith(
+        "5: warm_up.vms[0]: the workload has no VM 'w_1' (did you mean 'w_0'?)"
+    )
+    assert mistake("{vms: [{name: w_0, trace: w_9}]}").startswith(
+        f"5: warm_up.vms[0]: no trace 'w_9' in {tmp_path}, and no profile"
+    )
+    assert "5: warm_up: unknown key 'length'" in mistake("{length: 2h, vms: [w_0]}")
+    assert mistake("{}") == "5: warm_up: neither VMs nor a profile"
+    assert mistake("soon").startswith("5: warm_up: ")
+    assert "5: warm_up.vms[1]: a second VM 'w_0'" in mistake("{vms: [w_0, w_0]}")
+    assert "it has no clock" in mistake("{vms: [{name: w_0, trace: keys, format: keys}]}")
+    assert mistake("{vms: [w_0], window: {begin: 5s, end: 2s}}").startswith(
+        "5: warm_up.window.end: expected more than '5s', got '2s'"
+    )
+    assert "no request of it is left" in mistake("{vms: [w_0], window: {begin: 5s}}")
+    assert "it is synthetic, and the workload is recorded" in mistake(f"{{profile: {TINY}}}")
+
+
+def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
+    # Two loops over 20 blocks, of which each VM's half of the space holds 10.
+    for vm in range(2):
+        write_msr(tmp_path, f"w_{vm}", 128166372000000000, [i % 20 for i in range(120)])
+    (tmp_path / "my_parts.py").write_text(
+        textwrap.dedent("""\
+            class Halves:
+                data_path = {"policy": "lru()"}
+                resize_mode = "eager"
+
+                def allocate(self, seen):
+                    here = ~seen.departed
+                    assert (seen.current[:, seen.departed] == 0).all()
+                    assert (seen.accesses[seen.departed] == 0).all()
+                    return seen.capacities[:, None] // here.sum() * here
+            """)
+    )
+    spec = tmp_path / "spec.yaml"
+    tiers = [{"device": "dram", "capacity_blocks": 20}]
+    systems: list[Any] = ["lru", {"name": "lru", "label": "old", "legacy": True}, "static"]
+    systems += [{"name": "multicache", "idle": "keep"}, "my_parts:Halves"]
+    tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
+    workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
+    yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec)
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    counts = results.to_polars("metrics").filter(tier=0)
+
+    def of(system: str, vm: str, column: str) -> list[int]:
+        return counts.filter(system=system, vm=vm)[column].to_list()
+
+    for system in ("lru", "old", "static", "multicache", "Halves", "my_parts:Halves"):
+        if system not in counts["system"]:
+            continue
+        assert of(system, "w_1", "invalidations")[2] > 0, system
+        assert of(system, "w_1", "occupancy")[2:] == [0] * 4, system
+    # The space of a static part is not given to another; of all others it is.
+    assert of("static", "w_0", "occupancy")[-1] == 10
+    for system in ("lru", "multicache", "my_parts:Halves"):
+        assert of(system, "w_0", "occupancy")[-1] == 20, system
+        assert of(system, "w_0", "hits")[-1] >= 19, system
+    assert of("static", "w_0", "hits")[-1] < 2
+
+    # After the workload's end, or with it, nothing departs.
+    stays = {"vms": ["w_0", {"name": "w_1", "departs": "200s"}]}
+    spec_of_stay = tiny(interval="20s", workload=stays, systems=["lru"], tiers=tiers)
+    stayed = run(spec_of_stay, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert total(stayed, "metrics", "lru", "invalidations") == 0
+
+
+def test_a_departure_writes_back_even_when_it_ends_the_run(tmp_path: Path) -> None:
+    path = write_msr(tmp_path, "w_0", 128166372000000000, list(range(60)))
+    path.write_text(path.read_text().replace("Read", "Write"))
+    spec = tiny(
+        interval="10s",
+        ops="all",
+        workload={"vms": [{"name": "w_0", "departs": "30s"}]},
+        systems=[{"name": "hierarchy", "policy": "arc", "writes": "back"}],
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    assert results.to_polars("vms")["write_backs"].to_list() == [0, 0, 30]
+    assert results.to_polars("metrics").filter(tier=0)["invalidations"].to_list() == [0, 0, 30]
+
+
+def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
+    # A request a second each, all to blocks of their own.
+    for vm in range(3):
+        write_msr(tmp_path, f"w_{vm}", 128166372000000000, list(range(60)))
+    vms = ["w_0", {"name": "w_1", "arrives": "20s"}, {"name": "w_2", "departs": "30s"}]
+    spec = tiny(
+        interval="10s",
+        workload={"vms": vms, "window": {"begin": "10s", "end": "50s"}},
+        systems=["lru"],
+    )
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    counts = results.to_polars("vms").group_by("vm", maintain_order=True).agg("accesses")
+    assert dict(counts.iter_rows()) == {
+        "w_0": [10, 10, 10, 10],
+        "w_1": [0, 10, 10, 10],
+        "w_2": [10, 10, 0, 0],
+    }
+    with pytest.raises(ConfigError, match="departs: expected more than '20s', got '10s'"):
+        run(tiny(workload={"vms": [{"name": "w_0", "arrives": "20s", "departs": "10s"}]}))
+    with pytest.raises(ConfigError, match="end: expected a length of time, as in `interval`"):
+        run(tiny(workload={"vms": ["w_0"], "window": {"end": "10 references"}}))
+
+
+def test_what_was_finished_is_not_run_again(results: Results) -> None:
+    recorder = Recorder()
+    again = run(tiny(), out=results.path.parent, figures=False, reporter=recorder)
+    assert again.path == results.path
+    assert [title.split()[0] for title in recorder.titles] == ["parse"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay static"))
+    (partial,) = tmp_path.iterdir()
+    assert ".partial-" in partial.name
+
+    recorder = Recorder()
+    resumed = run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=recorder)
+    replayed = [title for title in recorder.titles if title.startswith("replay")]
+    assert replayed == [
+        "replay static",
+        "replay multicache",
+        "replay single-tier",
+        "replay multicache-legacy",
+    ]
+    assert parquet_bytes(resumed) == parquet_bytes(results)
+    assert [path.name for path in tmp_path.iterdir()] == [results.run_id]
+
+
+def test_an_interrupt_before_any_system_finished_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay lru"))
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW_ALLOCATOR = """
+import time
+from pathlib import Path
+
+class Slow:
+    def allocate(self, seen):
+        Path(__file__).with_name("ready").touch()
+        time.sleep(0.01)
+"""
+
+
+def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_ALLOCATOR, encoding="utf-8")
+    (tmp_path / "slow.yaml").write_text(
+        textwrap.dedent(f"""\
+            name: slow
+            interval: 1s
+            workload: {{profile: {TINY}}}
+            tiers: [{{device: dram, capacity_blocks: 10}}]
+            systems: [slow:Slow]
+            """),
+        encoding="utf-8",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcsim", "run", "slow.yaml", "--no-figures"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not (tmp_path / "ready").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert stderr.splitlines()[-1] == "mcsim: interrupted; systems that had finished are kept"
+    assert "Traceback" not in stderr
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+ALLOCATORS = """
+import numpy as np
+
+class EqualShares:
+    def __init__(self, tiers=2, vms=3):
+        self.shape = (tiers, vms)
+
+    def allocate(self, seen):
+        vms = self.shape[1]
+        return np.array([[400 // vms] * vms, [1600 // vms] * vms])
+
+class AllToTheFirst:
+    def optimize(self, problem):
+        blocks = np.zeros((problem.tiers, problem.vms), dtype=np.int64)
+        blocks[:, 0] = problem.capacities
+        return blocks
+"""
+
+
+def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
+    (tmp_path / "mine_for_test_run.py").write_text(ALLOCATORS, encoding="utf-8")
+    experiment = tmp_path / "mine.yaml"
+    experiment.write_text(
+        textwrap.dedent(f"""\
+            name: mine
+            interval: 30min
+            workload: {{profile: {TINY}}}
+            tiers:
+              - {{device: dram, capacity_blocks: 400}}
+              - {{device: flash, capacity_blocks: 1600}}
+            systems:
+              - {{name: "mine_for_test_run:EqualShares", label: mine, vms: 3}}
+              - {{name: multicache, optimizer: "mine_for_test_run:AllToTheFirst"}}
+            """),
+        encoding="utf-8",
+    )
+    results = run(experiment, out=tmp_path / "results", figures=False)
+    metrics = results.metrics()
+    mine = metrics.filter(pc.equal(metrics["system"], "mine"))
+    targets = mine["target"].to_numpy().reshape(-1, 3, 2)
+    assert (targets[-1] == [133, 533]).all()
+    multicache = metrics.filter(pc.equal(metrics["system"], "multicache"))
+    assert multicache["target"].to_numpy().reshape(-1, 3, 2)[-1].tolist() == [
+        [400, 1600],
+        [0, 0],
+        [0, 0],
+    ]
+    changed = ALLOCATORS.replace("// vms", "// 4")
+    (tmp_path / "mine_for_test_run.py").write_text(changed, encoding="utf-8")
+    assert run(experiment, out=tmp_path / "results", figures=False).run_id != results.run_id
+
+
+def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
+    spec = tiny(
+        interval="1min",
+        workload={"profile": str(TINY), "vms": ["web_0", "web_1"]},
+        systems=["lru"],
+    )
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    filetime = 128166372003061629
+    write_msr(traces, "web_0", filetime, [1, 2, 1, 2])
+    with pytest.raises(ConfigError, match="the profile has no VM 'web_0'"):
+        run(spec, trace_dirs=[traces], out=tmp_path / "results", figures=False)
+
+    write_msr(traces, "web_1", filetime + 10**7 * 3600, [7] * 90)
+    recorder = Recorder()
+    results = run(
+        spec, trace_dirs=[traces], out=tmp_path / "results", figures=False, reporter=recorder
+    )
+    assert not results.synthetic
+    assert results.title == "tiny"
+    assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
+    # An hour lies between the two; aligned, both begin in the first minute.
+    assert results.vms().num_rows == 2 * 62
+    aligned = run(
+        spec,
+        overrides=["workload.align=start"],
+        trace_dirs=[traces],
+        out=tmp_path / "results",
+        figures=False,
+    )
+    assert aligned.vms()["accesses"].to_pylist() == [4, 60, 0, 30]
+
+
+def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Path) -> None:
+    vms = [{"name": "friendly"}, {"name": "scanner"}]
+    spec = tiny(workload={"profile": str(TINY), "vms": vms}, systems=["lru"])
+    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert results.synthetic
+    assert results.environment["missing"] == ["friendly", "scanner"]
+    assert set(results.vms()["vm"].to_pylist()) == {"friendly", "scanner"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"workload": {"vms": ["nowhere"]}}, "no trace 'nowhere' in "),
+        ({"workload": {"vms": [{"name": "x", "trace": "keys_a", "vm": "y"}]}}, "no VM 'y' in"),
+        ({"workload": {"vms": ["keys_a"]}}, "it has no clock: give the experiment's interval as"),
+        ({"workload": {"profile": "none.yaml"}}, "workload.profile: no file 'none.yaml'"),
+        ({"interval": "9 references"}, "it has a clock, and the experiment's interval counts ref"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
+    write_keys(tmp_path, "keys_a", [1, 2, 3])
+    spec = tiny(systems=["lru"]) | changes
+    with pytest.raises(ConfigError) as error:
+        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert expected in str(error.value)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_workload_without_reads_is_refused(tmp_path: Path) -> None:
+    path = write_msr(tmp_path, "w_0", 128166372003061629, [1, 2, 3])
+    path.write_text(path.read_text().replace("Read", "Write"), encoding="utf-8")
+    spec = tiny(workload={"vms": ["w_0"]}, systems=["lru"])
+    with pytest.raises(ConfigError, match=r"no request of the workload is left .*ops: reads"):
+        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_the_run_id_names_the_cause_and_nothing_else(tmp_path: Path) -> None:
+    def run_id(trace_dir: Path, **changes: Any) -> str:
+        spec = tiny(interval="10 references", workload={"vms": ["k"]}, systems=["lru"]) | changes
+        return run(spec, trace_dirs=[trace_dir], out=tmp_path / "results", figures=False).run_id
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    path = write_keys(here, "k", [1, 2, 3])
+    shutil.copy(path, there)
+    first = run_id(here)
+    assert first.startswith("tiny-")
+    assert run_id(there) == first
+    assert run_id(here, description="words") == first
+    assert run_id(here, interval="1e1 references") == first
+    assert run_id(here, seed=2) != first
+    assert run_id(here, systems=["static"]) != first
+    write_keys(here, "k", [1, 2, 4])
+    assert run_id(here) != first
+
+
+def test_the_run_id_tells_the_vms_of_one_file_apart(tmp_path: Path) -> None:
+    start = 128166372003061629
+    lines = [write_msr(tmp_path, f"web_{i}", start, [1, 2 + i]).read_text() for i in (0, 1)]
+    (tmp_path / "web.csv").write_text("".join(lines), encoding="utf-8")
+    ids = set()
+    for vm in ("web_0", "web_1"):
+        chosen = {"name": "x", "trace": "web.csv", "vm": vm}
+        spec = tiny(workload={"vms": [chosen]}, systems=["lru"])
+        ids.add(run(spec, trace_dirs=[tmp_path], out=tmp_path / "out", figures=False).run_id)
+    assert len(ids) == 2
+
+
+def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
+    experiment = TINY.parents[1] / "arc-mix.yaml"
+    few = ["systems=[lru, static]", "workload.vms=[sprite, multi2]"]
+    results = run(experiment, overrides=few, trace_dirs=[trace_dir], out=tmp_path, figures=False)
+    accesses = {e["vm"]: e["accesses"] for e in results.environment["traces"]}
+    assert accesses == {"sprite": 133_996, "multi2": 26_311}  # as published with the traces
+
+
+def test_all_systems_share_one_clock(results: Results) -> None:
+    half_hour = 1800 * 10**9
+    by_system = (
+        results.vms()
+        .group_by("system")
+        .aggregate([("begin_ns", "min"), ("begin_ns", "max"), ("interval", "max")])
+    )
+    for row in by_system.to_pylist():
+        assert row["begin_ns_min"] == 0
+        assert row["begin_ns_max"] == row["interval_max"] * half_hour
+    windows = results.reuse_intensity()["window_end_ns"].to_numpy()
+    assert windows.min() > 0
+    # The end of the trace closes the last window.
+    assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)

@@ -1,0 +1,597 @@
+# Trusts: NumPy over the rows of the Parquet files, matplotlib's own record of what it
+# plots (lines, patches, texts), and the metadata as read from the files' bytes.
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import made_up
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from mcsim import figures
+from mcsim.base.errors import ConfigError
+from mcsim.config import ExperimentSpec
+from mcsim.results import published
+from mcsim.results.results import SCHEMAS, Draft, Results
+
+HOUR = 3600 * 10**9
+BEGIN = 7 * HOUR
+SYSTEMS: list[Any] = [
+    "lru",
+    {"name": "lru", "label": "lru-legacy", "legacy": True},
+    "static",
+    "multicache",
+    "multicache-joint",
+    "single-tier",
+]
+
+
+def spec_of(vms: Sequence[str], capacities: Sequence[int], systems: Sequence[Any]) -> Any:
+    latencies = [(30, 30), (25_000, 200_000)]
+    return ExperimentSpec.model_validate(
+        {
+            "name": "tiny",
+            "workload": {"vms": list(vms)},
+            "tiers": [
+                {
+                    "device": device,
+                    "capacity_blocks": blocks,
+                    "read": f"{read}ns",
+                    "write": f"{write}ns",
+                    "dollars_per_gb": 2.0,
+                }
+                for device, blocks, (read, write) in zip(
+                    ("dram", "flash"), capacities, latencies, strict=True
+                )
+            ],
+            "backend": {
+                "device": "hdd",
+                "read": "6500us",
+                "write": "6500us",
+                "dollars_per_gb": 0.075,
+            },
+            "systems": list(systems),
+        }
+    )
+
+
+def make_results(
+    out: Path,
+    *,
+    run_id: str = "tiny-0123456789ab",
+    vms: Sequence[str] = ("web_0", "web_1", "web_2", "web_3"),
+    capacities: Sequence[int] = (1000, 10_000),
+    systems: Sequence[Any] = SYSTEMS,
+    intervals: int = 12,
+    synthetic: bool = True,
+    factor: float = 1.0,
+) -> Results:
+    """Write a run of made-up counts that keep the laws: hits + misses = accesses."""
+    spec = spec_of(vms, capacities, systems)
+    random = np.random.default_rng(1)
+    draft = Draft.begin(out, run_id, "build")
+    hours = np.arange(intervals)
+    accesses = np.stack(
+        [
+            (1000 * (v + 1) * (1.2 + np.sin(hours / 4 + v))).astype(np.int64)
+            for v in range(len(vms))
+        ],
+        axis=1,
+    )
+    accesses[-1, 0] = 0
+    metrics: list[dict[str, Any]] = []
+    by_vm: list[dict[str, Any]] = []
+    for s, system in enumerate(spec.systems):
+        space = [sum(capacities)] if system.name == "single-tier" else list(capacities)
+        for k in range(intervals):
+            split = random.dirichlet(np.array([5, 3, 2, 4, 2, 2][: len(vms)]) + s, len(space))
+            fill = min(1.0, (k + 1) / 6)
+            for v, vm in enumerate(vms):
+                total = int(accesses[k, v])
+                tier_hits = []
+                for t, blocks in enumerate(space):
+                    share = min(0.9, (0.06 + 0.05 * s / (t + 1)) * factor) * (v != 2)
+                    hits = int(share * total * (1 + 0.3 * np.sin(k / 5)))
+                    tier_hits.append(hits)
+                    held = int(split[t, v] * blocks * fill)
+                    moved = {"fills": total - hits, "demotions": 3, "evictions": 2}
+                    levels = {"occupancy": held, "target": held}
+                    row = made_up.of_tier(system.title, k, vm, t, hits, **moved, **levels)
+                    metrics.append(row)
+                misses = total - sum(tier_hits)
+                by_vm.append(made_up.of_vm(system.title, k, vm, BEGIN + k * HOUR, total, misses))
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", by_vm))
+    draft.write_table("curves", pa.concat_tables([_curve(v, vm) for v, vm in enumerate(vms)]))
+    windows = np.arange(0, intervals * HOUR, HOUR // 12)
+    draft.write_table(
+        "reuse_intensity",
+        pa.table(
+            {
+                "vm": np.repeat(list(vms), len(windows)),
+                "window_end_ns": np.tile(BEGIN + windows, len(vms)),
+                "reuse_intensity": random.beta(0.5, 4, len(windows) * len(vms)),
+                "accesses": np.full(len(windows) * len(vms), 10),
+            }
+        ),
+    )
+    draft.write_table("decisions", SCHEMAS["decisions"].empty_table())
+    draft.write_spec(spec)
+    draft.write_json("environment", {"synthetic": synthetic})
+    draft.write_json("timings", {"stages": {}, "systems": {}})
+    return draft.finish()
+
+
+def _curve(v: int, vm: str) -> pa.Table:
+    capacity = np.unique(np.concatenate([[0], np.geomspace(1, 40_000, 60).astype(np.int64)]))
+    reach = (0.55, 0.05, 0.5, 0.75)[v % 4]
+    knee = (4000, 900, 30_000, 300)[v % 4]
+    sharp = 12 if v == 2 else 1
+    ratio = reach / (1 + (knee / np.maximum(capacity, 1e-9)) ** sharp)
+    accesses = 100_000 * (v + 1)
+    return pa.table(
+        {
+            "vm": [vm] * len(capacity),
+            "scope": ["trace"] * len(capacity),
+            "capacity": capacity,
+            "hits": (ratio * accesses).astype(np.int64),
+            "accesses": np.full(len(capacity), accesses),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return make_results(tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return make_results(tmp_path_factory.mktemp("recorded"), synthetic=False, intervals=6)
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
+    out = tmp_path_factory.mktemp("sweep")
+    vms = ("web_0", "web_1", "web_2", "web_3", "prn_0", "prn_1")
+    return [
+        make_results(
+            out,
+            run_id=f"sizes-{blocks:012d}",
+            vms=vms,
+            capacities=(blocks // 10, blocks),
+            intervals=6,
+            factor=0.5 + blocks / 20_000,
+        )
+        for blocks in (20_000, 2500, 10_000)
+    ]
+
+
+@functools.cache
+def read(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()
+
+
+def rows_of(results: Results, table: str, **where: Any) -> list[dict[str, Any]]:
+    rows = read(results.path / f"{table}.parquet")
+    return [row for row in rows if all(row[key] == value for key, value in where.items())]
+
+
+def hit_ratio(results: Results, system: str, vm: str | None, tier: int | None = None) -> float:
+    """Per cent, summed row by row."""
+    vms = {} if vm is None else {"vm": vm}
+    tiers = {} if tier is None else {"tier": tier}
+    hits = sum(row["hits"] for row in rows_of(results, "metrics", system=system, **vms, **tiers))
+    accesses = sum(row["accesses"] for row in rows_of(results, "vms", system=system, **vms))
+    return 100 * hits / accesses
+
+
+def panels(figure: Figure) -> list[Axes]:
+    return figure.axes
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.texts]
+
+
+def bars_of(axes: Axes) -> list[list[float]]:
+    """Heights of the bars, series by series, in the order drawn."""
+    return [[bar.get_height() for bar in series] for series in axes.containers]
+
+
+def only_for_one(name: str) -> bool:
+    return name != "fig14"
+
+
+ONE_RUN = [name for name in figures.FIGURES if only_for_one(name)]
+
+
+def test_the_paper_has_these_figures() -> None:
+    numbers = [1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+    assert list(figures.FIGURES) == [f"fig{number}" for number in numbers]
+    for figure in figures.FIGURES.values():
+        assert figure.title
+        assert figure.shows
+        assert (figure.of_run is None) != (figure.of_runs is None)
+
+
+@pytest.mark.parametrize("name", ONE_RUN)
+def test_every_figure_says_what_it_is(name: str, results: Results, recorded: Results) -> None:
+    figure = figures.plot(name, results)
+    assert f"{figures.FIGURES[name].title} (synthetic workload)" in texts(figure)
+    assert f"mcsim run {results.run_id}, synthetic workload" in texts(figure)
+    assert f"mcsim run {recorded.run_id}" in texts(figures.plot(name, recorded))
+    assert not any("synthetic" in text for text in texts(figures.plot(name, recorded)))
+
+
+@pytest.mark.parametrize("name", list(figures.FIGURES))
+def test_every_axis_has_a_label_with_its_unit(
+    name: str, results: Results, sweep: list[Results]
+) -> None:
+    figure = figures.plot(name, results if only_for_one(name) else sweep)
+    shared = [label.get_text() for label in (figure._supxlabel, figure._supylabel) if label]
+    below = [axes.get_xlabel() for axes in panels(figure) if axes.get_xlabel()]
+    beside = [axes.get_ylabel() for axes in panels(figure) if axes.get_ylabel()] + shared
+    assert below or name in ("fig6", "fig11", "fig13")  # whose groups are named VMs
+    assert beside or name == "fig12"  # whose rows are named systems
+    for label in below + beside:
+        assert "(" in label
+        assert label.endswith(")")
+
+
+@pytest.mark.parametrize("name", list(figures.FIGURES))
+def test_print_stays_readable(name: str, results: Results, sweep: list[Results]) -> None:
+    figure = figures.plot(name, results if only_for_one(name) else sweep)
+    assert figure.get_figwidth() in (3.5, 7.0)
+    figure.draw_without_rendering()
+    for text in figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
+        assert text.get_fontsize() >= 7
+    width, height = figure.get_size_inches() * figure.dpi
+    boxes = [axes.get_tightbbox() for axes in panels(figure)]
+    legends = [legend.get_window_extent() for legend in figure.legends]
+    for box in [*boxes, *legends, *(text.get_window_extent() for text in figure.texts)]:
+        assert box is not None
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= width + 1
+        assert box.y1 <= height + 1
+    for legend in legends:
+        assert not any(legend.overlaps(axes.get_window_extent()) for axes in panels(figure))
+
+
+def test_curves_are_those_of_the_table(results: Results) -> None:
+    (axes,) = panels(figures.plot("fig7", results))
+    assert axes.get_xscale() == "log"
+    curves = {line.get_label(): line for line in axes.lines}
+    for vm in ("web_0", "web_1", "web_2", "web_3"):
+        rows = [row for row in rows_of(results, "curves", vm=vm) if row["capacity"] > 0]
+        *drawn, end = curves[vm].get_xdata()
+        assert drawn == [row["capacity"] for row in rows]
+        assert end == axes.get_xlim()[1]
+        wanted = [100 * row["hits"] / row["accesses"] for row in rows]
+        assert curves[vm].get_ydata() == pytest.approx([*wanted, wanted[-1]])
+    ends = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
+    assert ends == [1000, 11_000]
+
+
+def test_the_example_curve_is_read_at_the_first_tier(results: Results) -> None:
+    (axes,) = panels(figures.plot("fig1", results))
+    rows = rows_of(results, "curves", vm="web_3")
+    x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
+    wanted = 100 * np.interp(1000, x, y) / rows[0]["accesses"]
+    assert axes.lines[0].get_label() == "web_3"
+    assert axes.get_title(loc="left") == f"1,000 blocks hit {wanted:.0f} %"
+
+
+def test_a_curve_is_split_where_the_tiers_end(results: Results) -> None:
+    for axes in panels(figures.plot("fig5", results)):
+        vm, _, said = axes.get_title(loc="left").partition(": ")
+        rows = rows_of(results, "curves", vm=vm)
+        x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
+        targets = [
+            [
+                row["target"]
+                for row in rows_of(results, "metrics", system="multicache", vm=vm, tier=t)
+            ]
+            for t in (0, 1)
+        ]
+        first, second = (np.mean(target) for target in targets)
+        at = [100 * np.interp(c, x, y) / rows[0]["accesses"] for c in (first, first + second)]
+        assert f"dram {at[0]:.0f} % (" in said
+        assert f"flash {at[1] - at[0]:.0f} % (" in said
+        ends = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
+        assert ends == pytest.approx([first, first + second])
+
+
+def test_reuse_intensity_is_that_of_the_table(results: Results) -> None:
+    for axes, vm in zip(
+        panels(figures.plot("fig4", results)), ("web_0", "web_1", "web_2", "web_3"), strict=True
+    ):
+        assert axes.get_title(loc="left") == vm
+        (spikes,) = (c for c in axes.collections if isinstance(c, LineCollection))
+        tops = np.array([segment[1] for segment in spikes.get_segments()])
+        rows = rows_of(results, "reuse_intensity", vm=vm)
+        assert tops[:, 1] == pytest.approx([row["reuse_intensity"] for row in rows])
+        hours = [(row["window_end_ns"] - BEGIN) / HOUR for row in rows]
+        assert tops[:, 0] == pytest.approx(hours)
+
+
+@pytest.mark.parametrize(("name", "system"), [("fig8", "lru"), ("fig9", "multicache")])
+def test_occupancy_is_stacked_vm_on_vm(name: str, system: str, results: Results) -> None:
+    for tier, axes in enumerate(panels(figures.plot(name, results))):
+        below = np.zeros(12)
+        for patch, vm in zip(axes.patches, ("web_0", "web_1", "web_2", "web_3"), strict=True):
+            tops, edges, baseline = patch.get_data()
+            rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
+            assert list(edges) == list(range(13))
+            assert list(baseline) == list(below)
+            assert list(tops - baseline) == [row["occupancy"] for row in rows]
+            below = tops
+        assert axes.lines[0].get_ydata()[0] == (1000, 10_000)[tier]
+
+
+def test_hit_ratio_over_time_leaves_gaps_where_nothing_was_accessed(results: Results) -> None:
+    for axes, vm in zip(
+        panels(figures.plot("fig10", results)), ("web_0", "web_1", "web_2", "web_3"), strict=True
+    ):
+        for steps, system in zip(axes.patches, ("lru", "multicache"), strict=True):
+            drawn = steps.get_data().values
+            for k, row in enumerate(rows_of(results, "vms", system=system, vm=vm)):
+                if row["accesses"] == 0:
+                    assert np.isnan(drawn[k])
+                else:
+                    hit = row["accesses"] - row["misses"]
+                    assert drawn[k] == pytest.approx(100 * hit / row["accesses"])
+    assert rows_of(results, "vms", system="lru", vm="web_0", interval=11)[0]["accesses"] == 0
+
+
+def titles(results: Results) -> list[str]:
+    return [system.title for system in results.spec.systems]
+
+
+def test_hit_ratios_by_vm_hide_vms_without_hits(results: Results) -> None:
+    figure = figures.plot("fig6", results)
+    (axes,) = panels(figure)
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["web_0", "web_1", "web_3", "all VMs"]
+    assert "Below 1 % under every system, not shown: web_2." in texts(figure)
+    for drawn, system in zip(bars_of(axes), titles(results), strict=True):
+        shown = ("web_0", "web_1", "web_3", None)
+        assert drawn == pytest.approx([hit_ratio(results, system, vm) for vm in shown])
+
+
+def test_hit_ratios_of_several_servers_stand_side_by_side(tmp_path: Path) -> None:
+    servers = [
+        make_results(tmp_path, run_id=f"{server}-0", vms=vms, intervals=3, factor=factor)
+        for server, vms, factor in (("web", ("web_0", "web_1"), 1.0), ("prn", ("prn_0",), 2.0))
+    ]
+    (axes,) = panels(figures.plot("fig6", servers))
+    names = [t.get_text() for t in axes.get_xticklabels()]
+    assert names == ["web_0", "web_1", "prn_0", "all VMs"]
+    rows = [row for run in servers for row in rows_of(run, "vms", system="multicache")]
+    misses, accesses = (sum(row[key] for row in rows) for key in ("misses", "accesses"))
+    drawn = bars_of(axes)[titles(servers[0]).index("multicache")]
+    assert drawn[-1] == pytest.approx(100 * (1 - misses / accesses))
+    with pytest.raises(figures.CannotDrawError, match="needs runs of different VMs"):
+        figures.plot("fig6", [servers[0], servers[0]])
+
+
+def test_latency_weighs_hits_by_the_tiers_devices(results: Results) -> None:
+    (axes,) = panels(figures.plot("fig11", results))
+    for drawn, system in zip(bars_of(axes), titles(results), strict=True):
+        for height, vm in zip(drawn, ("web_0", "web_1", "web_2", "web_3", None), strict=True):
+            where = {"system": system} | ({} if vm is None else {"vm": vm})
+            vms, tiers = rows_of(results, "vms", **where), rows_of(results, "metrics", **where)
+            spent = sum(6_500_000 * row["misses"] for row in vms)
+            spent += sum((30, 25_000)[row["tier"]] * row["hits"] for row in tiers)
+            assert height == pytest.approx(spent / sum(row["accesses"] for row in vms) / 1e6)
+
+
+def test_shares_are_means_over_time(results: Results) -> None:
+    figure = figures.plot("fig12", results)
+    divided = [title for title in titles(results) if title != "single-tier"]
+    for tier, axes in enumerate(panels(figure)):
+        for series, vm in zip(axes.containers, ("web_0", "web_1", "web_2", "web_3"), strict=True):
+            for bar, system in zip(series, divided, strict=True):
+                rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
+                mean = sum(row["occupancy"] for row in rows) / len(rows)
+                assert bar.get_width() == pytest.approx(100 * mean / (1000, 10_000)[tier])
+
+
+def test_hit_ratios_are_divided_by_tier(results: Results) -> None:
+    (axes,) = panels(figures.plot("fig13", results))
+    drawn = iter(bars_of(axes))
+    for system in titles(results):
+        for tier in range(1 if system == "single-tier" else 2):
+            wanted = [
+                hit_ratio(results, system, vm, tier)
+                for vm in ("web_0", "web_1", "web_2", "web_3", None)
+            ]
+            assert next(drawn) == pytest.approx(wanted)
+    assert next(drawn, None) is None
+
+
+def test_a_sweep_is_drawn_in_order_of_capacity(sweep: list[Results]) -> None:
+    whole, fastest = panels(figures.plot("fig14", sweep))
+    ordered = [sweep[1], sweep[2], sweep[0]]
+    for axes, tier in ((whole, None), (fastest, 0)):
+        shown = [t for t in titles(sweep[0]) if tier is None or t != "single-tier"]
+        for line, system in zip(axes.lines, shown, strict=True):
+            assert list(line.get_xdata()) == [2500, 10_000, 20_000]
+            wanted = [hit_ratio(run, system, None, tier) for run in ordered]
+            assert line.get_ydata() == pytest.approx(wanted)
+
+
+def test_vms_and_systems_look_the_same_everywhere(results: Results) -> None:
+    curves = {
+        line.get_label(): line.get_color()
+        for line in panels(figures.plot("fig7", results))[0].lines
+    }
+    areas = panels(figures.plot("fig9", results))[0].patches
+    for area in areas:
+        assert area.get_facecolor()[:3] == pytest.approx(_rgb(curves[area.get_label()]))
+    bars = figures.plot("fig6", results).legends[0]
+    other = figures.plot("fig11", results).legends[0]
+    looks = [
+        [
+            (t.get_text(), p.get_facecolor())
+            for t, p in zip(x.get_texts(), x.legend_handles, strict=True)
+        ]
+        for x in (bars, other)
+    ]
+    assert looks[0] == looks[1]
+    assert len({color for _, color in looks[0]}) == len(SYSTEMS)
+
+
+def _rgb(color: str) -> tuple[float, float, float]:
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(color)
+
+
+def cannot(name: str, runs: Results | list[Results]) -> str:
+    with pytest.raises(figures.CannotDrawError) as caught:
+        figures.plot(name, runs)
+    return str(caught.value)
+
+
+def test_what_is_missing_is_said(tmp_path: Path, results: Results, sweep: list[Results]) -> None:
+    bare = make_results(tmp_path, run_id="bare", vms=("a",), systems=["static"], intervals=2)
+    assert cannot("fig8", bare) == "needs Global LRU; the systems of the run are static"
+    assert cannot("fig9", bare) == "needs Multi-Cache; the systems of the run are static"
+    assert cannot("fig14", results) == "needs runs of one experiment at two or more capacities"
+    assert cannot("fig14", [sweep[0], sweep[1], sweep[0]]) == (
+        "needs one run per capacity of the last tier, not several"
+    )
+    assert cannot("fig7", sweep) == "shows one run, got 3"
+    alone = make_results(tmp_path, run_id="alone", vms=("a",), intervals=2)
+    assert cannot("fig5", alone) == "needs two VMs; the run has a alone"
+    with pytest.raises(ConfigError, match=r"unknown figure 'fig77' \(did you mean 'fig7'\?\)"):
+        figures.plot("fig77", results)
+
+
+def test_drawing_goes_on_past_figures_that_cannot_be_drawn(tmp_path: Path) -> None:
+    bare = make_results(tmp_path, run_id="bare", systems=["static"], intervals=2)
+    skipped: list[str] = []
+    files = figures.draw(bare, ["fig9", "fig7"], on_skip=skipped.append)
+    assert files == [bare.path / "figures" / f"fig7.{ending}" for ending in ("png", "pdf")]
+    assert all(file.is_file() for file in files)
+    assert sorted((bare.path / "figures").iterdir()) == sorted(files)
+    assert skipped == [
+        "fig9 (Occupancy under Multi-Cache) is not drawn: "
+        "needs Multi-Cache; the systems of the run are static"
+    ]
+
+
+def test_several_runs_need_a_folder(tmp_path: Path, sweep: list[Results]) -> None:
+    with pytest.raises(ConfigError, match="need a folder"):
+        figures.draw(sweep)
+    files = figures.draw(sweep, folder=tmp_path)
+    assert [file.name for file in files] == ["fig14.png", "fig14.pdf"]
+
+
+def test_files_name_their_runs(tmp_path: Path, results: Results, recorded: Results) -> None:
+    for run, synthetic in ((results, True), (recorded, False)):
+        for file in figures.draw(run, ["fig7"], tmp_path):
+            data = file.read_bytes()
+            assert run.run_id.encode() in data
+            assert (b"synthetic workload" in data) == synthetic
+            assert b"CreationDate" not in data
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path, results: Results) -> None:
+    """In another process, whose string hashes differ."""
+    program = (
+        "import sys; from mcsim import figures; from mcsim.results.results import Results; "
+        "figures.draw(Results.open(sys.argv[1]), ['fig4'], sys.argv[2])"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(results.path), str(tmp_path / "other")],
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    files = figures.draw(results, ["fig4"], tmp_path)
+    assert [file.suffix for file in files] == [".png", ".pdf"]
+    for file in files:
+        assert file.read_bytes() == (tmp_path / "other" / file.name).read_bytes()
+
+
+def test_listing_figures_does_not_load_matplotlib() -> None:
+    program = "import sys, mcsim.figures; assert 'matplotlib' not in sys.modules"
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+
+
+def said(runs: Results | list[Results], figure: str) -> list[published.Compared]:
+    return [row for row in published.paper_comparison(runs) if row.figure == figure]
+
+
+def test_gains_are_set_beside_the_published_ones(results: Results) -> None:
+    for row, base in zip(said(results, "Fig. 6"), ("lru", "lru-legacy"), strict=True):
+        ours, theirs = (hit_ratio(results, system, None) for system in ("multicache", base))
+        assert row.published == "+31 %"
+        assert row.value == pytest.approx(ours / theirs - 1)
+        assert row.measured == f"{100 * (ours / theirs - 1):+.1f} %"
+        assert row.note == f"{ours - theirs:+.2f} points, against {base}, synthetic"
+
+
+def test_shares_and_tiers_are_set_beside_the_published_ones(results: Results) -> None:
+    shares = {row.item: row.value for row in said(results, "Fig. 12")}
+    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0)):
+        rows = rows_of(results, "metrics", system="multicache", vm=vm, tier=tier)
+        mean = sum(row["occupancy"] for row in rows) / len(rows)
+        wanted = mean / (1000, 10_000)[tier]
+        assert shares[f"{vm}: mean share of tier {tier + 1}"] == pytest.approx(wanted)
+    ratios = {row.item: row.value for row in said(results, "Fig. 13")}
+    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0), ("web_3", 1)):
+        wanted = hit_ratio(results, "multicache", vm, tier) / 100
+        assert ratios[f"{vm}: hit ratio from tier {tier + 1}"] == pytest.approx(wanted)
+
+
+def test_early_hours_curves_and_latencies_are_set_beside_the_published_ones(
+    results: Results,
+) -> None:
+    (early,) = said(results, "Fig. 10")
+    rows = rows_of(results, "vms", system="multicache", vm="web_1")
+    assert early.value == pytest.approx(max(1 - r["misses"] / r["accesses"] for r in rows))
+    highest, half = said(results, "Fig. 7")
+    curve = rows_of(results, "curves", vm="web_1")
+    assert highest.value == pytest.approx(max(r["hits"] / r["accesses"] for r in curve))
+    curve = rows_of(results, "curves", vm="web_2")
+    most = max(r["hits"] for r in curve)
+    assert half.value == min(r["capacity"] for r in curve if 2 * r["hits"] >= most)
+    (axes,) = panels(figures.plot("fig11", results))
+    heights = dict(zip(titles(results), bars_of(axes), strict=True))
+    for base, rows_said in (("lru", (0, 1)), ("lru-legacy", (2, 3))):
+        changes = [a / b - 1 for a, b in zip(heights["multicache"], heights[base], strict=True)][:4]
+        best, worst = (said(results, "Fig. 11")[index] for index in rows_said)
+        assert best.value == pytest.approx(min(changes))
+        assert worst.value == pytest.approx(max(changes))
+
+
+def test_a_sweep_is_compared_at_its_largest_size(sweep: list[Results]) -> None:
+    rows = published.paper_comparison(sweep)
+    assert [row.published for row in rows] == ["+31 %", "+89 %", "+31 %", "+89 %"]
+    for row, (base, tier) in zip(
+        rows, [("lru", None), ("lru", 0), ("lru-legacy", None), ("lru-legacy", 0)], strict=True
+    ):
+        ours, theirs = (hit_ratio(sweep[0], s, None, tier) for s in ("multicache", base))
+        assert row.value == pytest.approx(ours / theirs - 1)
+
+
+def test_what_the_paper_does_not_print_is_not_compared(tmp_path: Path) -> None:
+    other = make_results(tmp_path, vms=("a", "b"), systems=["static"], intervals=2)
+    assert published.paper_comparison(other) == []

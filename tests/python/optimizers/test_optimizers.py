@@ -1,0 +1,277 @@
+"""Optimisers through Python.
+
+Trusts: the exact dynamic program (held to exhaustive search in C++) and HiGHS, each for the
+other; the worked examples of the Multi-Cache specification.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mcsim._core import optimizers as core
+from mcsim.base.errors import ConfigError
+from mcsim.optimizers.highs import BinaryProgramSolution, Highs
+from mcsim.optimizers.optimizer import AllocationProblem, describe, load, optimize
+
+A = [0.0, 0.4, 0.5, 0.5]
+B = [0.0, 0.1, 0.3, 0.6]
+
+
+def names(tiers: int) -> list[str]:
+    single = {"greedy", "annealing-legacy"}
+    return [d["name"] for d in describe() if tiers == 1 or d["name"] not in single]
+
+
+@st.composite
+def problems(draw: st.DrawFn, tiers: int) -> tuple[NDArray[np.float64], list[int]]:
+    vms = draw(st.integers(1, 4))
+    sizes = draw(st.integers(2, 7))
+    hits = draw(
+        st.lists(
+            st.lists(st.integers(0, 20), min_size=sizes, max_size=sizes),
+            min_size=vms * tiers,
+            max_size=vms * tiers,
+        )
+    )
+    capacities = draw(st.lists(st.integers(0, 8), min_size=tiers, max_size=tiers))
+    return np.array(hits, dtype=float).reshape(vms, tiers, sizes), capacities
+
+
+@pytest.mark.parametrize("tiers", [1, 2, 3])
+def test_ilp_equals_dynamic_programming(tiers: int) -> None:
+    @given(problems(tiers))
+    @settings(max_examples=25, deadline=None)
+    def equal(problem: tuple[NDArray[np.float64], list[int]]) -> None:
+        values, capacities = problem
+        exact = optimize(values, capacities)
+        ilp = optimize(values, capacities, method="ilp")
+        assert ilp.objective == pytest.approx(exact.objective, abs=1e-9)
+        assert ilp.upper_bound == pytest.approx(ilp.objective, abs=1e-6)
+
+    equal()
+
+
+@pytest.mark.parametrize("name", names(tiers=1))
+@given(problems(1))
+@settings(max_examples=15, deadline=None)
+def test_every_method_is_feasible_and_bounded(
+    name: str, problem: tuple[NDArray[np.float64], list[int]]
+) -> None:
+    values, capacities = problem
+    params: dict[str, Any] = {"iterations": 200} if name.startswith("annealing") else {}
+    solution = optimize(values, capacities, method=name, **params)
+    assert solution.allocation.sum() <= capacities[0]
+    assert (solution.allocation >= 0).all()
+    assert solution.objective == pytest.approx(
+        values[np.arange(len(values)), 0, solution.choice[:, 0]].sum()
+    )
+    assert solution.upper_bound >= optimize(values, capacities).objective - 1e-9
+
+
+def test_two_vms_of_the_multicache_example() -> None:
+    even = optimize([A, B], 3)
+    assert even.allocation.tolist() == [[1, 2]]
+    assert even.objective == pytest.approx(0.7)
+    favoured = optimize([A, B], 3, weights=[1, 3])
+    assert favoured.allocation.tolist() == [[0, 3]]
+    assert favoured.objective == pytest.approx(1.8)
+
+
+def test_joint_tiers_of_the_multicache_example() -> None:
+    curves = np.array([[0, 0.5, 0.5, 0.5], [0, 0, 0, 1.0]])
+    values = np.stack([0.2 * curves, curves], axis=1)
+    for name in ("exact", "ilp"):
+        joint = optimize(values, [1, 2], method=name)
+        assert joint.objective == pytest.approx(1.0)
+        assert joint.allocation.tolist() == [[0, 1], [0, 2]]
+
+
+def test_bounds_are_in_blocks_and_rounded_to_sizes() -> None:
+    sizes = [0, 10, 20, 30]
+    assert optimize([A, B], 30, sizes=sizes, lowest=[11, 0]).allocation.tolist() == [[20, 10]]
+    assert optimize([A, B], 30, sizes=sizes, highest=[30, 19]).allocation.tolist() == [[20, 10]]
+    assert optimize([A, A], 3, highest=[0, 3]).allocation.tolist() == [[0, 3]]
+
+
+def test_solution_says_how_good_it_is() -> None:
+    solution = optimize([[0.0, 0.0, 1.0], [0.0, 0.01, 0.02]], 1, method="greedy")
+    assert solution.objective == pytest.approx(0.01)
+    assert solution.upper_bound == pytest.approx(0.5)
+    assert solution.gap == pytest.approx(0.98)
+    assert solution.evaluations > 0
+    assert solution.seconds > 0
+    assert "gap=0.98" in repr(solution)
+    assert not solution.allocation.flags.writeable
+
+
+def test_describe_lists_parameters() -> None:
+    annealing = next(d for d in describe() if d["name"] == "annealing")
+    iterations = next(p for p in annealing["params"] if p["name"] == "iterations")
+    assert iterations["default"] == 10_000
+    assert iterations["kind"] == "integer"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "exat"}, "unknown optimizer 'exat' (did you mean 'exact'?)"),
+        ({"method": "greedy", "iterations": 3}, "greedy: unknown parameter 'iterations'"),
+        ({"method": "annealing", "iteration": 3}, "did you mean 'iterations'?"),
+        ({"sizes": [0, 2, 1, 3]}, "sizes[2]: 1 does not exceed sizes[1] = 2"),
+        ({"sizes": [0, 1.5, 2, 3]}, "sizes: expected whole numbers of blocks"),
+        ({"lowest": [2, 2]}, "lowest: 4 blocks are reserved in tiers 0..0, 3 can be had"),
+        ({"lowest": [9, 0]}, "lowest: 9 blocks exceed the largest size, 3"),
+        ({"highest": [-1, 0]}, "highest: -1 blocks are negative"),
+        ({"weights": [1, 2, 3]}, "weights: expected shape (2,) or (2, 1), got (3, 1)"),
+        ({"method": "no_such_module:Class"}, "cannot import 'no_such_module'"),
+        ({"method": "math:Nothing"}, "module 'math' has no 'Nothing'"),
+        ({"method": "collections:Counter"}, "has no method optimize(problem)"),
+    ],
+)
+def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        optimize([A, B], 3, **arguments)
+    assert message in str(raised.value)
+
+
+def test_columns_are_not_converted() -> None:
+    with pytest.raises(TypeError):
+        AllocationProblem(np.arange(4), np.array([3.5]), np.array([A, B]))
+
+
+class Proportional:
+    """An allocator of your own: space in proportion to what all of it would be worth."""
+
+    def __init__(self, power: float = 1.0) -> None:
+        self.power = power
+
+    def optimize(self, problem: AllocationProblem) -> NDArray[np.int64]:
+        worth = problem.values[:, 0, -1] ** self.power
+        shares: NDArray[np.float64] = problem.capacities[0] * worth / worth.sum()
+        return np.floor(shares).astype(np.int64)
+
+
+def test_a_python_class_is_an_optimizer() -> None:
+    values = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 1, 1, 1, 1, 1, 1]], dtype=float)
+    solution = optimize(values, 8, method=Proportional())
+    assert solution.allocation.tolist() == [[7, 1]]
+    assert solution.objective == 8
+    assert solution.upper_bound == pytest.approx(8)
+    by_name = load(f"{__name__}:Proportional", {"power": 0.0})
+    problem = AllocationProblem(np.arange(8), np.array([8]), values)
+    assert by_name.solve(problem).allocation.tolist() == [[4, 4]]
+
+
+def test_a_python_class_sees_the_problem_and_its_blocks_are_rounded_to_sizes() -> None:
+    seen: list[AllocationProblem] = []
+
+    class Spy:
+        def optimize(self, problem: AllocationProblem) -> list[list[int]]:
+            seen.append(problem)
+            return [[15, 0], [10, 7]]
+
+    values = np.arange(2 * 2 * 4, dtype=float).reshape(2, 2, 4)
+    solution = optimize(values, [20, 20], sizes=[0, 10, 20, 30], method=Spy())  # type: ignore[arg-type]
+    gc.collect()
+    np.testing.assert_array_equal(seen[0].values, values)
+    np.testing.assert_array_equal(seen[0].capacities, [20, 20])
+    np.testing.assert_array_equal(seen[0].highest, [[3, 3], [3, 3]])
+    assert solution.allocation.tolist() == [[10, 0], [10, 0]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([3, 3], "Fixed.optimize: tier 0: 6 blocks are granted, it has 3"),
+        ([-1, 1], "Fixed.optimize: VM 0, tier 0: -1 blocks are negative"),
+        ([1, 1, 1], "Fixed.optimize: expected blocks shaped (1, 2), got (3,)"),
+        ([0.5, 1.5], "Fixed.optimize: expected an array of whole numbers of blocks"),
+        ("no", "Fixed.optimize: expected an array of whole numbers of blocks"),
+    ],
+)
+def test_infeasible_answers_name_the_class(answer: object, message: str) -> None:
+    class Fixed:
+        def optimize(self, problem: AllocationProblem) -> object:
+            return answer
+
+    with pytest.raises(ConfigError) as raised:
+        optimize([A, B], 3, method=Fixed())  # type: ignore[arg-type]
+    assert message in str(raised.value)
+
+
+def test_an_exception_in_a_python_class_comes_through() -> None:
+    class Broken:
+        def optimize(self, problem: AllocationProblem) -> NDArray[np.int64]:
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        optimize([A, B], 3, method=Broken())
+
+
+def test_an_optimizer_outlives_the_object_it_wraps() -> None:
+    handle = load(Proportional())
+    gc.collect()
+    problem = AllocationProblem(np.arange(4), np.array([3]), np.array([A, B]))
+    assert handle.solve(problem).allocation.sum() <= 3
+
+
+def test_the_solver_sees_the_program_without_copies() -> None:
+    shapes: list[tuple[int, int]] = []
+
+    def solver(program: core.BinaryProgram) -> BinaryProgramSolution:
+        assert program.cost.base is not None
+        assert len(program.row_start) == len(program.row_low) + 1
+        assert program.row_start[-1] == len(program.column) == len(program.coefficient)
+        shapes.append((len(program.cost), len(program.row_high)))
+        return Highs()(program)
+
+    assert optimize([A, B], 3, method="ilp", solver=solver).objective == pytest.approx(0.7)
+    # Four sizes of B; of A's, the last is dominated. Two rows for the VMs, one for the tier.
+    assert shapes == [(7, 3)]
+
+
+def test_highs_reports_its_bound_within_a_time_limit() -> None:
+    values = np.cumsum(np.random.default_rng(1).random((8, 2, 80)) ** 8, axis=2)
+    with pytest.raises(ConfigError, match=r"no solution within 0\.0 s"):
+        optimize(values, [30, 60], method="ilp", solver=Highs(time_limit=0.0))
+    rough = optimize(values, [30, 60], method="ilp", solver=Highs(relative_gap=0.05))
+    assert rough.gap <= 0.05
+    assert rough.upper_bound >= optimize(values, [30, 60]).objective - 1e-9
+
+
+def test_the_interpreter_runs_while_an_optimizer_works() -> None:
+    values = np.cumsum(np.random.default_rng(2).random((24, 600)), axis=1)
+    done = threading.Event()
+
+    def work() -> None:
+        optimize(values, 600, method="annealing-legacy", iterations=3000)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    turns = 0
+    while not done.wait(0.001):
+        turns += 1
+    worker.join()
+    assert turns > 5
+
+
+def test_ilp_without_a_solver_says_so() -> None:
+    problem = AllocationProblem(np.arange(4), np.array([3]), np.array([A, B]))
+    with pytest.raises(ConfigError, match="ilp needs a solver for binary programs"):
+        core.solve(problem, "ilp")
+
+
+def test_clashing_reservations_are_infeasible_for_highs_too() -> None:
+    values = np.zeros((2, 2, 4))
+    for name in ("exact", "ilp"):
+        with pytest.raises(ConfigError):
+            optimize(values, [1, 2], method=name, lowest=[[0, 3], [1, 1]])

@@ -1,0 +1,179 @@
+# Trusts: arithmetic done by hand beside each number, and a single-server queue simulated
+# customer by customer.
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import made_up
+import numpy as np
+import pytest
+
+from mcsim.base.errors import ConfigError
+from mcsim.config import ExperimentSpec
+from mcsim.experiment.experiment import Experiment
+from mcsim.experiment.runner import run
+from mcsim.results import models
+from mcsim.results.results import SCHEMAS, Draft, Results
+
+MS = 10**6
+DEVICE = {"read": "1ms", "write": "2ms", "dollars_per_gb": 1}
+SPEC: dict[str, Any] = {
+    "name": "models",
+    "block_bytes": "4KiB",
+    "interval": "10s",
+    "workload": {"vms": ["a", "b"]},
+    "tiers": [{"device": "flash", "capacity_blocks": 1000, "pe_cycles": 3000} | DEVICE],
+    "backend": {"device": "hdd", "read": "10ms", "write": "10ms", "dollars_per_gb": 0.1},
+    "systems": ["hierarchy"],
+}
+
+
+def results_of(tmp_path: Path, interval: str = "10s") -> Results:
+    """Two intervals of two VMs: a reads and writes, b does nothing in the second."""
+    spec = ExperimentSpec.model_validate(SPEC | {"interval": interval})
+    metrics = [
+        made_up.of_tier("hierarchy", 0, "a", 0, 600, fills=400, read_requests=100),
+        made_up.of_tier("hierarchy", 0, "b", 0, 400, updates=600, write_requests=40),
+        made_up.of_tier("hierarchy", 1, "a", 0, 0, fills=0, moved_down=1000),
+        made_up.of_tier("hierarchy", 1, "b", 0, 0),
+    ]
+    vms = [
+        made_up.of_vm("hierarchy", 0, "a", 0, 1000, 400) | {"read_requests": 60},
+        made_up.of_vm("hierarchy", 0, "b", 0, 400, 0) | {"backend_writes": 100},
+        made_up.of_vm("hierarchy", 1, "a", 1, 2000, 2000) | {"read_requests": 0},
+        made_up.of_vm("hierarchy", 1, "b", 1, 0, 0),
+    ]
+    metrics[1]["read_requests"] = 0
+    draft = Draft.begin(tmp_path, "models-0", "build")
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", vms))
+    for name in ("curves", "reuse_intensity", "decisions"):
+        draft.write_table(name, SCHEMAS[name].empty_table())
+    draft.write_spec(spec)
+    draft.write_json("environment", {"synthetic": True})
+    draft.write_json("timings", {"stages": {}, "systems": {}})
+    return draft.finish()
+
+
+def test_requests_wait_for_their_slowest_block(tmp_path: Path) -> None:
+    a, b, all_vms = models.requests(results_of(tmp_path)).to_pylist()
+    # 100 reads at 1 ms and 60 at 10 ms.
+    assert a["requests"] == 160
+    assert a["read_hit_ratio"] == pytest.approx(100 / 160)
+    assert a["mean_ns"] == pytest.approx((100 * 1 + 60 * 10) / 160 * MS)
+    assert (a["p50_ns"], a["p95_ns"]) == (1 * MS, 10 * MS)
+    # 40 writes at 2 ms, taken by the tier.
+    assert (b["p50_ns"], b["p99_ns"], b["read_hit_ratio"]) == (2 * MS, 2 * MS, None)
+    assert b["served_by_cache"] == 1
+    assert all_vms["requests"] == 200
+    assert all_vms["served_by_cache"] == pytest.approx(140 / 200)
+    # In order: 100 at 1 ms, 40 at 2 ms, 60 at 10 ms.
+    assert [all_vms[f"p{q}_ns"] for q in (50, 95, 99)] == [1 * MS, 10 * MS, 10 * MS]
+
+
+def test_devices_are_loaded_and_worn(tmp_path: Path) -> None:
+    flash, hdd = models.devices(results_of(tmp_path)).to_pylist()
+    assert (flash["tier"], flash["reads"], flash["writes"]) == (0, 1000 + 1000, 1000)
+    # 1000 blocks in 20 s, of 4 KiB: 4320 times as many in a day.
+    assert flash["written_bytes_per_day"] == pytest.approx(1000 * 4096 * 4320)
+    assert flash["lifetime_years"] == pytest.approx(3000 / 4320 / 365.25)
+    # 1000 x 1 ms + 1000 x 2 ms in 10 s, and 1000 x 1 ms.
+    assert flash["peak_utilization"] == pytest.approx(0.3)
+    assert flash["utilization"] == pytest.approx(0.2)
+    first = (100 * 1 + 100 * 4) / 1000 / (2 * 0.7)  # ms, by the formula with numbers put in
+    second = 100 / 1000 / (2 * 0.9)
+    assert flash["queueing_ns"] == pytest.approx((2000 * first + 1000 * second) / 3000 * MS)
+    assert (hdd["tier"], hdd["reads"], hdd["writes"]) == (None, 2400, 100)
+    assert hdd["lifetime_years"] is None
+    # 500 x 10 ms is half of the first interval; 2000 x 10 ms is twice the second.
+    assert hdd["peak_utilization"] == pytest.approx(2)
+    assert hdd["saturated_intervals"] == 1
+    assert hdd["queueing_ns"] == pytest.approx(5 * MS)  # M/D/1, half busy
+
+
+def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
+    for row in models.devices(results_of(tmp_path, "1000 references")).to_pylist():
+        assert row["utilization"] is row["written_bytes_per_day"] is row["queueing_ns"] is None
+
+
+def test_operations_queue_as_customers_do() -> None:
+    random = np.random.default_rng(1)
+    rate, read_ns, write_ns = 300.0, 1e6, 4e6
+    arrivals = np.cumsum(random.exponential(1e9 / rate, 400_000))
+    service = np.where(random.random(len(arrivals)) < 0.7, read_ns, write_ns)
+    waited = np.empty(len(arrivals))
+    free = 0.0
+    for i, (arrival, time) in enumerate(zip(arrivals, service, strict=True)):
+        waited[i] = max(0.0, free - arrival)
+        free = arrival + waited[i] + time
+    expected = models.queueing_ns(0.7 * rate, 0.3 * rate, read_ns, write_ns)
+    assert waited.mean() == pytest.approx(expected, rel=0.02)
+
+
+def test_a_device_that_is_not_written_lasts() -> None:
+    assert models.lifetime_years(1e12, 3000, 0) == math.inf
+    worn = models.lifetime_years(1e12, 3000, 1e12)
+    assert models.lifetime_years(1e12, 3000, 1e12, amplification=2) == pytest.approx(worn / 2)
+
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
+    spec = {
+        "name": "paths",
+        "ops": "all",
+        "interval": "1h",
+        "workload": {"profile": str(TINY)},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": 300},
+            {"device": "flash", "capacity_blocks": 1000},
+        ],
+        "systems": [
+            "lru",
+            {"name": "hierarchy", "label": "same", "policy": "lru()"},
+            {"name": "hierarchy", "label": "back", "policy": "arc / s3-fifo", "writes": "back"},
+            {"name": "hierarchy", "label": "spare", "admission": "none / nth(n=2)"},
+            {"name": "static", "label": "around", "policy": "sieve", "writes": "around"},
+            {"name": "multicache", "label": "lirs", "policy": "lirs", "chain": "victim"},
+        ],
+    }
+    results = run(spec, out=tmp_path, jobs=2, figures=False)
+    metrics, vms = results.to_polars("metrics"), results.to_polars("vms")
+
+    def total(table: Any, system: str, column: str) -> int:
+        return int(table.filter(table["system"] == system)[column].sum())
+
+    for column in metrics.columns[4:]:
+        assert total(metrics, "lru", column) == total(metrics, "same", column), column
+    for column in vms.columns[4:]:
+        assert total(vms, "lru", column) == total(vms, "same", column), column
+    writes = total(vms, "lru", "writes")
+    assert 0 < writes == total(vms, "lru", "backend_writes")
+    assert total(vms, "back", "backend_writes") < writes
+    assert total(vms, "around", "backend_writes") == writes
+    assert total(metrics, "around", "updates") == 0
+    assert total(metrics, "spare", "demotions") < total(metrics, "lru", "demotions")
+    by_system = {
+        row["system"]: row for row in models.requests(results).to_pylist() if row["vm"] is None
+    }
+    assert by_system["back"]["mean_ns"] < by_system["lru"]["mean_ns"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"policy": "sive"}, r"systems\[0\]: hierarchy: unknown eviction policy 'sive' \(did you"),
+        ({"policy": "lru / arc"}, "policy: 2 of them for 1 tiers"),
+        ({"admission": "nth(n=0)"}, r"nth: n: 0 is outside \[1, 255\]"),
+        ({"writes": "back, a=often"}, "writes: unknown choice 'often'"),
+        ({"policy": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
+    ],
+)
+def test_data_paths_that_cannot_be_are_refused_before_the_run(
+    given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Experiment.load(SPEC | {"systems": [{"name": "hierarchy", **given}]})

@@ -1,0 +1,161 @@
+# Trusts: arithmetic done by hand beside each number, and the paper's worked example.
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import made_up
+import pytest
+from rich.console import Console
+
+from mcsim.config import ExperimentSpec
+from mcsim.results import tables
+from mcsim.results.results import SCHEMAS, Draft, Results
+
+SPEC = {
+    "name": "pair",
+    "workload": {"vms": ["a", "b"]},
+    "devices": {"fast": {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}},
+    "tiers": [
+        {
+            "device": "fast",
+            "capacity_blocks": 1000,
+            "read": "10ns",
+            "write": "10ns",
+            "dollars_per_gb": 10,
+        },
+        {
+            "device": "flash",
+            "capacity_blocks": 4000,
+            "read": "100ns",
+            "write": "1us",
+            "dollars_per_gb": 2,
+        },
+    ],
+    "backend": {"device": "hdd", "read": "1us", "write": "1us", "dollars_per_gb": 0.1},
+    "systems": [
+        "lru",
+        {"name": "lru", "label": "old", "legacy": True},
+        "multicache",
+        "single-tier",
+    ],
+}
+
+
+def results_of(
+    tmp_path: Path, hits: dict[str, Sequence[Sequence[int]]], accesses: Sequence[int]
+) -> Results:
+    """Results with given hits [vm][tier] per system, spread over two intervals."""
+    draft = Draft.begin(tmp_path, "pair-0", "build")
+    metrics, vms = [], []
+    for system, by_vm in hits.items():
+        for interval in (0, 1):
+            for vm, (of_vm, total) in enumerate(zip(by_vm, accesses, strict=True)):
+                # All but one access fall in the first interval.
+                share = [h if interval == 0 else 0 for h in of_vm]
+                mine = total - 1 if interval == 0 else 1
+                if total == 0:
+                    mine = 0
+                name = "ab"[vm]
+                vms.append(made_up.of_vm(system, interval, name, interval, mine, mine - sum(share)))
+                writes = {"fills": 4, "promotions": 3, "demotions": 2, "updates": 1}
+                for tier, count in enumerate(share):
+                    metrics.append(made_up.of_tier(system, interval, name, tier, count, **writes))
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", vms))
+    for name in ("curves", "reuse_intensity", "decisions"):
+        draft.write_table(name, SCHEMAS[name].empty_table())
+    draft.write_spec(ExperimentSpec.model_validate(SPEC))
+    draft.write_json("environment", {"synthetic": True})
+    timing = {"replay_seconds": 0.5, "decide_seconds": 0.25}
+    draft.write_json("timings", {"stages": {}, "systems": dict.fromkeys(hits, timing)})
+    return draft.finish()
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    # The total of multicache is the paper's worked example: 10,000 accesses with 5,000
+    # hits and 5,000 with 5.
+    return results_of(
+        tmp_path,
+        {
+            "lru": [[2000, 500], [0, 10]],
+            "old": [[1000, 250], [0, 0]],
+            "multicache": [[3000, 2000], [5, 0]],
+            "single-tier": [[2500], [10]],
+        },
+        accesses=[10_000, 5000],
+    )
+
+
+def row_of(results: Results, system: str, vm: str | None) -> dict[str, object]:
+    rows = tables.comparison(results).to_pylist()
+    return next(row for row in rows if row["system"] == system and row["vm"] == vm)
+
+
+def test_totals_weigh_by_accesses(results: Results) -> None:
+    total = row_of(results, "multicache", None)
+    assert (total["accesses"], total["hits"]) == (15_000, 5005)
+    assert total["hit_ratio"] == pytest.approx(0.3337, abs=5e-5)
+    assert total["tier_hits"] == [3005, 2000]
+
+
+def test_latency_charges_the_device_that_had_the_block(results: Results) -> None:
+    # (3000·10 + 2000·100 + 5000·1000) / 10000
+    assert row_of(results, "multicache", "a")["mean_latency_ns"] == 523.0
+    # One tier: the fastest device holds everything. (2500·10 + 7500·1000) / 10000
+    assert row_of(results, "single-tier", "a")["mean_latency_ns"] == 752.5
+
+
+def test_gains_are_against_global_lru_clean_and_legacy(results: Results) -> None:
+    a = row_of(results, "multicache", "a")
+    assert a["gain"] == pytest.approx(1.0)  # 0.50 against 0.25
+    assert a["gain_absolute"] == pytest.approx(0.25)
+    assert a["gain_over_legacy"] == pytest.approx(3.0)  # 0.50 against 0.125
+    assert a["gain_absolute_over_legacy"] == pytest.approx(0.375)
+    # lru: (2000·10 + 500·100 + 7500·1000) / 10000 = 757
+    assert a["latency_gain"] == pytest.approx((757 - 523) / 757)
+    assert row_of(results, "lru", "a")["gain"] == 0
+    # Nothing can be relative to a system that never hits.
+    assert row_of(results, "multicache", "b")["gain_over_legacy"] is None
+
+
+def test_cost_and_device_writes(results: Results) -> None:
+    rows = {row["system"]: row for row in tables.systems(results).to_pylist()}
+    # fills 5 + promotions 3 + demotions 2, for two VMs in two intervals.
+    assert rows["lru"]["device_writes"] == [40, 40]
+    # 4096 B · (1000 blocks at 10 $/GB + 4000 at 2 $/GB); single-tier: 5000 at 10 $/GB.
+    assert rows["lru"]["cost_dollars"] == pytest.approx(4096 * (10_000 + 8000) / 1e9)
+    assert rows["single-tier"]["cost_dollars"] == pytest.approx(4096 * 50_000 / 1e9)
+    latency_s = rows["lru"]["mean_latency_ns"] / 1e9
+    assert rows["lru"]["performance_per_cost"] == pytest.approx(
+        1 / latency_s / rows["lru"]["cost_dollars"]
+    )
+    assert rows["lru"]["accesses_per_second"] == 30_000
+
+
+def shown(table: object) -> str:
+    out = io.StringIO()
+    Console(file=out, width=100).print(table)
+    return out.getvalue()
+
+
+def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
+    for text in (
+        shown(tables.render_comparison(results)),
+        shown(tables.render_systems(results)),
+    ):
+        lines = text.splitlines()
+        assert max(map(len, lines)) <= 100
+        assert "synthetic workload" in lines[0]
+        assert "…" not in text  # nothing was cut
+    assert "33.37" in shown(tables.render_comparison(results))
+
+
+def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
+    systems = {name: [[1, 1], [0, 0]] for name in ("lru", "old", "multicache")}
+    results = results_of(tmp_path, {**systems, "single-tier": [[2], [0]]}, accesses=[10, 0])
+    row = row_of(results, "lru", "b")
+    assert (row["hit_ratio"], row["mean_latency_ns"], row["gain"]) == (0.0, None, None)
+    assert "–" in shown(tables.render_comparison(results))

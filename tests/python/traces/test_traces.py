@@ -1,0 +1,653 @@
+"""Traces: the store, its re-use, views without copies, slices, files written and read back.
+
+Trusts: NumPy for sorting, filtering and counting; gzip, bz2, lzma and zstd for
+compression; requests written by hand; and, for the real traces, the counts their
+collection states for each.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.traces.store import BATCH_REQUESTS, Batch
+from mcsim.traces.trace import Trace, find_trace, trace_formats
+
+FEB_22 = 128166336000000000
+OPS = ("Write", "Read", "Read")
+MSR = "".join(
+    f"{FEB_22 + 10 * i},web,{i % 2},{OPS[i % 3]},{4096 * (i % 7)},{1000 * i},{i}\n"
+    for i in range(50)
+)
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, "zstd", asbytes=True)
+
+
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+}
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def msr_file(tmp_path: Path) -> Path:
+    path = tmp_path / "web.csv"
+    path.write_text(MSR)
+    return path
+
+
+def columns_of(trace: Trace) -> Batch:
+    batches = list(trace.batches())
+    return Batch(*(np.concatenate(columns) for columns in zip(*batches, strict=True)))
+
+
+def assert_same(left: Trace, right: Trace) -> None:
+    """Assert that two traces say the same; VMs may be numbered differently."""
+    assert left.time_base == right.time_base
+    assert set(left.vms) == set(right.vms)
+    for name, a, b in zip(Batch._fields, columns_of(left), columns_of(right), strict=True):
+        assert a.dtype == b.dtype, name
+        if name == "vm":
+            a, b = np.array(left.vms)[a], np.array(right.vms)[b]
+        assert np.array_equal(a, b), name
+
+
+def random_trace(n: int = 1000, seed: int = 1, tick: int = 1) -> Trace:
+    rng = np.random.default_rng(seed)
+    return Trace.from_arrays(
+        np.sort(rng.integers(0, 10**15, n)) * tick,
+        rng.integers(0, 2**63, n, dtype=np.uint64) * 2,
+        rng.integers(0, 2**20, n),
+        vm=rng.integers(0, 3, n),
+        op=rng.integers(0, 2, n),
+        response=np.maximum(rng.integers(-(10**8), 10**9, n) * tick, -1),
+        vms=["web_0", "web_1", "a_b_2"],
+    )
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Trace:
+    """Traces with the extreme values of every column."""
+    n = draw(st.integers(1, 8))
+
+    def column(values: st.SearchStrategy[int]) -> list[int]:
+        return draw(st.lists(values, min_size=n, max_size=n))
+
+    length = column(st.integers(0, 2**32 - 1))
+    offset = [draw(st.integers(0, 2**64 - 1 - size)) for size in length]
+    return Trace.from_arrays(
+        np.sort(column(st.integers(-(2**63) + 1, 2**63 - 1))),
+        np.array(offset, np.uint64),
+        length,
+        vm=np.arange(n) % 2,
+        op=column(st.integers(0, 1)),
+        response=column(st.integers(-1, 2**63 - 1)),
+        vms=["web_0", "Zürich 7"][:n],
+    )
+
+
+class TestOpen:
+    def test_msr_columns(self, msr_file: Path, cache: Path) -> None:
+        trace = Trace.open(msr_file, cache_dir=cache)
+        i = np.arange(50)
+        got = columns_of(trace)
+        assert np.array_equal(got.time, 1_172_160_000 * 10**9 + 1000 * i)
+        assert trace.vms == ("web_0", "web_1")
+        assert np.array_equal(got.vm, i % 2)
+        assert np.array_equal(got.op, i % 3 == 0)
+        assert np.array_equal(got.offset, 4096 * (i % 7))
+        assert np.array_equal(got.length, 1000 * i)
+        assert np.array_equal(got.response, 100 * i)
+        assert trace.time_base == "clock"
+        assert trace.metadata.format == "msr"
+        assert trace.metadata.source == "web.csv"
+
+    @pytest.mark.parametrize("ending", CODECS)
+    def test_codecs_are_told_by_content(self, tmp_path: Path, cache: Path, ending: str) -> None:
+        plain = tmp_path / "web.csv"
+        plain.write_text(MSR)
+        # The name says nothing of the codec.
+        packed = tmp_path / "packed" / "web.csv"
+        packed.parent.mkdir()
+        packed.write_bytes(CODECS[ending](MSR.encode()))
+        assert_same(Trace.open(plain, cache_dir=cache), Trace.open(packed, cache_dir=cache))
+
+    @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+    def test_a_file_cut_short_says_so(self, tmp_path: Path, cache: Path, ending: str) -> None:
+        packed = CODECS[ending](MSR.encode())
+        path = tmp_path / "web.csv"
+        for size in range(len(packed) // 2, len(packed), 7):
+            path.write_bytes(packed[:size])
+            with pytest.raises(TraceError, match=r"web\.csv: the \w+ data is damaged or cut short"):
+                Trace.open(path, format="msr", cache_dir=cache)
+        assert not list(cache.glob("*"))
+
+    def test_counts(self, msr_file: Path, cache: Path) -> None:
+        counts = Trace.open(msr_file, cache_dir=cache).metadata.counts
+        i = np.arange(50)
+        begin, size = 4096 * (i % 7), 1000 * i
+        blocks = np.where(size > 0, (begin + size - 1) // 4096 - begin // 4096 + 1, 0)
+        reads = i % 3 != 0
+        assert counts.requests == 50
+        assert counts.reads == reads.sum()
+        assert counts.blocks == blocks.sum()
+        assert counts.read_blocks == blocks[reads].sum()
+
+    def test_a_bad_line_is_named(self, tmp_path: Path, cache: Path) -> None:
+        path = tmp_path / "web.csv"
+        path.write_text(MSR + f"{FEB_22 + 10**6},web,0,R,0,4096,1\n")
+        with pytest.raises(TraceError) as caught:
+            Trace.open(path, cache_dir=cache)
+        assert str(caught.value) == f"{path}:51: expected Read or Write in column 4, got 'R'"
+        skipping = Trace.open(path, cache_dir=cache, on_bad_line="skip")
+        assert skipping.request_count == 50
+        assert skipping.metadata.skipped_lines == 1
+        assert skipping.metadata.complaints == (str(caught.value),)
+
+    def test_unsorted_times(self, tmp_path: Path, cache: Path) -> None:
+        path = tmp_path / "t.csv"
+        rng = np.random.default_rng(5)
+        times = rng.integers(0, 100, 1000)
+        rows = "".join(f"{t},{i}\n" for i, t in enumerate(times))
+        path.write_text("time_ns,offset\n" + rows)
+        with pytest.raises(TraceError, match=r"t\.csv:\d+: time goes back from \d+ to \d+"):
+            Trace.open(path, cache_dir=cache)
+        got = columns_of(Trace.open(path, cache_dir=cache, on_unsorted="sort"))
+        order = np.argsort(times, kind="stable")
+        assert np.array_equal(got.time, times[order])
+        assert np.array_equal(got.offset, order)
+
+    def test_wrong_formats_are_refused(self, msr_file: Path, tmp_path: Path, cache: Path) -> None:
+        with pytest.raises(TraceError, match=r"web\.csv:1: expected a first block"):
+            Trace.open(msr_file, format="arc", cache_dir=cache)
+        with pytest.raises(ConfigError, match=r"unknown trace format 'mrs' \(did you mean 'msr'"):
+            Trace.open(msr_file, format="mrs", cache_dir=cache)
+        with pytest.raises(ConfigError, match=r"arc: unknown parameter 'unit_byte' \(did you"):
+            Trace.open(msr_file, format="arc", options={"unit_byte": 1}, cache_dir=cache)
+        with pytest.raises(ConfigError, match="on_bad_line: unknown choice 'ignore'"):
+            Trace.open(msr_file, on_bad_line="ignore", cache_dir=cache)  # type: ignore[arg-type]
+        prose = tmp_path / "README"
+        prose.write_text("This is no trace.\n")
+        with pytest.raises(TraceError) as caught:
+            Trace.open(prose, cache_dir=cache)
+        assert str(caught.value) == (
+            f"{prose}: no trace format recognised: not msr (line 1: expected a Windows filetime "
+            "(a whole number from 116444736000000000 to 208678456368547758) in column 1, got "
+            "'This is no trace.'), not csv (line 1: offset: state the column, one of This is no "
+            "trace.), not arc (line 1: expected a first block (a whole number from 0 to "
+            "4503599627370495) in column 1, got 'This'), not keys (line 1: expected a block "
+            "number (a whole number from 0 to 4503599627370494) in column 1, got 'This'), not "
+            "oracle-general (no whole record of 24 bytes); state the format"
+        )
+
+    def test_files_that_cannot_be_read(self, tmp_path: Path, cache: Path) -> None:
+        with pytest.raises(ConfigError, match=r"nothing\.csv: no such file"):
+            Trace.open(tmp_path / "nothing.csv", cache_dir=cache)
+        with pytest.raises(ConfigError, match="is a directory, expected a trace file"):
+            Trace.open(tmp_path, cache_dir=cache)
+        (tmp_path / "empty.csv").touch()
+        with pytest.raises(TraceError, match=r"empty\.csv: the file is empty"):
+            Trace.open(tmp_path / "empty.csv", cache_dir=cache)
+
+    def test_a_cache_that_cannot_be_written(self, msr_file: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(HostError, match="cannot write there"):
+            Trace.open(msr_file, cache_dir=tmp_path / "file" / "cache")
+
+    def test_options_are_taken_as_declared(self, tmp_path: Path, cache: Path) -> None:
+        path = tmp_path / "t.lis"
+        path.write_text("3 2 0 0\n")
+        got = Trace.open(path, options={"unit_bytes": "1KiB"}, format="arc", cache_dir=cache)
+        assert columns_of(got).offset.tolist() == [3072]
+        path.write_text("7,3\n")
+        mapping = {"header": "false", "offset": 2, "time": 1, "time_unit": "s"}
+        got = Trace.open(path, options=mapping, format="csv", cache_dir=cache)
+        assert columns_of(got).time.tolist() == [7 * 10**9]
+
+    def test_progress_ends_at_the_total(self, msr_file: Path, cache: Path) -> None:
+        for _ in range(2):
+            seen: list[tuple[int, ...]] = []
+
+            def note(*step: int, seen: list[tuple[int, ...]] = seen) -> None:
+                seen.append(step)
+
+            Trace.open(msr_file, cache_dir=cache, progress=note)
+            assert seen == sorted(seen)
+            assert seen[-1] == (2 * len(MSR), 2 * len(MSR))
+
+    def test_what_progress_raises_comes_through(self, msr_file: Path, cache: Path) -> None:
+        def stop(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            Trace.open(msr_file, cache_dir=cache, progress=stop)
+        assert not list(cache.glob("*"))
+
+    def test_every_format_is_in_the_list(self) -> None:
+        headers = Path(__file__).parents[3].glob("core/trace/formats/*.hpp")
+        names = {header.stem.replace("_", "-") for header in headers} - {"all"}
+        assert {known["name"] for known in trace_formats()} == names
+
+
+class TestStore:
+    def test_columns_are_views_of_the_mapped_file(self, msr_file: Path, cache: Path) -> None:
+        trace = Trace.open(msr_file, cache_dir=cache)
+        assert trace.store_path is not None
+        mapped = [
+            tuple(int(x, 16) for x in line.split()[0].split("-"))
+            for line in Path("/proc/self/maps").read_text().splitlines()
+            if line.endswith(str(trace.store_path))
+        ]
+        batch = next(trace.batches())
+        for column in batch:
+            address = column.__array_interface__["data"][0]
+            assert any(low <= address < high for low, high in mapped)
+            assert not column.flags.writeable
+        again = next(trace.batches())
+        for column, same in zip(batch, again, strict=True):
+            assert np.shares_memory(column, same)
+
+    def test_columns_outlive_the_trace(self, msr_file: Path, cache: Path) -> None:
+        batch = next(Trace.open(msr_file, cache_dir=cache).batches())
+        assert batch.length.tolist() == [1000 * i for i in range(50)]
+
+    def test_is_made_once_and_used_again(self, msr_file: Path, cache: Path) -> None:
+        first = Trace.open(msr_file, cache_dir=cache)
+        made = first.store_path
+        assert made is not None
+        written = made.stat().st_mtime_ns
+        second = Trace.open(msr_file, cache_dir=cache)
+        assert second.store_path == made
+        assert second.digest == first.digest
+        assert made.stat().st_mtime_ns == written
+        assert sorted(cache.iterdir()) == [made]
+
+    def test_is_known_by_content_and_way_of_reading(self, msr_file: Path, cache: Path) -> None:
+        plain = Trace.open(msr_file, cache_dir=cache)
+        skipping = Trace.open(msr_file, cache_dir=cache, on_bad_line="skip")
+        assert plain.digest != skipping.digest
+        assert plain.metadata.source_digest == skipping.metadata.source_digest
+        msr_file.write_text(MSR[: len(MSR) // 2].rsplit("\n", 1)[0])
+        changed = Trace.open(msr_file, cache_dir=cache)
+        assert changed.digest != plain.digest
+        assert changed.request_count < 50
+
+    @pytest.mark.parametrize("damage", ["cut", "foreign", "empty"])
+    def test_is_made_anew_if_damaged(self, msr_file: Path, cache: Path, damage: str) -> None:
+        path = Trace.open(msr_file, cache_dir=cache).store_path
+        assert path is not None
+        if damage == "cut":
+            path.write_bytes(path.read_bytes()[:-100])
+        elif damage == "foreign":
+            table = pa.table({"x": [1]})
+            with pa.ipc.new_file(str(path), table.schema) as writer:
+                writer.write_table(table)
+        else:
+            path.write_bytes(b"")
+        assert Trace.open(msr_file, cache_dir=cache).request_count == 50
+
+    def test_opens_directly(self, msr_file: Path, cache: Path, tmp_path: Path) -> None:
+        trace = Trace.open(msr_file, cache_dir=cache)
+        assert trace.store_path is not None
+        direct = Trace.open(trace.store_path)
+        assert_same(direct, trace)
+        assert direct.metadata == trace.metadata
+        with pytest.raises(ConfigError, match="takes neither format nor options"):
+            Trace.open(trace.store_path, format="msr")
+        cut = tmp_path / "cut.arrow"
+        cut.write_bytes(trace.store_path.read_bytes()[:-50])
+        with pytest.raises(TraceError, match=r"cut\.arrow: not a trace store of this version"):
+            Trace.open(cut)
+
+    def test_is_readable_by_any_arrow_reader(self, msr_file: Path, cache: Path) -> None:
+        path = Trace.open(msr_file, cache_dir=cache).store_path
+        table = pa.ipc.open_file(str(path)).read_all()
+        assert table.schema.names == ["time", "vm", "op", "offset", "length", "response"]
+        assert b"mcsim" in table.schema.metadata
+
+    def test_respects_the_umask(self, msr_file: Path, cache: Path) -> None:
+        path = Trace.open(msr_file, cache_dir=cache).store_path
+        assert path is not None
+        umask = os.umask(0)
+        os.umask(umask)
+        assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+    def test_the_cache_is_where_the_environment_says(
+        self, msr_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "there"))
+        path = Trace.open(msr_file).store_path
+        assert path is not None
+        assert path.parent == tmp_path / "there"
+
+    def test_can_be_sent_to_another_process(self, msr_file: Path, cache: Path) -> None:
+        trace = Trace.open(msr_file, cache_dir=cache)
+        for sent in (trace, trace.slice(ops="reads"), random_trace(10)):
+            assert_same(pickle.loads(pickle.dumps(sent)), sent)
+
+    def test_long_traces_come_in_batches(self, tmp_path: Path, cache: Path) -> None:
+        n = 2 * BATCH_REQUESTS + 5
+        path = tmp_path / "keys.txt"
+        path.write_bytes(b"7\n" * n)
+        trace = Trace.open(path, cache_dir=cache)
+        assert [len(b.time) for b in trace.batches()] == [BATCH_REQUESTS, BATCH_REQUESTS, 5]
+        assert trace.request_count == n
+        assert trace.metadata.counts.last_time == n - 1
+
+
+class TestArrays:
+    def test_single_numbers_stand_for_columns(self) -> None:
+        trace = Trace.from_arrays([1, 2], [0, 4096], 4096)
+        got = columns_of(trace)
+        assert got.length.tolist() == [4096, 4096]
+        assert got.op.tolist() == [0, 0]
+        assert got.response.tolist() == [-1, -1]
+
+    def test_the_digest_is_that_of_the_content(self) -> None:
+        assert random_trace().digest == random_trace().digest
+        assert random_trace().digest != random_trace(seed=2).digest
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"time": [2, 1]}, "time: goes back at position 1"),
+            ({"offset": [0]}, r"offset: expected 2 values in one dimension, got \(1,\)"),
+            ({"offset": [0, -1]}, "offset: a value does not fit uint64"),
+            ({"offset": [0.5, 1]}, "offset: expected whole numbers, got float64"),
+            ({"length": [0, 2**32]}, "length: a value does not fit uint32"),
+            ({"vm": [0, 1]}, "vm: 1 is not a position among 1 names"),
+            ({"op": 2}, "op: expected 0"),
+            ({"offset": np.array([0, 2**64 - 1], np.uint64)}, "offset \\+ length exceeds 64 bits"),
+        ],
+    )
+    def test_what_breaks_the_rules_is_refused(
+        self, change: dict[str, object], message: str
+    ) -> None:
+        arrays: dict[str, object] = {"time": [1, 2], "offset": [0, 1], "length": 512}
+        with pytest.raises(ConfigError, match=message):
+            Trace.from_arrays(**(arrays | change))  # type: ignore[arg-type]
+
+    def test_frames(self) -> None:
+        trace = random_trace(100)
+        want = columns_of(trace)
+        pandas, polars = trace.to_pandas(), trace.to_polars()
+        for name, column in zip(Batch._fields, want, strict=True):
+            assert np.array_equal(trace.to_arrow()[name].to_numpy(), column)
+            assert np.array_equal(pandas[name].to_numpy(), column)
+            assert np.array_equal(polars[name].to_numpy(), column)
+
+
+class TestSlice:
+    def test_agrees_with_masks(self) -> None:
+        trace = random_trace()
+        all_of = columns_of(trace)
+        start, end = 2 * 10**14, 7 * 10**14
+        begin = int(all_of.time[0])
+        mask = (all_of.time >= begin + start) & (all_of.time < begin + end)
+        mask &= (all_of.op == 0) & (all_of.vm != 1)
+        part = trace.slice(start, end, vms=["a_b_2", "web_0"], ops="reads")
+        got = columns_of(part)
+        want = all_of.where(mask)
+        assert part.vms == ("web_0", "a_b_2")
+        assert np.array_equal(got.vm, np.where(want.vm == 2, 1, 0))
+        for name in ("time", "op", "offset", "length", "response"):
+            assert np.array_equal(getattr(got, name), getattr(want, name)), name
+        assert part.request_count == mask.sum()
+        assert part.digest != trace.digest
+
+    def test_spans_add_up(self) -> None:
+        trace = random_trace()
+        cut = 5 * 10**14
+        early, late = trace.slice(end=cut), trace.slice(start=cut)
+        assert early.request_count + late.request_count == trace.request_count
+        assert early.metadata.counts.last_time < late.metadata.counts.first_time
+        assert_same(trace.slice(), trace)
+        assert_same(trace.slice(start=-(2**80), end=2**80), trace)
+        assert trace.slice(start=2**80).request_count == 0
+
+    def test_mistakes_are_named(self) -> None:
+        with pytest.raises(ConfigError, match=r"no VM 'web_9' \(did you mean 'web_"):
+            random_trace().slice(vms=["web_9"])
+        with pytest.raises(ConfigError, match="ops: unknown choice 'read'"):
+            random_trace().slice(ops="read")  # type: ignore[arg-type]
+
+
+class TestSave:
+    @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".arrow"])
+    def test_own_layout_reads_back(self, tmp_path: Path, cache: Path, ending: str) -> None:
+        trace = random_trace()
+        path = trace.save(tmp_path / f"t{ending}")
+        assert_same(Trace.open(path, cache_dir=cache), trace)
+
+    def test_own_layout_keeps_traces_without_a_clock(self, tmp_path: Path, cache: Path) -> None:
+        trace = Trace.from_arrays([0, 3], [0, 4096], [12288, 1], time_base="index")
+        path = trace.save(tmp_path / "t.csv")
+        assert_same(Trace.open(path, cache_dir=cache), trace)
+
+    def test_msr_layout_reads_back(self, tmp_path: Path, cache: Path) -> None:
+        trace = random_trace(tick=100)
+        # 'a_b_2' is host a_b, disk 2.
+        path = trace.save(tmp_path / "t.csv.gz", layout="msr")
+        back = Trace.open(path, format="msr", cache_dir=cache)
+        assert_same(back, trace)
+
+    @settings(max_examples=60, deadline=None)
+    @given(requests=requests())
+    def test_any_requests_read_back(self, requests: Trace) -> None:
+        with TemporaryDirectory() as folder:
+            path = requests.save(Path(folder) / "t.csv")
+            assert_same(Trace.open(path, cache_dir=Path(folder) / "cache"), requests)
+
+    def test_msr_lines_come_back_to_the_byte(self, msr_file: Path, cache: Path) -> None:
+        path = msr_file.with_name("again.csv")
+        Trace.open(msr_file, cache_dir=cache).save(path, layout="msr")
+        assert path.read_text() == MSR
+
+    def test_parquet_holds_the_columns(self, tmp_path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        trace = random_trace()
+        table = pq.read_table(trace.save(tmp_path / "t.parquet"))
+        for name, column in zip(Batch._fields, columns_of(trace), strict=True):
+            assert np.array_equal(table[name].to_numpy(), column)
+
+    def test_what_a_file_cannot_hold_is_refused(self, tmp_path: Path) -> None:
+        def refuses(trace: Trace, name: str, message: str, layout: str = "msr") -> None:
+            with pytest.raises(ConfigError, match=message):
+                trace.save(tmp_path / name, layout=layout)  # type: ignore[arg-type]
+            assert not list(tmp_path.iterdir())
+
+        clock = Trace.from_arrays([100], [0], 1, vms=["a_0"])
+        refuses(clock, "t.txt", r"expected a name that ends in \.arrow")
+        refuses(clock, "t.csv", "layout: unknown choice 'tsv'", "tsv")
+        refuses(Trace.from_arrays([7], [0], 1, vms=["a_0"]), "t.csv", "a time is no multiple")
+        refuses(Trace.from_arrays([-100], [0], 1, vms=["a_0"]), "t.csv", "before 1970")
+        refuses(Trace.from_arrays([0], [0], 1, vms=["a"]), "t.csv", "'a' is not called host_disk")
+        refuses(Trace.from_arrays([0], [0], 1, vms=["a_0"], time_base="index"), "t.csv", "no clock")
+        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "VM's name", "csv")
+
+
+class TestInfo:
+    def test_agrees_with_sets(self) -> None:
+        trace = Trace.from_arrays(
+            [0, 10**9, 2 * 10**9, 4 * 10**9],
+            [0, 4095, 8192, 0],
+            [8192, 2, 0, 1],
+            vm=[0, 0, 1, 1],
+            op=[0, 1, 0, 1],
+            vms=["a", "b", "idle"],
+        )
+        info = trace.info()
+        a, b, idle = info.vms
+        assert (a.requests, a.read_requests, a.blocks, a.read_blocks) == (2, 1, 4, 2)
+        assert (a.unique_blocks, a.unique_read_blocks, a.footprint_bytes) == (2, 2, 8192)
+        assert (a.mean_request, a.median_request, a.largest_request) == (4097, 4097, 8192)
+        assert (a.span, a.rate) == (10**9, 2.0)
+        assert (b.unique_blocks, b.unique_read_blocks) == (1, 0)
+        assert (idle.requests, idle.rate, idle.mean_request) == (0, 0.0, 0.0)
+        assert info.total.requests == 4
+        assert info.total.unique_blocks == 3
+        assert trace.info(block_bytes=16384).total.unique_blocks == 2
+
+
+class TestFind:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for name in ("msr/web_3.csv.zst", "msr/web_1.csv", "web_1.csv.gz", "hp/ajw_1week.csv"):
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        return tmp_path
+
+    def test_by_vm_name_in_subfolders(self, folder: Path) -> None:
+        assert find_trace("web_3", [folder]) == folder / "msr/web_3.csv.zst"
+        assert find_trace("web_3", [folder, folder / "msr"]) == folder / "msr/web_3.csv.zst"
+
+    def test_by_path(self, folder: Path) -> None:
+        assert find_trace("hp/ajw_1week.csv", [folder]) == folder / "hp/ajw_1week.csv"
+
+    def test_none(self, folder: Path) -> None:
+        assert find_trace("web_4", [folder]) is None
+        assert find_trace("web", [folder, folder / "missing"]) is None
+
+    def test_several_are_named(self, folder: Path) -> None:
+        with pytest.raises(ConfigError) as caught:
+            find_trace("web_1", [folder])
+        assert str(folder / "msr/web_1.csv") in str(caught.value)
+        assert str(folder / "web_1.csv.gz") in str(caught.value)
+
+
+CLOUDPHYSICS = {
+    "time": "time",
+    "time_unit": "us",
+    "read": "28",
+    "write": "2a",
+    "offset": "lbn",
+    "offset_unit": "sectors",
+    "length": "size",
+}
+GWU = {
+    "header": False,
+    "time": 1,
+    "time_unit": "s",
+    "vm": "2+3",
+    "op": 4,
+    "offset": 5,
+    "length": 6,
+    "response": 7,
+    "response_unit": "filetime",
+}
+TENCENT = {"header": False, "delimiter": "tab", "time": 1, "time_unit": "s", "offset": 2}
+TENCENT |= {"offset_unit": "blocks"}
+FIU = {"delimiter": "tab", "time": 2, "time_unit": "ns", "op": 7, "offset": 5, "length": 6}
+FIU |= {"offset_unit": "sectors", "length_unit": "sectors"}
+MQSIM = {"header": False, "delimiter": "space", "time": 1, "time_unit": "ns", "vm": 2, "op": 5}
+MQSIM |= {"read": 1, "write": 0, "offset": 3, "offset_unit": "sectors", "length": 4}
+MQSIM |= {"length_unit": "sectors"}
+DISKSIM = MQSIM | {"time_unit": "ms"}
+
+# file: options; requests, reads, unique blocks all and read, references all and reads
+REAL_TRACES: dict[str, tuple[dict[str, object] | None, tuple[int, ...]]] = {
+    "msr/rsrch_1.csv.zst": (None, (13780, 42, 28775, 144, 42413, 162)),
+    "msr/wdev_1.csv.zst": (None, (1055, 0, 369, 0, 1354, 0)),
+    "msr/wdev_3.csv.zst": (None, (682, 11, 316, 183, 1586, 185)),
+    "msr/web_3.csv.zst": (None, (31380, 10050, 154699, 58754, 331109, 198261)),
+    "msr/web_0-3.first1000each.gwu.csv.zst": (GWU, (4000, 1088, 32828, 26496, 38915, 28107)),
+    "hp/hplajw_1week.csv.zst": (None, (44519, 13040, 7344, 5702, 73671, 18844)),
+    "cloudphysics/cloudPhysicsIO.csv.zst": (
+        CLOUDPHYSICS,
+        (113872, 46974, 269210, 210000, 1141869, 485700),
+    ),
+    "tencent/tencentBlock.ns1326.sample.csv.zst": (TENCENT, (100001, 50350, 100001)),
+    "tencent/tencentBlock.ns2706.sample.csv.zst": (TENCENT, (100001, 34571, 100001)),
+    "tencent/tencentBlock.ns6579.sample.csv.zst": (TENCENT, (100001, 36720, 100001)),
+    "misc/fiu_cheetah.first10000.csv.zst": (FIU, (10000, 8905, 9207, 8323, 10000, 8905)),
+    "misc/mqsim.wsrch-small.trace.zst": (MQSIM, (24783, 24779, 93029, 93025, 93312, 93304)),
+    "misc/mqsim.tpcc-small.trace.zst": (MQSIM, (6999, 4381, 20470, 12663, 20669, 12674)),
+    "misc/disksim.ssd-postmark-aligned2.trace.zst": (
+        DISKSIM,
+        (62257, 51780, 1533388, 963019, 3460260, 1278390),
+    ),
+    # Without operations: requests, unique blocks, references.
+    "arc/OLTP.lis.zst": (None, (914145, 186880, 914145)),
+    "arc/P2.lis.zst": (None, (666176, 913347, 12729495)),
+    "arc/P3.lis.zst": (None, (238578, 762543, 3912296)),
+    "cloudphysics/w106.lbn.txt.zst": (None, (5292456, 275171, 5292456)),
+    "lirs/2_pools.txt.zst": (None, (100000, 9939, 100000)),
+    "lirs/cs.txt.zst": (None, (6781, 1409, 6781)),
+    "lirs/gli.txt.zst": (None, (6015, 2529, 6015)),
+    "lirs/multi1.txt.zst": (None, (15858, 2606, 15858)),
+    "lirs/multi2.txt.zst": (None, (26311, 5684, 26311)),
+    "lirs/sprite.txt.zst": (None, (133996, 7075, 133996)),
+}
+
+
+@pytest.mark.parametrize("file", REAL_TRACES)
+def test_real_traces_hold_what_their_collection_says(file: str, cache: Path) -> None:
+    folder = os.environ.get("MCSIM_TRACE_DIR")
+    if not folder or not (Path(folder) / file).is_file():
+        pytest.skip(f"needs {file} below MCSIM_TRACE_DIR")
+    options, want = REAL_TRACES[file]
+    trace = Trace.open(
+        Path(folder) / file,
+        format="csv" if options else None,
+        options=options,  # type: ignore[arg-type]
+        cache_dir=cache,
+    )
+    total = trace.info().total
+    if len(want) == 3:
+        assert (total.requests, total.unique_blocks, total.blocks) == want
+        assert total.read_requests == total.requests
+    else:
+        got = (total.requests, total.read_requests, total.unique_blocks, total.unique_read_blocks)
+        assert (*got, total.blocks, total.read_blocks) == want
+    assert trace.metadata.counts.blocks == total.blocks
+    assert trace.metadata.counts.read_blocks == total.read_blocks
+
+
+def test_libcachesim_reads_the_same_oracle_general(tmp_path: Path, cache: Path) -> None:
+    lcs = pytest.importorskip("libcachesim", reason="needs the libcachesim package")
+    rng = np.random.default_rng(3)
+    n = 500
+    record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    records = np.zeros(n, record)
+    records["time"] = np.sort(rng.integers(0, 1000, n))
+    records["id"] = rng.integers(1, 2**40, n)
+    records["size"] = rng.integers(1, 2**20, n)
+    records["next"] = -1
+    path = tmp_path / "t.oracleGeneral"
+    records.tofile(path)
+
+    theirs = [
+        (request.clock_time, request.obj_id, request.obj_size)
+        for request in lcs.TraceReader(str(path), lcs.TraceType.ORACLE_GENERAL_TRACE)
+    ]
+    options = {"unit_bytes": 1, "ignore_size": False}
+    trace = Trace.open(path, options=options, cache_dir=cache)
+    assert trace.metadata.format == "oracle-general"
+    ours = columns_of(trace)
+    rows = zip(ours.time // 10**9, ours.offset, ours.length, strict=True)
+    assert [tuple(int(x) for x in row) for row in rows] == theirs
