@@ -104,8 +104,8 @@ void BatchedChain::serve_stretch(const Batch& batch, std::size_t part, std::size
     TierCache& cache = tiers_[k].cache(part);
     below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()), knows_future());
     const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
-    const Arrival* const end = cache.serve(arrivals, below_.arrivals.data(),
-                                           uses == nullptr ? nullptr : &all_uses);
+    const Arrival* const end =
+        cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
     std::swap(here_, below_);
     arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
     if (uses != nullptr) uses = here_.uses.data();
@@ -123,8 +123,7 @@ void BatchedChain::count_arrivals(const Batch& batch, std::size_t part, std::siz
   }
   for (const Arrival arrival : arrivals) {
     const bool victim = arrival.kind() == Arrival::kVictim;
-    const std::size_t vm =
-        victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
+    const std::size_t vm = victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
     count_arrival(arrival, tier, arrived_[vm][tier]);
   }
 }

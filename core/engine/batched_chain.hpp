@@ -106,7 +106,7 @@ class BatchedChain {
   WriteBook& book_;
   const Pages<NextUse>& next_uses_;
   Pages<NextUse>& next_use_of_;
-  std::vector<std::size_t> only_vm_;  // by part
+  std::vector<std::size_t> only_vm_;    // by part
   std::vector<ArrivedByTier> arrived_;  // by VM
 
   // Of a batch: what is to be done in the fastest tier, part after part, and where that of

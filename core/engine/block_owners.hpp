@@ -32,7 +32,8 @@ class BlockOwners {
   std::size_t vm_of(BlockId block) const {
     const std::size_t chunk = block >> shift_;
     const std::size_t vm = first_[chunk];
-    if (block < end_[vm]) [[likely]] return vm;
+    if (block < end_[vm]) [[likely]]
+      return vm;
     const auto begin = end_.begin() + static_cast<std::ptrdiff_t>(vm);
     const auto end = end_.begin() + static_cast<std::ptrdiff_t>(first_[chunk + 1]);
     return static_cast<std::size_t>(std::upper_bound(begin, end, block) - end_.begin());

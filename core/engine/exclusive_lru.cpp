@@ -428,13 +428,14 @@ absl::StatusOr<std::unique_ptr<Host>> make_for_tiers(const Machine& machine, con
                               tier.capacity_blocks);
     }
   }
-  return kMakers[machine.tiers.size() - 1](machine, trace, sharing, rules, targets, std::move(writes));
+  return kMakers[machine.tiers.size() - 1](machine, trace, sharing, rules, targets,
+                                           std::move(writes));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine,
-                                                      const Accesses& trace, WriteRules writes) {
+absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine, const Accesses& trace,
+                                                      WriteRules writes) {
   return make_for_tiers(machine, trace, Sharing::kShared, {}, {}, std::move(writes));
 }
 

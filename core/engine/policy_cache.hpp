@@ -214,7 +214,8 @@ class PolicyCacheOf final : public TierCache {
         next += !held || arrival.dirties() ? 1 : 0;
       } else {
         Access<> a{.block = arrival.block(), .op = arrival.op()};
-        if constexpr (kNeedsNextUse<P>) a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
+        if constexpr (kNeedsNextUse<P>)
+          a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
         sink.next = next;
         sink.request = arrival.request();
         if (arrival.kind() == Arrival::kAccess) *sink.next++ = arrival.taken();

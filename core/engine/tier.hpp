@@ -64,6 +64,8 @@ class Tier {
   // To be called when that is done.
   void count_held();
 
+  // Whether every block may come in, be it that there is no room to refuse.
+  bool admits_all(std::size_t part) { return !filter_ && !(selective_ && has_room(part)); }
   // Whether not every block may come in for which there is room.
   bool has_filter() const { return filter_ != nullptr || selective_; }
   absl::Status failure() const;

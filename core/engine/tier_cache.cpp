@@ -64,7 +64,8 @@ Arrival* TierCache::serve(std::span<const Arrival> arrivals, Arrival* next,
     victims.clear();
     insert(a, victims);
     for (const BlockId victim : victims) {
-      below.push_victim(victim, arrival.request(), uses == nullptr ? kNever : uses->of_blocks[victim]);
+      below.push_victim(victim, arrival.request(),
+                        uses == nullptr ? kNever : uses->of_blocks[victim]);
     }
   }
   return below.next;

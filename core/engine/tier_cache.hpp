@@ -75,7 +75,7 @@ class TierCache {
   // A block leaves without being a victim; false if it was not held.
   virtual bool take(BlockId block) = 0;
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
-  void resize(Count capacity) {
+  virtual void resize(Count capacity) {
     std::vector<BlockId> victims;
     resize(capacity, victims);
     counts_.evictions += static_cast<Count>(victims.size());

@@ -128,7 +128,8 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
           for (std::size_t k = 0; k < tiers_.size(); ++k) next_use(k, a.block) = a.next_use;
         }
       }
-      const Outcome outcome = op == Op::kRead ? fetch<kPlain>(request, a) : write<kPlain>(request, a);
+      const Outcome outcome =
+          op == Op::kRead ? fetch<kPlain>(request, a) : write<kPlain>(request, a);
       ++found[outcome.found];
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
@@ -233,7 +234,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
 // them, or all. In an inclusive chain, one that does not keeps it from those above.
 template <bool kPlain>
 TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a, std::size_t found,
-                                    unsigned admitted) {
+                                      unsigned admitted) {
   Outcome outcome{found, found, found, found};
   if (kPlain || one_copy()) {
     const auto fastest = static_cast<std::size_t>(std::countr_zero(admitted));
@@ -254,8 +255,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
     outcome.top = k;
   }
   // Victims of the faster tiers may have pushed it out of slower ones.
-  while (outcome.low > outcome.top &&
-         !tiers_[outcome.low].holds(part(request.vm), a.block)) {
+  while (outcome.low > outcome.top && !tiers_[outcome.low].holds(part(request.vm), a.block)) {
     --outcome.low;
   }
   return outcome;

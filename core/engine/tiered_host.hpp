@@ -134,7 +134,7 @@ class TieredHost final : public Host {
 
   // Whether the tier lets a block in that it does not hold.
   bool admits(std::size_t tier, const Request& request, BlockId block) {
-    if (one_copy() && !tiers_[tier].has_filter()) return true;
+    if (one_copy() && tiers_[tier].admits_all(part(request.vm))) return true;
     return tiers_[tier].admits(part(request.vm), block, request.blocks);
   }
   // Whether the tier may have the block: it has, or remembers it.
@@ -161,8 +161,8 @@ class TieredHost final : public Host {
   std::uint32_t line_blocks_;
   BlockOwners owners_;
   WriteBook book_;
-  std::vector<VmCounters> counters_;         // but for what `found_` and the book say
-  std::vector<BatchedChain::Found> found_;   // by VM and operation: accesses by where it was
+  std::vector<VmCounters> counters_;        // but for what `found_` and the book say
+  std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
   // For policies that must know the future: of each access; and by tier and line, of what
   // the tier holds.

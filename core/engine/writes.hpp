@@ -55,8 +55,8 @@ enum class Copies : std::uint8_t { kOne, kSeveral };
 // block is in two versions at once. Nothing of this is touched before something is written
 // back, so that modes may change at any time and cost nothing until they do.
 //
-// A bit a block of the trace, a byte with several copies, and 8 bytes a dirty block where their order
-// matters.
+// A bit a block of the trace, a byte with several copies, and 8 bytes a dirty block where their
+// order matters.
 class WriteBook {
  public:
   WriteBook(WriteRules rules, const Accesses& trace, Copies copies);
@@ -169,10 +169,10 @@ class WriteBook {
 
   WriteRules rules_;
   std::array<std::size_t, 3> of_mode_{};  // VMs
-  Nanoseconds begin_;           // of the trace
-  std::uint64_t next_flush_;    // since then
-  Pages<std::uint64_t> bits_;   // by block
-  Pages<std::uint8_t> copies_;  // by block, a bit a tier; none where there is one
+  Nanoseconds begin_;                     // of the trace
+  std::uint64_t next_flush_;              // since then
+  Pages<std::uint64_t> bits_;             // by block
+  Pages<std::uint8_t> copies_;            // by block, a bit a tier; none where there is one
   std::optional<BlockQueue> queue_;
   Count dirty_count_ = 0;
   std::vector<Tally> tallies_;  // by VM

@@ -21,7 +21,7 @@ using testing::policy_trace;
 using testing::PolicyTrace;
 
 std::unique_ptr<TierCache> made(const std::string& policy, const ParamMap& params, Count capacity,
-                                  std::size_t blocks, std::uint64_t seed = 1) {
+                                std::size_t blocks, std::uint64_t seed = 1) {
   return eviction_registry()
       .make(policy, params, {.capacity = capacity, .blocks = blocks, .seed = seed})
       .value();
