@@ -153,6 +153,30 @@ double range_of_neighbours(const Walker& walker, Random& random) {
   return most - least;
 }
 
+// The best of all that a random walk from `start` comes to.
+Choice walk(const AllocationProblem& problem, const Draft& start, const Annealing::Params& params,
+            Random random, Count& evaluations) {
+  Walker walker(problem, start, params.stride);
+  double temperature = params.start_temperature * range_of_neighbours(walker, random);
+  double above_start = 0;
+  double best_above_start = 0;
+  Choice best = walker.choice();
+  for (Count i = 0; i < params.iterations; ++i, temperature *= params.cooling) {
+    const Move move = walker.random_move(random);
+    if (move.units == 0) continue;
+    const double gain = walker.gain(move);
+    ++evaluations;
+    if (gain < 0 && random.uniform() >= std::exp(gain / temperature)) continue;
+    walker.apply(move);
+    above_start += gain;
+    if (above_start > best_above_start) {
+      best_above_start = above_start;
+      best = walker.choice();
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
@@ -173,25 +197,7 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
     return make_solution(problem, best.choice(), bound, evaluations, watch);
   }
 
-  Random random = Random(seed_).split(kInfo.name);
-  Walker walker(problem, start, params_.stride);
-  double temperature = params_.start_temperature * range_of_neighbours(walker, random);
-  double above_start = 0;
-  double best_above_start = 0;
-  Choice best = walker.choice();
-  for (Count i = 0; i < params_.iterations; ++i, temperature *= params_.cooling) {
-    const Move move = walker.random_move(random);
-    if (move.units == 0) continue;
-    const double gain = walker.gain(move);
-    ++evaluations;
-    if (gain < 0 && random.uniform() >= std::exp(gain / temperature)) continue;
-    walker.apply(move);
-    above_start += gain;
-    if (above_start > best_above_start) {
-      best_above_start = above_start;
-      best = walker.choice();
-    }
-  }
+  Choice best = walk(problem, start, params_, Random(seed_).split(kInfo.name), evaluations);
   // Rounding may have made a neighbour of equal worth look better.
   if (objective_of(problem, best) < objective_of(problem, start.choice())) best = start.choice();
   Draft draft(problem, std::move(best));

@@ -3,8 +3,9 @@
     import mcsim as mc
 
     trace = mc.Trace.open("web_0.csv.gz")
-    results = mc.run("experiments/web.yaml")
-    results.to_pandas("metrics")
+    mc.hit_ratio_curve(trace).at(10_000)
+    results = mc.run("experiments/tiny.yaml", figures=False)
+    results.metrics()
 
 Names are imported when they are first used.
 """
@@ -26,19 +27,15 @@ if TYPE_CHECKING:
         hit_ratio_curve,
         reuse_distances,
     )
+    from mcsim.locality.measure import hit_ratio_curves
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
-    from mcsim.policies.simulation import (
-        load_policies,
-        memory_needed,
-        policy_names,
-        simulate,
-        simulate_lines,
-        wrapper_names,
-    )
+    from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
+    from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
     from mcsim.results.results import Results
+    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 CORE_IS_MISSING = (
@@ -47,6 +44,7 @@ CORE_IS_MISSING = (
 )
 
 _HOME = {
+    "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
@@ -62,20 +60,22 @@ _HOME = {
     "get_cmake_dir": "base.package",
     "get_include": "base.package",
     "hit_ratio_curve": "locality",
-    "load_policies": "policies.simulation",
+    "hit_ratio_curves": "locality.measure",
+    "load_policies": "policies.specs",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
     "optimize": "optimizers",
-    "policy_names": "policies.simulation",
+    "policy_names": "policies.specs",
     "reuse_distances": "locality",
     "run": "experiment.runner",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
     "tune": "policies.tuning",
-    "wrapper_names": "policies.simulation",
+    "wrapper_names": "policies.specs",
 }
 
 __all__ = [
+    "Blocks",
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
@@ -91,6 +91,7 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "hit_ratio_curve",
+    "hit_ratio_curves",
     "load_policies",
     "memory_needed",
     "miniature",

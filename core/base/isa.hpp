@@ -11,6 +11,11 @@
 // are compiled for each set; one is picked when the process first asks. All give
 // the same bits.
 //
+// A loop is declared beside its subject, as a template over the set; its body is an
+// .inl file, which core/isa/{portable,avx2,avx512}.cpp include in turn. Callers write
+//
+//   with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(table, keys, first, previous); });
+//
 // A file that holds such loops includes all it needs, then switches the compiler
 // to a set for the rest of the file:
 //
@@ -43,5 +48,21 @@ absl::StatusOr<Isa> isa_from_environment();
 
 // The same, decided once; a wrong MCSIM_ISA counts as none.
 Isa isa();
+
+// Calls work<kIsa>() for that one.
+template <class Work>
+decltype(auto) with_isa(Work&& work) {
+#if defined(__x86_64__)
+  switch (isa()) {
+    case Isa::kAvx512:
+      return work.template operator()<Isa::kAvx512>();
+    case Isa::kAvx2:
+      return work.template operator()<Isa::kAvx2>();
+    case Isa::kPortable:
+      break;
+  }
+#endif
+  return work.template operator()<Isa::kPortable>();
+}
 
 }  // namespace mcsim

@@ -7,8 +7,8 @@
 namespace mcsim {
 
 // Zeroed memory straight from the operating system, in huge pages where it is
-// large enough to gain from them: random access to tables beyond the second-level
-// cache is a fifth to a third faster so, and what is never touched costs nothing.
+// large enough to gain from them, as random access to tables beyond the caches
+// does: fewer translations miss. What is never touched costs nothing.
 class PageBlock {
  public:
   PageBlock() = default;

@@ -4,8 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "core/isa/with_isa.hpp"
-
 namespace mcsim {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/isa.hpp"
 #include "core/base/pages.hpp"
 
 namespace mcsim {
@@ -93,6 +94,21 @@ class BlockTable {
   std::size_t limit_ = 0;
   Pages<std::uint64_t> lines_;
 };
+
+// --- Its loops (block_table.inl): exchange() of both kinds, number() and find() --------
+
+template <Isa kIsa>
+void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys, std::uint32_t first,
+                   std::span<std::uint32_t> previous);
+template <Isa kIsa>
+void exchange_values(BlockTable& table, std::span<const std::uint64_t> keys,
+                     std::span<std::uint32_t> values);
+template <Isa kIsa>
+void number_keys(BlockTable& table, std::span<const std::uint64_t> keys,
+                 std::span<std::uint32_t> numbers);
+template <Isa kIsa>
+void find_keys(const BlockTable& table, std::span<const std::uint64_t> keys,
+               std::span<std::uint32_t> values);
 
 // --- Implementation --------------------------------------------------------------
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/isa/with_isa.hpp"
-
 namespace mcsim {
 namespace {
 

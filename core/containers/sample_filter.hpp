@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/isa.hpp"
 #include "core/base/random.hpp"
 #include "core/base/types.hpp"
 
@@ -42,6 +43,17 @@ class SpatialFilter {
   std::uint64_t salt_;
   std::uint64_t limit_;
 };
+
+// The loops of select() (sample_filter.inl).
+//
+// Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
+// has room for all, and returns how many they are.
+template <Isa kIsa>
+std::size_t select_sampled_keys(std::span<const std::uint64_t> keys, std::uint64_t salt,
+                                std::uint64_t limit, std::uint64_t* out);
+template <Isa kIsa>
+std::size_t select_sampled_ids(std::span<const std::uint32_t> ids, std::uint64_t salt,
+                               std::uint64_t limit, std::uint32_t* out);
 
 // What is measured on a sample, in terms of the whole.
 

@@ -14,9 +14,11 @@
 #include <span>
 #include <utility>
 
+#include "core/base/isa.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/live_slots.hpp"
-#include "core/isa/with_isa.hpp"
+#include "core/containers/sample_filter.hpp"
 #include "core/locality/distances/distance_state.hpp"
+#include "core/locality/distances/parallel_loops.hpp"
 #include "core/locality/distances/reuse_distance.hpp"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include "policies/allocation/shares.hpp"
+#include <utility>
 
 namespace mcsim {
 namespace {
@@ -45,11 +43,16 @@ void append_equidistant(Count first, Count last, Count points, std::vector<Count
 
 }  // namespace
 
-MultiCache::MultiCache(Params params, SystemContext context)
-    : params_(with_legacy(std::move(params))),
-      machine_(std::move(context.machine)),
-      interval_(params_.rd_interval.ns > 0 ? params_.rd_interval.ns : context.interval),
-      seed_(context.seed) {}
+absl::StatusOr<std::unique_ptr<System>> MultiCache::make(Params params, SystemContext context) {
+  return make_checked<MultiCache>(with_legacy(std::move(params)), std::move(context));
+}
+
+MultiCache::MultiCache(const Params& params, SystemContext context)
+    : CurveMaximizer(kInfo.name, params, std::move(context),
+                     {.victim = params.victim,
+                      .idle = params.idle,
+                      .leftover = params.rescale ? Leftover::kScale : Leftover::kSpread}),
+      params_(params) {}
 
 ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
   if (params_.block_key != BlockKey::kAligned) experiment.key = params_.block_key;
@@ -58,7 +61,7 @@ ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
 }
 
 std::optional<ProfileSpec> MultiCache::profile() const {
-  return ProfileSpec{.interval = interval_,
+  return ProfileSpec{.interval = interval(),
                      .drifting = params_.drifting_timer,
                      .scope = params_.distance_scope,
                      .distance_limit = params_.distance_limit,
@@ -71,155 +74,66 @@ std::optional<std::string> MultiCache::default_optimizer() const {
   return params_.legacy ? "annealing-legacy" : "annealing";
 }
 
-absl::Status MultiCache::use_optimizer(std::shared_ptr<Optimizer> optimizer) {
-  optimizer_ = std::move(optimizer);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<Host>> MultiCache::make_host(const Accesses& trace) {
-  if (optimizer_ == nullptr) return invalid_argument("multicache: needs an optimizer");
-  MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, trace.vms, 1.0));
-  const std::vector<double> equal(trace.vms.size(), 1.0);
-  const Division division = one_part_each(proportional(machine_, equal),
-                                          {.mode = params_.resize_mode, .victim = params_.victim});
-  return make_data_path(params_, machine_, trace, division, seed_);
-}
-
-absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {
-  const std::size_t vms = seen.vms.size();
-  Decision decision{.targets = Allocation(machine_.tiers.size(), vms)};
-  Step step;
-  step.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) step.active.push_back(seen.vms[v].curve.accesses() > 0);
-  if (std::ranges::none_of(step.active, std::identity())) return std::nullopt;
-
-  for (step.tier = 0; step.tier < machine_.tiers.size(); ++step.tier) {
-    MCSIM_ASSIGN_OR_RETURN(const std::vector<Count> chosen, divide(seen, step, decision));
-    if (params_.rescale && std::ranges::all_of(chosen, [](Count c) { return c == 0; })) {
-      return std::nullopt;
-    }
-    std::vector<Count> granted = chosen;
-    const Count capacity = machine_.tiers[step.tier].capacity_blocks;
-    const Count used = std::accumulate(chosen.begin(), chosen.end(), Count{0});
-    if (params_.rescale) {
-      for (Count& blocks : granted) blocks = blocks * capacity / used;
-    } else {
-      spread(capacity - used, step.active, granted);
-    }
-    for (std::size_t v = 0; v < vms; ++v) {
-      decision.targets.at(step.tier, v) = granted[v];
-      step.base[v] += params_.rescale ? chosen[v] : granted[v];
-    }
-  }
-  return decision;
-}
-
-// Solves one tier: blocks for every VM, of those not active what they keep.
-absl::StatusOr<std::vector<Count>> MultiCache::divide(const Observation& seen, Step& step,
-                                                      Decision& decision) const {
-  std::vector<Count> chosen(seen.vms.size(), 0);
-  step.capacity = machine_.tiers[step.tier].capacity_blocks;
-  if (params_.idle == IdlePolicy::kKeep) {
-    for (std::size_t v = 0; v < chosen.size(); ++v) {
-      if (!step.active[v]) step.capacity -= chosen[v] = seen.current.at(step.tier, v);
-    }
-  }
-  const AllocationProblem problem = problem_for(seen, step);
-  MCSIM_ASSIGN_OR_RETURN(const Solution solution, optimizer_->solve(problem));
-  for (std::size_t v = 0; v < chosen.size(); ++v) {
-    if (!step.active[v]) continue;
-    const std::size_t choice =
-        params_.rescale ? solution.choice[v][0] : useful_choice(problem, solution, v, 0);
-    chosen[v] = problem.sizes[choice] - counted_base(step, v);
-  }
-  decision.objective += solution.objective;
-  decision.upper_bound += solution.upper_bound;
-  decision.evaluations += solution.evaluations;
-  decision.optimizer_seconds += solution.seconds;
-  return chosen;
-}
-
-AllocationProblem MultiCache::problem_for(const Observation& seen, const Step& step) const {
-  const std::size_t vms = seen.vms.size();
-  AllocationProblem problem;
-  problem.sizes = sizes_for(step);
-  problem.capacities = {step.capacity};
-  const auto index_of = [&](Count size) {
-    return static_cast<std::size_t>(std::ranges::upper_bound(problem.sizes, size) -
-                                    problem.sizes.begin() - 1);
-  };
-  const double sure =
-      params_.minimum_share * static_cast<double>(step.capacity) / static_cast<double>(vms);
-  for (std::size_t v = 0; v < vms; ++v) {
-    const Count base = counted_base(step, v);
-    std::vector<double> worth;
-    for (const Count size : problem.sizes) {
-      worth.push_back(
-          step.active[v] ? utility(seen.vms[v], step, v, std::max<Count>(size - base, 0)) : 0);
-    }
-    problem.value.push_back({std::move(worth)});
-    const std::size_t low = step.active[v] ? index_of(base + static_cast<Count>(sure)) : 0;
-    problem.lowest.push_back({low});
-    problem.highest.push_back({step.active[v] ? problem.sizes.size() - 1 : 0});
-  }
-  return problem;
-}
-
-// The sizes a VM may be given: a uniform grid over the tier, or the points the
-// authors sample their curves at.
-std::vector<Count> MultiCache::sizes_for(const Step& step) const {
-  std::vector<Count> grid;
+// A uniform grid over the tier, or the points the authors sample their curves at.
+CurveMaximizer::Grid MultiCache::grid(const Stage& stage) const {
+  const Count capacity = stage.capacities.front();
+  std::vector<Count> points;
   if (params_.split_grid) {
     const Count half = std::max<Count>(params_.grid / 2, 2);
-    const Count first = machine_.tiers.front().capacity_blocks;
-    append_equidistant(0, first, half, grid);
-    append_equidistant(first, std::max(first, machine_.tiers.back().capacity_blocks), half, grid);
+    const Count first = machine().tiers.front().capacity_blocks;
+    append_equidistant(0, first, half, points);
+    append_equidistant(first, std::max(first, machine().tiers.back().capacity_blocks), half,
+                       points);
   } else {
-    const Count unit = std::max<Count>(1, step.capacity / params_.grid);
-    for (Count size = 0; size <= step.capacity; size += unit) grid.push_back(size);
+    const Count unit = std::max<Count>(1, capacity / params_.grid);
+    for (Count size = 0; size <= capacity; size += unit) points.push_back(size);
   }
   // Sizes that include the faster tiers start at a different base for each VM.
   std::vector<Count> sizes{0};
-  for (std::size_t v = 0; v < step.base.size(); ++v) {
-    if (!step.active[v]) continue;
-    for (const Count size : grid) sizes.push_back(counted_base(step, v) + size);
+  for (std::size_t v = 0; v < stage.base.size(); ++v) {
+    if (!stage.active[v]) continue;
+    for (const Count size : points) sizes.push_back(counted_base(stage, v) + size);
   }
   std::ranges::sort(sizes);
   sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
-  return sizes;
+  return {.sizes = std::move(sizes), .capacities = stage.capacities};
 }
 
-double MultiCache::utility(const VmProfile& vm, const Step& step, std::size_t v,
-                           Count blocks) const {
-  const Count base = step.base[v];
-  const double gained = vm.curve.ratio(base + blocks) - vm.curve.ratio(base);
-  const double reuse = reuse_weight(machine_, step.tier) * reuse_term(vm, step, blocks);
+Count MultiCache::counted_base(const Stage& stage, std::size_t vm) const {
+  return params_.total_size_weight ? stage.base[vm] : 0;
+}
+
+double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_t vm,
+                         std::size_t /*tier*/, Count blocks) const {
+  const HitCurve& curve = seen.vms[vm].curve;
+  const Count base = stage.base[vm];
+  const double gained = curve.ratio(base + blocks) - curve.ratio(base);
+  const double reuse =
+      reuse_weight(machine(), stage.first) * reuse_term(seen.vms[vm], stage, blocks);
   if (params_.percent_utility) return std::trunc(100 * (gained + reuse));
-  const double speed = machine_.backend.read_ns / machine_.tiers[step.tier].device.read_ns;
-  const double weight =
-      params_.weight == UtilityWeight::kRate ? static_cast<double>(vm.curve.accesses()) : 1;
-  return priorities_[v] * weight * (speed * gained + reuse);
+  const double speed = machine().backend.read_ns / machine().tiers[stage.first].device.read_ns;
+  return weight(seen, vm) * (speed * gained + reuse);
 }
 
-double MultiCache::reuse_term(const VmProfile& vm, const Step& step, Count blocks) const {
+Count MultiCache::reserved(const Stage& stage) const {
+  return static_cast<Count>(params_.minimum_share * static_cast<double>(stage.capacities.front()) /
+                            static_cast<double>(stage.base.size()));
+}
+
+double MultiCache::reuse_term(const VmProfile& vm, const Stage& stage, Count blocks) const {
   switch (params_.ri_mode) {
     case RiMode::kLiteral:
       return vm.reuse_intensity;
     case RiMode::kGated:
       return blocks > 0 ? vm.reuse_intensity : 0;
     case RiMode::kLinear: {
-      const Count full = std::min(step.capacity, vm.ri_window_unique);
+      const Count full = std::min(stage.capacities.front(), vm.ri_window_unique);
       if (full <= 0) return 0;
       return vm.reuse_intensity *
              std::min(1.0, static_cast<double>(blocks) / static_cast<double>(full));
     }
   }
   return 0;
-}
-
-// What the sizes of this step count beside the tier's own blocks.
-Count MultiCache::counted_base(const Step& step, std::size_t v) const {
-  return params_.total_size_weight ? step.base[v] : 0;
 }
 
 }  // namespace mcsim

@@ -7,7 +7,7 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/system.hpp"
-#include "policies/hosts/data_path.hpp"
+#include "policies/allocation/curve_maximizer.hpp"
 
 namespace mcsim {
 
@@ -20,30 +20,11 @@ enum class RiMode : std::uint8_t {
   kLinear,   // α·RI in proportion to the share of its last window's working set that fits
 };
 
-// What a VM's hit ratio counts for.
-enum class UtilityWeight : std::uint8_t {
-  kRatio,  // 1: a quiet VM counts as much as a busy one (the paper)
-  kRate,   // its accesses in the interval: hits, not ratios
-};
-
-// What VMs without accesses in an interval keep.
-enum class IdlePolicy : std::uint8_t { kZero, kKeep };
-
 template <>
 struct Choices<RiMode> {
   static constexpr std::array names{std::pair{"literal", RiMode::kLiteral},
                                     std::pair{"gated", RiMode::kGated},
                                     std::pair{"linear", RiMode::kLinear}};
-};
-template <>
-struct Choices<UtilityWeight> {
-  static constexpr std::array names{std::pair{"ratio", UtilityWeight::kRatio},
-                                    std::pair{"rate", UtilityWeight::kRate}};
-};
-template <>
-struct Choices<IdlePolicy> {
-  static constexpr std::array names{std::pair{"zero", IdlePolicy::kZero},
-                                    std::pair{"keep", IdlePolicy::kKeep}};
 };
 
 // Multi-Cache: every interval, each tier is divided anew so that the sum of the
@@ -56,18 +37,14 @@ struct Choices<IdlePolicy> {
 //
 // The parameters after `legacy` are the points in which the authors' public
 // code differs from the paper; `legacy` sets them all.
-class MultiCache final : public System {
+class MultiCache final : public CurveMaximizer {
  public:
-  struct Params : DataPathParams {
-    Duration rd_interval{0};
+  struct Params : CurveMaximizer::Params {
     Duration ri_window{60 * kSecond};
     RiAggregate ri_aggregate = RiAggregate::kLast;
     RiMode ri_mode = RiMode::kLiteral;
-    UtilityWeight weight = UtilityWeight::kRatio;
-    PerVm priorities;
     double minimum_share = 0;
     IdlePolicy idle = IdlePolicy::kZero;
-    ResizeMode resize_mode = ResizeMode::kLazy;
     Count grid = 200;
     bool legacy = false;
     BlockKey block_key = BlockKey::kAligned;
@@ -84,22 +61,15 @@ class MultiCache final : public System {
 
     static constexpr auto fields() {
       return std::tuple_cat(
+          CurveMaximizer::Params::fields(),
           std::tuple{
-              Field{"rd_interval", &Params::rd_interval,
-                    "between two allocations, and what reuse distances cover (0: the experiment's "
-                    "interval; the paper: 1h)",
-                    0},
               Field{"ri_window", &Params::ri_window, "length of a reuse-intensity window", 1},
               Field{"ri_aggregate", &Params::ri_aggregate,
                     "how the windows of an interval become one reuse intensity"},
               Field{"ri_mode", &Params::ri_mode, "how reuse intensity enters the utility"},
-              Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
-              Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
               Field{"minimum_share", &Params::minimum_share,
                     "part of an equal share that every VM is sure of in each tier", 0, 1},
               Field{"idle", &Params::idle, "what a VM without accesses in the interval gets"},
-              Field{"resize_mode", &Params::resize_mode,
-                    "how partitions come to their new targets"},
               Field{"grid", &Params::grid, "sizes tried per tier", 2, 1'000'000},
               Field{"legacy", &Params::legacy,
                     "do all that follows as the authors' public code does"},
@@ -122,8 +92,7 @@ class MultiCache final : public System {
               Field{"drifting_timer", &Params::drifting_timer,
                     "re-arm the timer at the access that fired it"},
               Field{"victim", &Params::victim, "which VM gives a block of a full tier"},
-          },
-          DataPathParams::fields());
+          });
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -133,42 +102,24 @@ class MultiCache final : public System {
           "Rajasekaran, Duan, Zhang, Wood: Multi-Cache: Dynamic, Efficient Partitioning "
           "for Multi-tier Caches in Consolidated VM Environments, IC2E 2016"};
 
-  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
-    return make_checked<MultiCache>(std::move(params), std::move(context));
-  }
-  MultiCache(Params params, SystemContext context);
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
+  MultiCache(const Params& params, SystemContext context);
 
   ExpandOptions trace_view(ExpandOptions experiment) const override;
   std::optional<ProfileSpec> profile() const override;
   std::optional<std::string> default_optimizer() const override;
-  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
-  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
-  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
+
+ protected:
+  Grid grid(const Stage& stage) const override;
+  Count counted_base(const Stage& stage, std::size_t vm) const override;
+  double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
+               Count blocks) const override;
+  Count reserved(const Stage& stage) const override;
 
  private:
-  // One step of the layered optimisation: a tier, what is already decided, and
-  // who takes part.
-  struct Step {
-    std::size_t tier = 0;
-    Count capacity = 0;       // to be divided
-    std::vector<Count> base;  // by VM: blocks of faster tiers
-    std::vector<bool> active;
-  };
-
-  absl::StatusOr<std::vector<Count>> divide(const Observation& seen, Step& step,
-                                            Decision& decision) const;
-  AllocationProblem problem_for(const Observation& seen, const Step& step) const;
-  std::vector<Count> sizes_for(const Step& step) const;
-  double utility(const VmProfile& vm, const Step& step, std::size_t v, Count blocks) const;
-  double reuse_term(const VmProfile& vm, const Step& step, Count blocks) const;
-  Count counted_base(const Step& step, std::size_t v) const;
+  double reuse_term(const VmProfile& vm, const Stage& stage, Count blocks) const;
 
   Params params_;
-  Machine machine_;
-  Nanoseconds interval_;
-  std::uint64_t seed_;
-  std::shared_ptr<Optimizer> optimizer_;
-  std::vector<double> priorities_;  // by VM, known once the trace is
 };
 
 }  // namespace mcsim

@@ -6,11 +6,8 @@
 #include <tuple>
 
 #include "core/base/choices.hpp"
-#include "core/base/pages.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/base/two_experts.hpp"
-#include "core/containers/slot_heap.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/counted_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
 namespace mcsim {
@@ -30,6 +27,12 @@ struct Choices<CacheusVariant> {
                                     std::pair{"authors", CacheusVariant::kAuthors}};
 };
 
+struct CacheusBlock {
+  std::uint32_t count;
+  bool demoted;  // from S to Q
+  bool is_new;   // came in to Q and was not hit
+};
+
 // CACHEUS: LeCaR with better experts and no parameters. SR-LRU keeps what was reused
 // in an LRU list S, and newcomers and what S has too much in a list Q, from which it
 // evicts; their sizes adapt as in ARC, to hits of blocks that S demoted and to misses
@@ -43,7 +46,7 @@ struct Choices<CacheusVariant> {
 // once it is hit, and one that returns from a history has its count and one more.
 //
 // O(log n) an access; 45 bytes a slot, two slots a block of the capacity.
-class Cacheus {
+class Cacheus : public CountedLists<4, CacheusBlock> {
  public:
   struct Params {
     CacheusVariant variant = CacheusVariant::kPaper;
@@ -59,10 +62,8 @@ class Cacheus {
           "replacement with CACHEUS, FAST 2021"};
 
   Cacheus(const Params& params, const PolicySetup& setup)
-      : params_(params),
-        lists_(setup.slots_for(2 * setup.capacity)),
-        counts_(lists_.slots()),
-        blocks_(lists_.slots()),
+      : CountedLists(setup.slots_for(2 * setup.capacity)),
+        params_(params),
         experts_(Random(setup.seed).split(kInfo.name)) {
     set_capacity(setup.capacity);
   }
@@ -98,21 +99,12 @@ class Cacheus {
     for (const std::size_t history : {kOfLru, kOfLfu}) {
       while (lists_.size(history) > most_remembered_) forget_oldest(history, cache);
     }
-    const std::size_t slots = cache.slots_for(2 * capacity_);
-    lists_.reserve(slots);
-    counts_.reserve(slots);
-    if (slots > blocks_.size()) blocks_.extend(slots);
+    reserve(cache.slots_for(2 * capacity_));
   }
 
   bool resident(Slot slot) const { return lists_.list_of(slot) <= kQueue; }
   Count size() const { return lists_.size(kReused) + lists_.size(kQueue); }
   Count capacity() const { return capacity_; }
-  std::size_t slots() const { return lists_.slots(); }
-  void prefetch(Slot slot) const {
-    lists_.prefetch(slot);
-    counts_.prefetch(slot);
-    prefetch_line(&blocks_[slot]);
-  }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(lists_.check());
     Count demoted = 0;
@@ -129,22 +121,13 @@ class Cacheus {
     }
     return counts_.check();
   }
-  std::size_t bytes() const {
-    return lists_.bytes() + counts_.bytes() + blocks_.size() * sizeof(Block);
-  }
 
  private:
-  // S, Q and the histories.
+  // Lists: S, Q and the histories, most recent first.
   static constexpr std::size_t kReused = 0, kQueue = 1, kOfLru = 2, kOfLfu = 3;
   static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
   static constexpr double kLeastRate = 0.001;
   static constexpr int kPatience = 10;  // periods
-
-  struct Block {
-    std::uint32_t count;
-    bool demoted;  // from S to Q
-    bool is_new;   // came in to Q and was not hit
-  };
 
   void set_capacity(Count capacity) {
     capacity_ = capacity;
@@ -164,7 +147,7 @@ class Cacheus {
   // --- What happens to a block ---------------------------------------------------
 
   void hit(Slot slot) {
-    Block& block = blocks_[slot];
+    CacheusBlock& block = blocks_[slot];
     counts_.update(slot, rank(++block.count));
     if (is_paper()) block.is_new = false;
     if (lists_.list_of(slot) == kReused) {
@@ -183,7 +166,7 @@ class Cacheus {
 
   void return_from_history(Slot slot, auto& cache) {
     const std::size_t history = lists_.list_of(slot);
-    Block& block = blocks_[slot];
+    CacheusBlock& block = blocks_[slot];
     lists_.erase(slot);
     if (history == kOfLru && block.is_new) {
       --unused_;
@@ -324,9 +307,6 @@ class Cacheus {
   static constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
   Params params_;
-  SlotLists<4> lists_;            // most recent first
-  SlotHeap<CountAndTie> counts_;  // of what is held
-  Pages<Block> blocks_;
   TwoExperts experts_;
   std::uint64_t now_ = 0;
   Count capacity_ = 0;

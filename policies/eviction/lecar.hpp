@@ -5,12 +5,9 @@
 #include <tuple>
 
 #include "core/base/choices.hpp"
-#include "core/base/pages.hpp"
 #include "core/base/portable_math.hpp"
-#include "core/base/prefetch.hpp"
 #include "core/base/two_experts.hpp"
-#include "core/containers/slot_heap.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/counted_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
 namespace mcsim {
@@ -27,6 +24,11 @@ struct Choices<LeCarTies> {
                                     std::pair{"number", LeCarTies::kNumber}};
 };
 
+struct LeCarBlock {
+  std::uint64_t evicted;
+  std::uint64_t count;
+};
+
 // LeCaR: each victim is that of LRU or that of LFU, by weights. Each of the two has a
 // history of what it evicted; a miss that is found in one costs that expert weight, the
 // more the shorter it was there. A block that both would evict is not remembered.
@@ -38,7 +40,7 @@ struct Choices<LeCarTies> {
 // one of the least number (`ties`).
 //
 // O(log n) an access; 53 bytes a slot, two slots a block of the capacity.
-class LeCar {
+class LeCar : public CountedLists<3, LeCarBlock> {
  public:
   struct Params {
     double learning_rate = 0.45;
@@ -62,10 +64,8 @@ class LeCar {
           "cache replacement with ML-based LeCaR, HotStorage 2018"};
 
   LeCar(const Params& params, const PolicySetup& setup)
-      : params_(params),
-        lists_(setup.slots_for(most_slots(setup.capacity))),
-        counts_(lists_.slots()),
-        blocks_(lists_.slots()),
+      : CountedLists(setup.slots_for(most_slots(params, setup.capacity))),
+        params_(params),
         experts_(Random(setup.seed).split(kInfo.name)),
         capacity_(setup.capacity) {}
 
@@ -101,25 +101,16 @@ class LeCar {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
     for (const std::size_t history : {kOfLru, kOfLfu}) {
-      while (lists_.size(history) > most_remembered(capacity_)) {
+      while (lists_.size(history) > most_remembered()) {
         cache.forget_back(lists_, history);
       }
     }
-    const std::size_t slots = cache.slots_for(most_slots(capacity_));
-    lists_.reserve(slots);
-    counts_.reserve(slots);
-    if (slots > blocks_.size()) blocks_.extend(slots);
+    reserve(cache.slots_for(most_slots(params_, capacity_)));
   }
 
   bool resident(Slot slot) const { return lists_.list_of(slot) == kHeld; }
   Count size() const { return lists_.size(kHeld); }
   Count capacity() const { return capacity_; }
-  std::size_t slots() const { return lists_.slots(); }
-  void prefetch(Slot slot) const {
-    lists_.prefetch(slot);
-    counts_.prefetch(slot);
-    prefetch_line(&blocks_[slot]);
-  }
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(lists_.check());
     if (counts_.size() != size()) {
@@ -127,23 +118,19 @@ class LeCar {
     }
     return counts_.check();
   }
-  std::size_t bytes() const {
-    return lists_.bytes() + counts_.bytes() + blocks_.size() * sizeof(Block);
-  }
 
  private:
+  // Lists: most recently used, or evicted, first.
   static constexpr std::size_t kHeld = 0, kOfLru = 1, kOfLfu = 2;
   static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
 
-  struct Block {
-    std::uint64_t evicted;
-    std::uint64_t count;
-  };
-
-  Count most_remembered(Count capacity) const {
-    return static_cast<Count>(params_.history * static_cast<double>(capacity));
+  static Count most_remembered(const Params& params, Count capacity) {
+    return static_cast<Count>(params.history * static_cast<double>(capacity));
   }
-  Count most_slots(Count capacity) const { return capacity + 2 * most_remembered(capacity); }
+  static Count most_slots(const Params& params, Count capacity) {
+    return capacity + 2 * most_remembered(params, capacity);
+  }
+  Count most_remembered() const { return most_remembered(params_, capacity_); }
 
   // With one more access.
   CountAndTie rank(Slot slot, std::uint64_t block) {
@@ -168,11 +155,11 @@ class LeCar {
     const std::size_t history = expert == kLru ? kOfLru : kOfLfu;
     counts_.erase(victim);
     lists_.erase(victim);
-    if (lru == lfu || most_remembered(capacity_) == 0) {
+    if (lru == lfu || most_remembered() == 0) {
       cache.evict(victim);
       return;
     }
-    if (lists_.size(history) >= most_remembered(capacity_)) {
+    if (lists_.size(history) >= most_remembered()) {
       cache.forget_back(lists_, history);
     }
     blocks_[victim].evicted = now_;
@@ -181,9 +168,6 @@ class LeCar {
   }
 
   Params params_;
-  SlotLists<3> lists_;            // most recently used, or evicted, first
-  SlotHeap<CountAndTie> counts_;  // of what is held
-  Pages<Block> blocks_;
   TwoExperts experts_;
   std::uint64_t now_ = 0;
   Count capacity_;

@@ -51,7 +51,7 @@ class Lru {
   absl::Status check() const { return recency_.check(); }
   std::size_t bytes() const { return recency_.bytes(); }
 
- private:
+ protected:
   SlotLists<> recency_;  // most recently used first
   Count capacity_;
 };

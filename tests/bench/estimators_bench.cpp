@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/isa.hpp"
 #include "core/containers/sample_filter.hpp"
-#include "core/isa/with_isa.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "core/locality/sampling/online_mrc.hpp"

@@ -26,8 +26,8 @@ MEASURED = ROOT / "policies" / "measured.json"
 BEGIN = "<!-- written by tests/bench/policies_table.py -->\n"
 END = "<!-- end of what it writes -->\n"
 
-# Whose hits on public traces tests/policies/eviction/published_hits_test.cpp expects, to the digits that
-# they printed if it does not say otherwise.
+# Whose hits on public traces tests/policies/eviction/published_hits_test.cpp expects, to the
+# digits that they printed if it does not say otherwise.
 PRINTED = {
     "lru": "ARC's authors",
     "fifo": "libCacheSim",

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mcsim._core import policies as core
-from mcsim.policies.simulation import parse_policies
+from mcsim.policies.specs import parse_policies
 
 sys.path.insert(0, str(Path(__file__).parent))
 

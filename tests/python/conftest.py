@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mcsim._core import engine
-from mcsim.traces.trace import Trace, find_trace
+from mcsim.traces.blocks import Blocks
+from mcsim.traces.find import find_trace
+from mcsim.traces.trace import Trace
 
 
 @pytest.fixture(scope="session")
@@ -24,21 +25,16 @@ def trace_dir() -> Path:
 @pytest.fixture(scope="session")
 def real_trace(
     trace_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], engine.Accesses]:
-    """Intern a real trace of one VM by its name, every block of every request."""
+) -> Callable[[str], Blocks]:
+    """Split a real trace of one VM, by its name, into every block of every request."""
     cache = tmp_path_factory.mktemp("traces")
-    interned: dict[str, engine.Accesses] = {}
+    made: dict[str, Blocks] = {}
 
-    def intern(name: str) -> engine.Accesses:
-        if name not in interned:
+    def blocks_of(name: str) -> Blocks:
+        if name not in made:
             path = find_trace(name.partition(".")[0], [trace_dir])
             assert path is not None, name
-            trace = Trace.open(path, cache_dir=cache)
-            builder = engine.AccessBuilder(ops="all", time_base=trace.time_base)
-            builder.begin_vm(name)
-            for batch in trace.batches():
-                builder.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
-            interned[name] = builder.finish()
-        return interned[name]
+            made[name] = Trace.open(path, cache_dir=cache).blocks("all")
+        return made[name]
 
-    return intern
+    return blocks_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mcsim.results.results import SCHEMAS
+from mcsim.results.schemas import SCHEMAS
 
 
 def of_tier(system: str, interval: int, vm: str, tier: int, hits: int, **more: int) -> Any:

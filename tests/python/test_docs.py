@@ -1,58 +1,185 @@
 # Trusts: nothing but that what a document shows must run as shown.
-"""The examples of README.md and CONTRIBUTING.md, and those in docstrings."""
+"""Every Python block and shell line of the documents, of `--help` and of docstrings.
+
+They run in a folder of stand-ins: `web_0.csv.gz` to `web_3.csv.gz`, as mcsim generates them of a
+small profile, and the experiments. Pictures, which have tests of their own, are left out. What
+takes minutes or a compiler is held to what it names instead: `_CHECKED` says which, and how.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import doctest
-import gzip
+import fnmatch
 import importlib
+import io
+import os
 import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 import mcsim
+from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
+from mcsim.traces.synth import synth_trace
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bindings"
+OURS = ("bindings", "core", "docs", "examples", "experiments", "optimizers", "policies", "tests")
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(path for folder in OURS for path in (ROOT / folder).rglob("*.md")),
+    ]
+)
 
-MSR_LINES = "128166372003061629,web,0,Read,4096,8192,100\n128166372013061629,web,0,Read,0,4096,90\n"
+PROFILE = """
+name: web
+seed: 1
+vms:
+"""
+MACHINE = """
+  {name}:
+    components:
+      pages: {{zipf: {{blocks: 4000, alpha: 1.3}}, sizes: {{4KiB: 3, 16KiB: 1}}}}
+    phases:
+      - {{duration: 3h, requests: 3000, read_share: 0.8, reads: pages, writes: pages}}
+"""
+
+
+def blocks_of(document: Path, language: str) -> list[str]:
+    """The code blocks of a document in a language."""
+    text = document.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def example(document: str, language: str, containing: str) -> str:
     """The one code block of a document that contains a text."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    (found,) = [block for block in blocks if containing in block]
-    return str(found)
+    (found,) = [b for b in blocks_of(ROOT / document, language) if containing in b]
+    return found
+
+
+def shell_lines(document: Path) -> Iterator[str]:
+    """The commands of a document: lines of its blocks, and code in its text that begins as one."""
+    for block in blocks_of(document, "sh"):
+        yield from (" ".join(shlex.split(line, comments=True)) for line in block.splitlines())
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
+        if re.match(r"(\./)?mcsim \w|\./mcsim|cmake |python \w|pip |pre-commit ", code):
+            yield " ".join(code.split())
+
+
+def help_lines() -> Iterator[str]:
+    """The commands that `--help` shows as examples."""
+
+    def below(command: click.Command, name: str) -> Iterator[str]:
+        for line in (command.help or "").splitlines():
+            if line.strip().startswith("mcsim "):
+                yield line.strip()
+        if isinstance(command, click.Group):
+            for word in command.list_commands(click.Context(command)):
+                found = command.get_command(click.Context(command), word)
+                assert found is not None
+                yield from below(found, f"{name} {word}")
+
+    yield from below(cli, "mcsim")
+
+
+@pytest.fixture(scope="module")
+def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with traces as the documents call them, and their parsed forms."""
+    folder = tmp_path_factory.mktemp("stand_ins")
+    names = [f"web_{k}" for k in range(4)]
+    profile = folder / "web.yaml"
+    profile.write_text(PROFILE + "".join(MACHINE.format(name=name) for name in names))
+    trace = synth_trace(profile, cache_dir=folder / "cache")
+    profile.unlink()
+    for name in names:
+        trace.slice(vms=[name]).save(folder / f"{name}.csv.gz")
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    return folder
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory that sees the experiments."""
-    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory that has the stand-ins and the experiments."""
+    for path in stand_ins.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
 
-def test_the_readme_commands_name_files_that_exist() -> None:
-    for path in re.findall(r"experiments/[\w/-]+\.yaml", (ROOT / "README.md").read_text()):
-        assert (ROOT / path).is_file(), path
+# --- Python --------------------------------------------------------------------------------------
 
 
-def test_readme_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "web_0.csv.gz").write_bytes(gzip.compress(MSR_LINES.encode()))
-    exec(example("README.md", "python", "import mcsim"), {})
-    out = capsys.readouterr().out
-    assert out.startswith("0.0 None\nNone 0.0\n[[1 1]] 0.4")
+def run_python(code: str, names: dict[str, Any]) -> None:
+    """Run a block, statement by statement; `# → text` at the end of one is what it prints."""
+    for statement in ast.parse(code).body:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(ast.Module([statement], []), "<document>", "exec"), names)
+        assert statement.end_lineno is not None
+        last_line = code.splitlines()[statement.end_lineno - 1]
+        if (shown := re.search(r"  # → (.*)$", last_line)) is not None:
+            assert printed.getvalue().strip() == shown[1], last_line
 
 
-def test_readme_experiment(folder: Path) -> None:
-    (folder / "example.yaml").write_text(example("README.md", "yaml", "systems:"))
-    spec = Experiment.load(folder / "example.yaml", []).spec
-    assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if blocks_of(path, "python")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_python_of_documents(document: Path, folder: Path) -> None:
+    # A document other than the first one's need not say again how a trace is opened.
+    trace = mcsim.Trace.open("web_0.csv.gz")
+    names: dict[str, Any] = {"mcsim": mcsim, "trace": trace}
+    for block in blocks_of(document, "python"):
+        run_python(block, names)
+
+
+def test_the_first_example_agrees_with_the_first_command(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, Any] = {}
+    code = example("README.md", "python", "import mcsim")
+    run_python(code[: code.index("print")], names)
+    first = next(line for line in shell_lines(ROOT / "README.md") if " mrc " in f" {line} ")
+    main([*shlex.split(first)[1:], "--sizes", "20", "--no-figures"])
+    said = capsys.readouterr().out.splitlines()[2].split()[-1]
+    assert said == f"{names['curve'].at(20):.4f}"
+    assert 0 < names["curve"].at(20) < 1
+
+
+def test_python_of_the_package_needs_no_pandas(folder: Path) -> None:
+    """As it is installed without extras."""
+    code = example("README.md", "python", "import mcsim")
+    without = (
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('pandas', 'polars', 'duckdb'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+    )
+    subprocess.run([sys.executable, "-c", without + code], check=True, capture_output=True)
+
+
+def test_the_docstring_of_the_package(folder: Path) -> None:
+    assert mcsim.__doc__ is not None
+    code = "\n".join(re.findall(r"^    (.*)$", mcsim.__doc__, re.MULTILINE))
+    run_python(code, {})
 
 
 def test_contributing_system_in_python(folder: Path) -> None:
@@ -82,3 +209,166 @@ def test_docstrings(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_readme_experiment(folder: Path) -> None:
+    (folder / "example.yaml").write_text(example("README.md", "yaml", "systems:"))
+    spec = Experiment.load(folder / "example.yaml", []).spec
+    assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
+
+
+# --- Shell ---------------------------------------------------------------------------------------
+
+
+def run_mcsim(words: list[str]) -> None:
+    """Run a command of mcsim, without pictures."""
+    command, _ = command_of(words)
+    # As the shell does; all files are in the working directory.
+    given = [
+        name
+        for word in words
+        for name in (
+            sorted(fnmatch.filter([path.name for path in Path().iterdir()], word))
+            if "*" in word
+            else [word]
+        )
+    ]
+    if any("--no-figures" in option.opts for option in command.params):
+        given.append("--no-figures")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main(given)
+    assert printed.getvalue()
+
+
+def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that words name, and the words after it."""
+    command: click.Command = cli
+    rest = list(words)
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        found = command.get_command(click.Context(command), rest.pop(0))
+        assert found is not None, words
+        command = found
+    return command, rest
+
+
+def check_options(words: list[str]) -> None:
+    """Hold a command that is only named, or lacks its files, to the options that there are."""
+    command, rest = command_of(words)
+    known = {name for option in command.params for name in option.opts} | {"--help"}
+    assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, words
+
+
+def check_long_run(words: list[str]) -> None:
+    """Hold `run` of a large experiment to its options and to the file: it loads."""
+    run, rest = command_of(words)
+    given = run.make_context("run", rest).params
+    assert Experiment.load(ROOT / given["file"], given["overrides"]).spec.systems
+
+
+def check_launcher(words: list[str]) -> None:
+    """Hold the launcher's own words to it, and the names of benchmarks to the benchmarks."""
+    assert re.search(rf"^\s+{words[0]}\) ", (ROOT / "mcsim").read_text(), re.MULTILINE), words
+    if words[0] == "test":
+        return  # any word selects
+    sources = "".join(path.read_text() for path in (ROOT / "tests/bench").iterdir())
+    for word in words[1:]:
+        option, _, pattern = word.partition("=")
+        if option == "--benchmark_filter" and pattern != "REGEX":
+            assert re.search(rf"BENCHMARK\w*\((BM_)?{pattern}|/?{pattern}\w*[,)]", sources), word
+        elif not word.startswith("--"):
+            assert re.search(rf"\"?{word}\b", sources + (ROOT / "mcsim").read_text()), word
+
+
+def check_cmake(words: list[str]) -> None:
+    """Hold presets and components to those that there are; compiling has tests of its own."""
+    presets = (ROOT / "CMakePresets.json").read_text()
+    lists = "".join(path.read_text() for path in cmake_lists())
+    for option, value in pairwise(words):
+        if option == "--preset":
+            assert f'"name": "{value}"' in presets, words
+        if option == "--component":
+            assert re.search(rf"(COMPONENT |install_package\(){value}\b", lists), words
+
+
+@cache
+def cmake_lists() -> list[Path]:
+    return [
+        ROOT / "CMakeLists.txt",
+        *(p for f in OURS for p in (ROOT / f).rglob("CMakeLists.txt")),
+        *(ROOT / "capi").rglob("CMakeLists.txt"),
+    ]
+
+
+def check_script(words: list[str]) -> None:
+    """Hold a script that measures for minutes to being one."""
+    compile((ROOT / words[0]).read_text(), words[0], "exec")
+
+
+def check_install(words: list[str]) -> None:
+    """Hold what installs to the file that it goes by."""
+    (file,) = {"pip": ["pyproject.toml"], "pre-commit": [".pre-commit-config.yaml"]}[words[0]]
+    assert (ROOT / file).is_file()
+
+
+def check_executable(words: list[str]) -> None:
+    """Hold what runs everything, tests included, to being there."""
+    assert os.access(ROOT / words[0], os.X_OK)
+
+
+# What does not run as it stands: how such a line begins, and what is looked at instead.
+_CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
+    (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
+    (r"\./mcsim (test|lint|bench)", check_launcher, 1),  # this test among them
+    (r"\./mcsim$", check_executable, 0),
+    (r"\.ci/run", check_executable, 0),
+    (r"(cmake|ctest) ", check_cmake, 0),
+    (r"(pip|pre-commit) install", check_install, 0),
+    (r"python tests/bench/", check_script, 1),
+    # Of a library that test_out_of_tree_policy builds, loads and compares in this way.
+    (r"mcsim .*--plugin build/", check_options, 1),
+    # Only named, in a sentence.
+    (r"mcsim (config --cmake-dir|describe NAME|[a-z]+( [a-z]+)?$|.*…)", check_options, 1),
+    (r"mcsim --", check_options, 1),
+]
+
+
+def run_line(line: str) -> None:
+    for part in line.split(" && "):
+        words = shlex.split(part)
+        for beginning, check, skipped in _CHECKED:
+            if re.match(beginning, part) and part != "mcsim list":
+                check(words[skipped:])
+                break
+        else:
+            assert words[0] in ("mcsim", "./mcsim"), f"nothing here runs or checks: {part}"
+            run_mcsim(words[1:])
+
+
+LINES = [
+    pytest.param(line, id=f"{path.relative_to(ROOT)}: {line}")
+    for path in DOCUMENTS
+    if "decisions" not in path.parts
+    for line in dict.fromkeys(shell_lines(path))
+] + [pytest.param(line, id=f"--help: {line}") for line in dict.fromkeys(help_lines())]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_shell_lines(line: str, folder: Path) -> None:
+    run_line(line)
+
+
+def test_shell_lines_are_found() -> None:
+    found = [str(param.values[0]) for param in LINES]
+    assert "mcsim mrc web_0.csv.gz" in found
+    assert "./mcsim run experiments/web.yaml" in found
+    assert any(line.startswith("mcsim tune web_*.csv.gz") for line in found)
+    with pytest.raises(AssertionError, match="nothing here runs or checks: make all"):
+        run_line("make all")
+    with pytest.raises(AssertionError):
+        run_line("mcsim mrc … --polices")
+
+
+def test_the_readme_names_files_that_exist() -> None:
+    for document in DOCUMENTS:
+        for path in re.findall(r"experiments/[\w/-]+\.yaml", document.read_text(encoding="utf-8")):
+            assert (ROOT / path).is_file(), path

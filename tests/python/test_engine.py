@@ -72,7 +72,7 @@ def test_global_lru_on_published_traces(
     legacy: bool,
     percent: tuple[float, float, float],
 ) -> None:
-    accesses = real_trace(name)
+    accesses = real_trace(name).accesses
     system = engine.System("lru", {"legacy": legacy}, machine(first, second))
     hits = run(accesses, system).tiers["hits"].sum(axis=(0, 1))
     measured = 100 * np.array([hits.sum(), *hits]) / accesses.access_count

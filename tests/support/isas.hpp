@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "core/base/isa.hpp"
-#include "core/isa/with_isa.hpp"
 
 // Hot loops are tested in every form this machine can run, whichever is in use.
 namespace mcsim {

@@ -14,44 +14,11 @@
 #include "core/base/params.hpp"
 #include "core/base/random.hpp"
 #include "core/base/types.hpp"
+#include "tests/support/naive_policy.hpp"
 
 // Eviction policies one can see are right: standard lists, searched from end to
 // end, written from the publications and not from policies/eviction/.
 namespace mcsim::naive {
-
-class Policy {
- public:
-  explicit Policy(Count capacity) : capacity_(capacity) {}
-  virtual ~Policy() = default;
-
-  // True if it hits. A block that comes in while there is no space at all does not.
-  bool access(std::uint64_t block, std::uint64_t next_use) {
-    victims.clear();
-    return capacity_ > 0 && on_access(block, next_use);
-  }
-  virtual bool contains(std::uint64_t block) const = 0;
-  virtual void remove(std::uint64_t block) = 0;
-  void resize(Count capacity) {
-    victims.clear();
-    capacity_ = capacity;
-    on_resize();
-  }
-
-  std::vector<std::uint64_t> victims;  // of the last call, in order
-
- protected:
-  using List = std::list<std::uint64_t>;
-
-  virtual bool on_access(std::uint64_t block, std::uint64_t next_use) = 0;
-  virtual void on_resize() = 0;
-
-  static bool has(const List& list, std::uint64_t block) {
-    return std::find(list.begin(), list.end(), block) != list.end();
-  }
-  static Count size(const List& list) { return static_cast<Count>(list.size()); }
-
-  Count capacity_;
-};
 
 // What was given for a parameter, or its default.
 template <class T>
@@ -539,34 +506,5 @@ class Opt : public Policy {
   std::map<std::uint64_t, Held> held_;
   std::uint64_t now_ = 0;
 };
-
-// The twin of a policy of the one list; null if it was given none.
-inline std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity) {
-  const auto number = [&](const char* key, auto otherwise) {
-    return param(params, key, otherwise);
-  };
-  if (name == "lru") return std::make_unique<Lru>(capacity);
-  if (name == "fifo") return std::make_unique<Fifo>(capacity);
-  if (name == "clock") return std::make_unique<Clock>(capacity);
-  if (name == "sieve") return std::make_unique<Sieve>(capacity);
-  if (name == "random") return std::make_unique<RandomEviction>(capacity);
-  if (name == "mru") return std::make_unique<Mru>(capacity);
-  if (name == "lfu") return std::make_unique<Lfu>(capacity, true);
-  if (name == "perfect-lfu") return std::make_unique<Lfu>(capacity, false);
-  if (name == "slru") return std::make_unique<Slru>(capacity, number("protected_share", 0.8));
-  if (name == "2q") {
-    return std::make_unique<TwoQ>(capacity, number("kin", 0.25), number("kout", 0.5));
-  }
-  if (name == "s3-fifo") {
-    return std::make_unique<S3Fifo>(capacity, number("small", 0.1),
-                                    number("promote_at", std::int64_t{2}),
-                                    number("variant", std::string("paper")) == "paper");
-  }
-  if (name == "arc") {
-    return std::make_unique<Arc>(capacity, number("step", std::string("real")) == "integer");
-  }
-  if (name == "opt") return std::make_unique<Opt>(capacity);
-  return nullptr;
-}
 
 }  // namespace mcsim::naive

@@ -369,19 +369,4 @@ class Cacheus : public Policy {
   int unlearnt_ = 0, worse_ = 0;
 };
 
-inline std::unique_ptr<Policy> adaptive_twin(std::string_view name, const ParamMap& params,
-                                             Count capacity) {
-  if (name == "car") return std::make_unique<Car>(capacity);
-  if (name == "lecar") {
-    return std::make_unique<LeCar>(capacity, param(params, "learning_rate", 0.45),
-                                   param(params, "discount", 0.005), param(params, "history", 0.5),
-                                   param(params, "ties", std::string("recency")));
-  }
-  if (name == "cacheus") {
-    return std::make_unique<Cacheus>(capacity,
-                                     param(params, "variant", std::string("paper")) == "authors");
-  }
-  return nullptr;
-}
-
 }  // namespace mcsim::naive

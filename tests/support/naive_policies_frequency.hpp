@@ -473,28 +473,4 @@ class Hyperbolic : public Policy {
   double last_priority_ = 0;
 };
 
-inline std::unique_ptr<Policy> frequency_twin(std::string_view name, const ParamMap& params,
-                                              Count capacity, std::size_t blocks) {
-  if (name == "w-tinylfu") return std::make_unique<WTinyLfu>(capacity, params, blocks);
-  if (name == "lfu-da" || name == "gdsf") return std::make_unique<LfuDa>(capacity);
-  if (name == "lru-k") {
-    return std::make_unique<LruK>(capacity, param(params, "k", std::int64_t{2}),
-                                  param(params, "correlated", std::int64_t{0}),
-                                  param(params, "history", 1.0));
-  }
-  if (name == "mq") {
-    return std::make_unique<Mq>(capacity, param(params, "queues", std::int64_t{8}),
-                                param(params, "lifetime", 10.0), param(params, "ghosts", 4.0));
-  }
-  if (name == "hyperbolic") {
-    return std::make_unique<Hyperbolic>(capacity, param(params, "sample", std::int64_t{64}),
-                                        param(params, "leeway", 1.0));
-  }
-  if (name == "s4lru") {
-    return std::make_unique<S4Lru>(capacity, param(params, "segments", std::int64_t{4}),
-                                   param(params, "fill", false));
-  }
-  return nullptr;
-}
-
 }  // namespace mcsim::naive

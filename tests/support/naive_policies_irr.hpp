@@ -262,17 +262,4 @@ class ClockPro : public Policy {
   Count target_ = 0;
 };
 
-inline std::unique_ptr<Policy> irr_twin(std::string_view name, const ParamMap& params,
-                                        Count capacity) {
-  if (name == "lirs") {
-    return std::make_unique<Lirs>(capacity, param(params, "hirs", 0.01),
-                                  param(params, "stack", 5.0));
-  }
-  if (name == "clock-pro") {
-    return std::make_unique<ClockPro>(capacity, param(params, "min_cold", 0.01),
-                                      param(params, "max_cold", 0.99));
-  }
-  return nullptr;
-}
-
 }  // namespace mcsim::naive

@@ -3,21 +3,13 @@
 #include <memory>
 #include <string_view>
 
-#include "tests/support/naive_policies.hpp"
-#include "tests/support/naive_policies_adaptive.hpp"
-#include "tests/support/naive_policies_frequency.hpp"
-#include "tests/support/naive_policies_irr.hpp"
+#include "core/base/params.hpp"
+#include "tests/support/naive_policy.hpp"
 
 namespace mcsim::naive {
 
-// The twin of a policy of the one list; null if it was given none.
-inline std::unique_ptr<Policy> any_twin(std::string_view name, const ParamMap& params,
-                                        Count capacity, std::size_t blocks) {
-  auto made = twin(name, params, capacity);
-  if (made == nullptr) made = adaptive_twin(name, params, capacity);
-  if (made == nullptr) made = irr_twin(name, params, capacity);
-  if (made == nullptr) made = frequency_twin(name, params, capacity, blocks);
-  return made;
-}
+// The twin of a policy of the one list, for a trace of so many blocks; null if it has none.
+std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity,
+                             std::size_t blocks);
 
 }  // namespace mcsim::naive

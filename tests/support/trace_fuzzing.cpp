@@ -1,6 +1,8 @@
 #include "tests/support/trace_fuzzing.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "core/trace/reader.hpp"
 #include "tests/support/compress.hpp"
@@ -56,22 +58,27 @@ std::string read_untrusted(std::span<const std::uint8_t> input) {
 }
 
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
-  const std::vector<std::string> files{
-      "128166372003061629,web,0,Read,7014609920,24576,41286\n"
-      "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
-      "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n",
-      "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n",
-      "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n",
-      "5\n*\n7\n4503599627370494\n",
-      std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
-          std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 24),
+  const std::map<std::string_view, std::string> files{
+      {"msr",
+       "128166372003061629,web,0,Read,7014609920,24576,41286\n"
+       "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
+       "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n"},
+      {"csv", "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"},
+      {"arc", "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
+      {"keys", "5\n*\n7\n4503599627370494\n"},
+      {"oracle-general",
+       std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
+           std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
+                       24)},
   };
   std::vector<std::vector<std::uint8_t>> seeds;
-  for (std::size_t format = 0; format < files.size(); ++format) {
-    const std::string& plain = files[format];
+  const auto& entries = formats().entries();
+  for (std::size_t format = 0; format < entries.size(); ++format) {
+    const auto file = files.find(entries[format].info.name);
+    if (file == files.end()) continue;
     for (const Codec codec :
          {Codec::kNone, Codec::kGzip, Codec::kZstd, Codec::kXz, Codec::kBzip2}) {
-      const std::string bytes = compress(codec, plain);
+      const std::string bytes = compress(codec, file->second);
       std::vector<std::uint8_t> seed{static_cast<std::uint8_t>(format)};
       seed.insert(seed.end(), bytes.begin(), bytes.end());
       seeds.push_back(std::move(seed));

@@ -17,7 +17,7 @@ namespace mcsim {
 // or "" if all held.
 std::string read_untrusted(std::span<const std::uint8_t> input);
 
-// Valid inputs of every format, plain and compressed, to start mutations from.
+// Valid inputs of every format that has one, plain and compressed, to start mutations from.
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds();
 
 }  // namespace mcsim

@@ -1,14 +1,58 @@
-"""The nearest valid name to a misspelt one, for messages."""
+"""Names that users write: those that patterns choose, and the nearest to a misspelt one."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import fnmatch
+from collections.abc import Iterable, Sequence
 
-__all__ = ["did_you_mean"]
+from mcsim.base.errors import ConfigError
+
+__all__ = ["did_you_mean", "names_matching"]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)`, or `` if no known name is near enough."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def names_matching(
+    patterns: str | Sequence[str], known: Sequence[str], what: str = "VM"
+) -> list[str]:
+    """Choose names by themselves or by patterns, each once, in the order of the patterns.
+
+    Parameters
+    ----------
+    patterns : str or sequence of str
+        ``'web_3'``, ``'web_*'``, ``'web_[0-3]'``, ``'web_?'``; ``'all'`` is every name. A name
+        that is one of `known` is no pattern.
+    known : sequence of str
+        The names that there are.
+    what : str
+        What they are names of, for the message.
+
+    Raises
+    ------
+    ConfigError
+        If a pattern matches none.
+
+    Examples
+    --------
+    >>> names_matching(["b", "a*"], ["a1", "a2", "b", "c"])
+    ['b', 'a1', 'a2']
+    """
+    asked = [patterns] if isinstance(patterns, str) else patterns
+    exact = set(known)
+    chosen: dict[str, None] = {}
+    for pattern in asked:
+        if pattern in exact:
+            found = [pattern]
+        elif pattern == "all":
+            found = list(known)
+        else:
+            found = fnmatch.filter(known, pattern) if set("*?[") & set(pattern) else []
+        if not found:
+            raise ConfigError(f"no {what} {pattern!r}{did_you_mean(pattern, known)}")
+        chosen |= dict.fromkeys(found)
+    return list(chosen)

@@ -77,7 +77,7 @@ def compare(
     source = Source(files, block_size, ops, seed, jobs or cores(), reading)
     with interruptible():
         done = simulated(source, policies, sizes, memory)
-        report = _Comparison(source, done.accesses, "", done.capacities, done.rows)
+        report = _Comparison(source, done.blocks, "", done.capacities, done.rows)
         report.show()
         report.write(out, log=not linear, figures=not no_figures)
 
@@ -96,7 +96,7 @@ class _Comparison(PolicyReport):
 
         from mcsim.base.units import format_size
 
-        block_bytes = self.accesses.block_bytes
+        block_bytes = self.blocks.block_bytes
         sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
         table = table_of(["policy", *sizes, "M accesses/s", "state"], left=1)
         best = {

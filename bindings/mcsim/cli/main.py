@@ -7,12 +7,13 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mcsim import CORE_IS_MISSING
+from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 INTERNAL = 70  # exit codes
-INTERRUPTED = 130
 
+INTERRUPTED = 130
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
-    "size": ("mcsim.cli.mrc", "Find the smallest cache that reaches a hit ratio or latency."),
+    "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
 }
@@ -180,7 +181,7 @@ def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -
 @plugin_option
 def list_names() -> None:
     """List systems, optimisers, policies, estimators, trace formats and devices."""
-    for kind, entries in _catalogue().items():
+    for kind, entries in catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
         for entry in entries:
@@ -197,15 +198,15 @@ def describe(name: str) -> None:
 
     found = [
         (kind, entry)
-        for kind, entries in _catalogue().items()
+        for kind, entries in catalogue().items()
         for entry in entries
         if entry["name"] == name
     ]
     if not found:
-        names = [entry["name"] for entries in _catalogue().values() for entry in entries]
+        names = [entry["name"] for entries in catalogue().values() for entry in entries]
         raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
     for kind, entry in found:
-        _describe_entry(kind, entry)
+        describe_entry(kind, entry)
 
 
 @cli.command()
@@ -231,72 +232,9 @@ def schema() -> None:
     click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
 
 
-def _catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
-    """Everything that experiments may name, by kind."""
-    from mcsim._core import engine, locality, optimizers, policies
-    from mcsim.config.devices import CATALOGUE
-    from mcsim.traces.trace import trace_formats
-
-    return {
-        "systems": engine.describe_systems(),
-        "optimizers": optimizers.describe(),
-        "eviction policies": policies.describe(),
-        "admission filters": engine.describe_admission(),
-        "estimators": locality.describe_estimators(),
-        "trace formats": trace_formats(),
-        "devices": [
-            {
-                "name": device.name,
-                "summary": device.summary,
-                "reference": device.reference,
-                "params": list(device.describe()),
-            }
-            for device in CATALOGUE.values()
-        ],
-    }
-
-
-def _describe_entry(kind: str, entry: Mapping[str, Any]) -> None:
-    click.secho(entry["name"], bold=True, nl=False)
-    singular = f"{kind.removesuffix('ies')}y" if kind.endswith("ies") else kind.removesuffix("s")
-    click.echo(f" ({singular})")
-    click.echo(f"  {entry['summary']}")
-    click.echo(f"  Reference: {entry['reference']}")
-    for param in entry["params"]:
-        click.echo(f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}")
-        click.echo(f"      {param['help']}")
-
-
-def _default_of(param: Mapping[str, Any]) -> str:
-    from mcsim.base.units import format_duration
-
-    default = param["default"]
-    if param["kind"] == "duration":
-        return format_duration(default)
-    if isinstance(default, bool):
-        return str(default).lower()
-    if param["kind"] == "per-vm":
-        return "{}"
-    return str(default)
-
-
-def _allowed(param: Mapping[str, Any]) -> str:
-    """What else the parameter may be."""
-    if param["choices"]:
-        return f"   one of {', '.join(param['choices'])}"
-    if param["kind"] not in ("integer", "real"):
-        return ""
-    low, high = param["min"], param["max"]
-    if low == float("-inf") and high == float("inf"):
-        return ""
-    if high == float("inf"):
-        return f"   at least {low:g}"
-    return f"   {low:g} to {high:g}"
-
-
 def _show(results: Results) -> None:
     from mcsim.results.models import render_devices, render_requests
-    from mcsim.results.tables import render_comparison, render_systems
+    from mcsim.results.render import render_comparison, render_systems
 
     console = _console()
     for render in (render_comparison, render_systems, render_requests, render_devices):

@@ -27,7 +27,7 @@ def plugin_option(command: Command) -> Command:
 def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str, ...]) -> None:
     if not libraries:
         return
-    from mcsim.policies.simulation import load_policies
+    from mcsim.policies.specs import load_policies
 
     for library in libraries:
         load_policies(library)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
-    from mcsim._core import engine
     from mcsim.base.progress import Reporter
-    from mcsim.policies.simulation import PolicySpec
+    from mcsim.policies.specs import PolicySpec
+    from mcsim.traces.blocks import Blocks
 
 __all__ = ["BOUND", "Mini", "PolicyReport", "Simulated", "memory_option", "simulated"]
 
@@ -44,7 +44,7 @@ class Mini:
 class Simulated:
     """Caches of every policy and size; `rows` are of `simulate` or `miniature`."""
 
-    accesses: engine.Accesses
+    blocks: Blocks
     capacities: list[int]
     rows: np.recarray[Any, Any]
 
@@ -60,7 +60,8 @@ def simulated(
     from rich.console import Console
 
     from mcsim.base.progress import Reporter
-    from mcsim.policies.simulation import memory_given, parse_policies
+    from mcsim.policies.caches import memory_given
+    from mcsim.policies.specs import parse_policies
 
     # Mistakes are told before the work begins.
     specs = parse_policies(policies)
@@ -68,18 +69,18 @@ def simulated(
     limit = memory_given(memory)
     reporter = Reporter(Console(stderr=True))
     with reporter.live():
-        accesses = source.read(reporter)
-        capacities = sizes_given(sizes, accesses.id_count, accesses.block_bytes)
-        run = _Run(source, accesses, specs, capacities, limit, mini)
+        blocks = source.read(reporter)
+        capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)
+        run = _Run(source, blocks, specs, capacities, limit, mini)
         run.tell_memory(reporter)
         rows = run.rows(reporter)
-    return Simulated(accesses, capacities, rows)
+    return Simulated(blocks, capacities, rows)
 
 
 @dataclass(frozen=True)
 class _Run:
     source: Source
-    accesses: engine.Accesses
+    blocks: Blocks
     specs: Sequence[PolicySpec]
     capacities: list[int]
     memory: int
@@ -103,7 +104,7 @@ class _Run:
         from mcsim.base.units import format_size
         from mcsim.policies.simulation import memory_needed
 
-        rows = memory_needed(self.accesses, self.policies, self.capacities, memory=self.memory)
+        rows = memory_needed(self.blocks, self.policies, self.capacities, memory=self.memory)
         # A miniature has a share of the blocks in its cache and in its directory.
         held = rows.bytes * (self.rates * len(self.specs))
         about = "" if self.mini is None else "about "
@@ -130,15 +131,15 @@ class _Run:
         shares = sum(rate * seeds if rate < 1 else 1 for rate in self.rates) * len(self.specs)
         with reporter.stage(
             "replay",
-            total=round(self.accesses.access_count * shares),
+            total=round(len(self.blocks) * shares),
             unit="accesses",
             about=f"{caches} caches" + ("" if self.mini is None else " in miniature"),
         ) as stage:
             options["progress"] = stage.update
             if self.mini is None:
-                return simulate(self.accesses, self.policies, self.capacities, **options)
+                return simulate(self.blocks, self.policies, self.capacities, **options)
             return miniature(
-                self.accesses,
+                self.blocks,
                 self.policies,
                 self.capacities,
                 rate=self.mini.rate,
@@ -183,7 +184,7 @@ class PolicyReport(Report):
             if self.has_band
         }
         sheet = hit_ratios(
-            self.capacities, self.accesses.block_bytes, ratios, log=log, bound=BOUND, bands=bands
+            self.capacities, self.blocks.block_bytes, ratios, log=log, bound=BOUND, bands=bands
         )
         return sheet.frame(self.title, self.footer())
 

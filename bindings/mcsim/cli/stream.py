@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,18 +17,23 @@ from mcsim.cli.trace import open_trace, reading_options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mcsim._core import engine
     from mcsim.base.progress import Reporter
+    from mcsim.locality.measure import EstimatorSpec, Measured
+    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 __all__ = [
     "Report",
     "Source",
     "cores",
+    "curve_options",
+    "estimator_option",
     "interruptible",
+    "make_curves",
     "output_options",
     "picture_options",
     "print_plainly",
+    "share_given",
     "sizes_given",
     "stream_options",
     "table_of",
@@ -99,12 +104,15 @@ class Source:
     synthetic: bool = False
     """Whether any of what was read is."""
 
-    def read(self, reporter: Reporter) -> engine.Accesses:
+    def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
-        from mcsim.locality.measure import read_accesses
+        from mcsim.traces.blocks import Blocks
 
         traces = self.open(reporter)
-        return read_accesses(traces, ops=self.ops, block_bytes=self.block_bytes, reporter=reporter)
+        requests = sum(trace.request_count for trace in traces)
+        with reporter.stage("intern", total=requests, unit="requests") as stage:
+            blocks = Blocks.of(traces, self.ops, self.block_bytes, progress=stage.update)
+        return replace(blocks, label=self.name)
 
     def open(self, reporter: Reporter) -> list[Trace]:
         """Read the traces."""
@@ -119,13 +127,9 @@ class Source:
     @property
     def block_bytes(self) -> int:
         """Bytes; a mistake in the option is told when this is first asked for."""
-        from mcsim.base.errors import ConfigError
-        from mcsim.base.units import parse_bytes
+        from mcsim.traces.blocks import bytes_of_block
 
-        try:
-            return parse_bytes(self.block_size)
-        except ValueError as error:
-            raise ConfigError(f"--block-size: {error}") from None
+        return bytes_of_block("--block-size", self.block_size)
 
     @property
     def name(self) -> str:
@@ -144,17 +148,16 @@ class Source:
     def _stems(self) -> list[str]:
         return [Path(file).name.partition(".")[0] for file in self.files]
 
-    def heading(self, accesses: engine.Accesses, by: str = "") -> str:
+    def heading(self, blocks: Blocks, by: str = "") -> str:
         """Say in a line what was read, and `by` what it is looked at."""
         from mcsim.base.units import format_bytes, format_size
 
-        blocks = sum(vm.unique_blocks for vm in accesses.vms)
-        vms = f"{len(accesses.vms)} VMs, " if len(accesses.vms) > 1 else ""
+        vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
         return (
-            f"{self.name}: {vms}{what}, {accesses.access_count:,} accesses to {blocks:,} blocks "
-            f"of {format_bytes(accesses.block_bytes)} "
-            f"({format_size(blocks * accesses.block_bytes)}){f'; {by}' if by else ''}"
+            f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} blocks "
+            f"of {format_bytes(blocks.block_bytes)} "
+            f"({format_size(blocks.unique * blocks.block_bytes)}){f'; {by}' if by else ''}"
         )
 
 
@@ -163,7 +166,7 @@ class Report:
     """What is printed, drawn and written of one kind of question about a source."""
 
     source: Source
-    accesses: engine.Accesses
+    blocks: Blocks
     by: str
     """What its references were looked at by; may be empty."""
 
@@ -171,7 +174,7 @@ class Report:
 
     def heading(self) -> str:
         """Say in a line what all is about."""
-        return self.source.heading(self.accesses, self.by)
+        return self.source.heading(self.blocks, self.by)
 
     @property
     def title(self) -> str:
@@ -279,3 +282,58 @@ def interruptible() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("mcsim: interrupted; parsed traces are kept", err=True)
         sys.exit(INTERRUPTED)
+
+
+estimator_option = click.option(
+    "--estimator",
+    metavar="NAME[:PARAM=VALUE,...]",
+    default="exact",
+    show_default=True,
+    help="How the curve is made (see mcsim list, mcsim describe NAME).",
+)
+
+curve_options = stream_options(
+    seed="Of estimators.",
+    jobs="Threads: curves made at a time, or for one alone; all cores if not given.",
+)
+
+
+def make_curves(
+    source: Source,
+    estimators: Sequence[EstimatorSpec],
+    streams_of: Callable[[Blocks], Sequence[Blocks]],
+) -> tuple[Blocks, list[Measured]]:
+    """Read the traces and make the curve of every stream by every estimator."""
+    from rich.console import Console
+
+    from mcsim.base.progress import Reporter
+    from mcsim.locality.measure import measure
+
+    source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
+    reporter = Reporter(Console(stderr=True))
+    with reporter.live():
+        blocks = source.read(reporter)
+        streams = streams_of(blocks)
+        tasks = [(stream, spec) for stream in streams for spec in estimators]
+        measured = measure(
+            tasks,
+            seed=source.seed,
+            threads=source.jobs,
+            reporter=reporter,
+            one_at_a_time=len(estimators) > 1,
+        )
+    return blocks, measured
+
+
+def share_given(option: str, text: str) -> float:
+    """Read a share of 1: `0.8` or `80%`."""
+    from mcsim.base.errors import ConfigError
+
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
+    if rest or not 0 <= value <= 1:
+        raise ConfigError(f"{option}: expected a share such as 0.8 or 80%, got {text!r}")
+    return value

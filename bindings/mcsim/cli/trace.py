@@ -12,7 +12,8 @@ from mcsim.cli.synth import synth
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
-    from mcsim.traces.trace import Trace, TraceInfo, VmInfo
+    from mcsim.traces.info import TraceInfo, VmInfo
+    from mcsim.traces.trace import Trace
 
 __all__ = ["open_trace", "reading_options", "trace"]
 

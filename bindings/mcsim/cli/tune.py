@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.policies.tuning import Objective, Point
+    from mcsim.policies.grid import Point
+    from mcsim.policies.scaled import Objective
 
 __all__ = ["tune"]
 
@@ -136,10 +137,10 @@ def tune(
 
     from mcsim.base.errors import ConfigError
     from mcsim.base.progress import Reporter
-    from mcsim.cli.mrc import share_given
+    from mcsim.cli.stream import share_given
     from mcsim.config.devices import device_named
-    from mcsim.policies.simulation import memory_given
-    from mcsim.policies.tuning import Grid
+    from mcsim.policies.caches import memory_given
+    from mcsim.policies.grid import Grid
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)
@@ -147,8 +148,8 @@ def tune(
         raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
-        "blocks": _words(block),
-        "sub_blocks": _words(sub_block),
+        "block_bytes": _words(block),
+        "sub_block_bytes": _words(sub_block),
         "writes": _words(writes),
     }
     # Mistakes are told before the work begins.
@@ -264,7 +265,7 @@ class _Report:
 
     def remark(self) -> str:
         """Say which rows have their merits, and how sure the best is."""
-        from mcsim.policies.tuning import OBJECTIVES
+        from mcsim.policies.scaled import OBJECTIVES
 
         name = OBJECTIVES[self.objective]
         value, margin = self.rows[name], self.rows[f"{name}_margin"]
@@ -278,7 +279,7 @@ class _Report:
     def figure(self) -> Figure:
         """Draw the objectives over block size."""
         from mcsim.figures.tuning import objectives_by_block
-        from mcsim.policies.tuning import OBJECTIVES
+        from mcsim.policies.scaled import OBJECTIVES
 
         return objectives_by_block(self.rows, OBJECTIVES[self.objective]).frame(
             self.title, self.footer()

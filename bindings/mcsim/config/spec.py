@@ -7,8 +7,8 @@ declaration in the core (`mcsim.experiment.experiment`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     BaseModel,
@@ -27,6 +27,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     model_serializer,
+    model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -172,6 +173,27 @@ IntervalLength = Annotated[
 ]
 
 
+def _read_vms(value: object) -> object:
+    def is_text(values: Iterable[object]) -> bool:
+        return all(isinstance(one, str) and one for one in values)
+
+    if is_text([value]) or (isinstance(value, list) and value and is_text(value)):
+        return value
+    if isinstance(value, dict) and value and is_text([*value, *value.values()]):
+        return value
+    raise ValueError(
+        "expected all, a name, a pattern such as web_*, a list of these, or a map from names in "
+        f"the file to names of results, got {value!r}"
+    )
+
+
+VmChoice = Annotated[
+    Any,
+    BeforeValidator(_read_vms),
+    WithJsonSchema({"type": ["string", "array", "object"], "examples": ["all", "web_*"]}),
+]
+
+
 class _Map(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -240,12 +262,15 @@ class WindowSpec(_Map):
 class VmTraceSpec(_Map):
     """One VM and where requests of it are."""
 
-    name: StrictStr
-    """as results show it"""
+    name: StrictStr = ""
+    """as results show it; of several `vms` a pattern such as host1-{vm}"""
     trace: StrictStr | None = None
     """a file, or a name to look up in the trace folders; the VM's own name if not given"""
     vm: StrictStr | None = None
     """which VM of the file, if it holds several"""
+    vms: VmChoice | None = None
+    """instead of one VM those of the file: all, a name, a pattern such as web_*, a list of these,
+    or a map from their names in the file to those that results show"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
     options: dict[str, Any] = {}
@@ -254,6 +279,19 @@ class VmTraceSpec(_Map):
     """what to do with a line that contradicts the format"""
     on_unsorted: Literal["error", "sort"] = "sort"
     """what to do with requests that are not in time order"""
+
+    @model_validator(mode="after")
+    def _is_one_or_several(self) -> Self:
+        if self.vms is None:
+            if not self.name:
+                raise ValueError("missing key 'name'")
+        elif self.vm is not None:
+            raise ValueError("vm is one and vms are several: give one of them")
+        elif self.trace is None:
+            raise ValueError("missing key 'trace': the vms of which file?")
+        elif self.name and (isinstance(self.vms, dict) or "{vm}" not in self.name):
+            raise ValueError("name: of several vms expected a pattern such as 'host1-{vm}'")
+        return self
 
 
 class VmSpec(VmTraceSpec):
@@ -287,6 +325,11 @@ class WorkloadSpec(_TracesSpec):
 
     vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
     """the VMs, in the order of results; all of the profile if empty"""
+
+    @property
+    def known_names(self) -> list[str]:
+        """The names of all VMs; none if only a profile or a trace knows them."""
+        return [vm.name for vm in self.vms] if all(vm.vms is None for vm in self.vms) else []
 
 
 class WarmUpSpec(_TracesSpec):

@@ -31,16 +31,16 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.results.results import SCHEMAS, Draft, Results, SystemTables
-from mcsim.traces.workload import Workload, open_workload
+from mcsim.experiment.recorded import curve_table, system_tables
+from mcsim.results.draft import Draft
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.opened import open_workload
+from mcsim.traces.workload import Workload
 
 __all__ = ["default_trace_dirs", "run"]
 
 View = dict[str, Any]
-
-# Points of a stored curve: even steps for linear axes, as many growing ones for
-# logarithmic axes.
-_CURVE_POINTS = 1000
 
 
 def run(
@@ -242,7 +242,7 @@ class _Run:
             stage.update(total)
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         tables = [
-            _curve_table(vm.name, curve, np.cumsum(tiers))
+            curve_table(vm.name, curve, np.cumsum(tiers))
             for vm, curve in zip(accesses.vms, curves, strict=True)
         ]
         self.draft.write_table("curves", pa.concat_tables(tables))
@@ -305,7 +305,7 @@ class _Run:
             cuts = engine.aligned_cuts(accesses, spec.interval.length)
             result = self._replay_watched(accesses, system, profiles, cuts, title)
             names = [vm.name for vm in accesses.vms]
-            tables = _system_tables(title, result, cuts, names, spec.interval.length)
+            tables = system_tables(title, result, cuts, names, spec.interval.length)
             self.draft.save_part(index, tables)
         except BaseException:
             self._stop.set()
@@ -381,59 +381,3 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
         if value not in found:
             found.append(value)
     return found
-
-
-def _curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
-    last = max(1, curve.saturation)
-    steps = np.linspace(0, last, _CURVE_POINTS + 1)
-    growing = np.geomspace(1, last, _CURVE_POINTS)
-    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
-    rows = len(capacities)
-    return pa.table(
-        {
-            "vm": pa.array([vm] * rows, pa.string()),
-            "scope": pa.array(["trace"] * rows, pa.string()),
-            "capacity": capacities,
-            "hits": curve.hits(capacities),
-            "accesses": np.full(rows, curve.accesses),
-        }
-    )
-
-
-def _system_tables(
-    title: str,
-    result: engine.RunResult,
-    cuts: NDArray[np.int64],
-    vms: Sequence[str],
-    length: int,
-) -> SystemTables:
-    """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
-    names = np.array(vms, dtype=object)
-    intervals, _, tiers = result.tiers["hits"].shape
-    interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
-    metrics = {"interval": interval, "vm": names[vm], "tier": tier}
-    metrics |= {name: values.ravel() for name, values in result.tiers.items()}
-    interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
-    counts = {"interval": interval, "vm": names[vm], "begin_ns": interval * length}
-    counts |= {name: values.ravel() for name, values in result.vms.items()}
-    requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
-    decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
-    decisions["request"] = requests - cuts[0]
-    for name in ("objective", "upper_bound", "evaluations"):
-        decisions[name] = np.array([d[name] for d in result.decisions])
-    return SystemTables(
-        metrics=_table("metrics", title, metrics),
-        vms=_table("vms", title, counts),
-        decisions=_table("decisions", title, decisions),
-        timing={
-            "replay_seconds": result.replay_seconds,
-            "decide_seconds": result.decide_seconds,
-        },
-    )
-
-
-def _table(name: str, system: str, columns: dict[str, NDArray[Any]]) -> pa.Table:
-    schema = SCHEMAS[name]
-    rows = len(columns["interval"])
-    columns = {"system": np.full(rows, system, dtype=object)} | columns
-    return pa.table({f.name: pa.array(columns[f.name], f.type) for f in schema}, schema=schema)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import (
     COLD,
     Estimator,
-    PartialDistances,
-    analyse,
     estimate,
     estimator_names,
     hit_ratio_curve,
-    merge,
     reuse_distances,
 )
+from mcsim.locality.knees import Knee
+from mcsim.locality.partial import PartialDistances, analyse, merge
 
 __all__ = [
     "COLD",

@@ -7,16 +7,17 @@ is a share of. Whatever made it, it is read, cut, added and drawn in the same wa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.columns import integers
 from mcsim.base.errors import ConfigError
+from mcsim.locality.knees import Knee, knees_of
+from mcsim.locality.steps import COLUMNS, Steps, capacities_given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,30 +25,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-__all__ = ["Denominator", "HitRatioCurve", "Knee", "SizeUnit"]
+__all__ = ["Denominator", "HitRatioCurve", "SizeUnit"]
 
 Denominator = Literal["all", "reads"]
 SizeUnit = Literal["blocks", "B", "KiB", "MiB", "GiB", "TiB"]
 
 _BYTES: dict[str, int] = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _METADATA = b"mcsim.hit_ratio_curve"
-_COLUMNS = ("hits", "low", "high", "read_hits")
 _CELLS = 1000  # more steps than this cannot be told apart in a picture
 
 
-class Knee(NamedTuple):
-    """A size after which more space is worth much less than before."""
-
-    capacity: int
-    """Blocks."""
-    ratio: float
-    """Hits there as a share of all accesses."""
-    turn: float
-    """How far the hull bends, in degrees, where both axes end at 1."""
-
-
 @dataclass(frozen=True, eq=False)
-class HitRatioCurve:
+class HitRatioCurve(Steps):
     """The hits of LRU over its capacity, a step function.
 
     Between two tabulated capacities the curve is what the smaller one hits, beyond the
@@ -81,155 +70,11 @@ class HitRatioCurve:
         How many of the hits read; see `of_reads`.
     """
 
-    capacities: NDArray[np.int64]
-    hits: NDArray[np.float64]
-    accesses: int
-    distinct: float | None = None
-    low: NDArray[np.float64] | None = None
-    high: NDArray[np.float64] | None = None
-    resolved_from: float = 0.0
-    estimator: str = "exact"
-    note: str = ""
-    block_bytes: int | None = None
-    reads: int | None = None
-    read_hits: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        capacities = _capacities(self.capacities)
-        if (np.diff(capacities) <= 0).any():
-            raise ConfigError("capacities: must be strictly increasing")
-        object.__setattr__(self, "capacities", _frozen(capacities))
-        for name in _COLUMNS:
-            values = getattr(self, name)
-            if values is None:
-                continue
-            column = np.array(values, np.float64)
-            if column.shape != capacities.shape:
-                raise ConfigError(
-                    f"{name}: expected one for each of {capacities.size} capacities, got an "
-                    f"array of shape {column.shape}"
-                )
-            object.__setattr__(self, name, _frozen(column))
-        if (np.diff(self.hits) < 0).any():
-            raise ConfigError("hits: a larger LRU cache never hits less")
-
     def __repr__(self) -> str:
         return (
             f"<HitRatioCurve of {self.accesses:,} accesses by {self.estimator}: "
             f"{self.best_ratio:.4f} at {self.saturation:,} blocks>"
         )
-
-    @property
-    def ratios(self) -> NDArray[np.float64]:
-        """Hits as a share of all accesses, in [0, 1], shape (k,)."""
-        return self._share(self.hits)
-
-    @property
-    def miss_ratios(self) -> NDArray[np.float64]:
-        """Misses as a share of all accesses, cold ones included, shape (k,)."""
-        return 1.0 - self.ratios
-
-    @property
-    def best_ratio(self) -> float:
-        """The hit ratio that no capacity exceeds."""
-        return float(self.ratios[-1]) if self.hits.size else 0.0
-
-    @property
-    def saturation(self) -> int:
-        """The smallest tabulated capacity in blocks that reaches `best_ratio`."""
-        if not self.hits.size:
-            return 0
-        return int(self.capacities[np.searchsorted(self.hits, self.hits[-1])])
-
-    @overload
-    def at(self, capacity: int) -> float: ...
-    @overload
-    def at(self, capacity: NDArray[np.int64] | Sequence[int]) -> NDArray[np.float64]: ...
-
-    def at(self, capacity: int | NDArray[np.int64] | Sequence[int]) -> float | NDArray[np.float64]:
-        """Look up the hit ratio of a cache of any size.
-
-        Parameters
-        ----------
-        capacity : int or array_like of int, shape (m,)
-            Cache sizes in blocks.
-
-        Returns
-        -------
-        float or ndarray of float64, shape (m,)
-            Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
-        """
-        wanted = np.asarray(capacity)
-        ratios = self._share(self._looked_up(self.hits, np.atleast_1d(wanted)))
-        return ratios if wanted.ndim else float(ratios[0])
-
-    def band_at(
-        self, capacities: ArrayLike
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Look up the 95 % band of the hit ratio.
-
-        Parameters
-        ----------
-        capacities : array_like of int, shape (m,)
-            Cache sizes in blocks.
-
-        Returns
-        -------
-        tuple of two ndarrays of float64, shape (m,), or None
-            Lower and upper end; None if the estimator has no band.
-        """
-        if self.low is None or self.high is None:
-            return None
-        low, high = (self._looked_up(side, capacities) for side in (self.low, self.high))
-        return self._share(low), self._share(high)
-
-    def is_resolved(self, capacities: ArrayLike) -> NDArray[np.bool_]:
-        """Tell at which capacities, in blocks, the estimate may be trusted; shape (m,)."""
-        return _capacities(capacities) >= self.resolved_from
-
-    def capacity_for(self, ratio: float) -> int | None:
-        """Find the smallest cache that hits at least so often.
-
-        Parameters
-        ----------
-        ratio : float
-            Hit ratio, in [0, 1].
-
-        Returns
-        -------
-        int or None
-            Blocks; None if no capacity reaches the ratio (see `best_ratio`).
-
-        Raises
-        ------
-        ConfigError
-            If `ratio` is outside [0, 1].
-
-        Examples
-        --------
-        >>> curve = HitRatioCurve(np.array([1, 4]), np.array([2.0, 8.0]), accesses=10)
-        >>> curve.capacity_for(0.5), curve.capacity_for(0.9)
-        (4, None)
-        """
-        return self._capacity_for(self.hits, ratio)
-
-    def capacity_range_for(self, ratio: float) -> tuple[int | None, int | None] | None:
-        """Find the smallest caches that reach a ratio by the upper and the lower end of the band.
-
-        Parameters
-        ----------
-        ratio : float
-            Hit ratio, in [0, 1].
-
-        Returns
-        -------
-        tuple of two (int or None), or None
-            Blocks at best and at worst, None for an end that never reaches the ratio; None
-            if the estimator has no band.
-        """
-        if self.low is None or self.high is None:
-            return None
-        return self._capacity_for(self.high, ratio), self._capacity_for(self.low, ratio)
 
     def hull(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Compute the concave hull of the curve from the empty cache on.
@@ -279,18 +124,7 @@ class HitRatioCurve:
         >>> [(knee.capacity, knee.ratio) for knee in curve.knees(1)]
         [(10, 0.7)]
         """
-        capacities, ratios = self.hull()
-        if ratios[-1] <= 0:
-            return []
-        x, y = capacities / capacities[-1], ratios / ratios[-1]
-        vertices = _simplified(x, y, tolerance)
-        angles = np.degrees(np.arctan2(np.diff(y[vertices]), np.diff(x[vertices])))
-        turns = angles - np.append(angles[1:], 0.0)
-        largest = np.sort(np.argsort(-turns, kind="stable")[:count])
-        return [
-            Knee(int(capacities[v]), float(ratios[v]), float(turn))
-            for v, turn in zip(vertices[1:][largest], turns[largest], strict=True)
-        ]
+        return knees_of(*self.hull(), count, tolerance)
 
     def mae(self, other: HitRatioCurve, sizes: ArrayLike | None = None) -> float:
         """Measure the mean absolute difference from another curve's ratios.
@@ -312,31 +146,13 @@ class HitRatioCurve:
         ----------
         C. A. Waldspurger et al., *Efficient MRC construction with SHARDS*, FAST 2015.
         """
-        at = other.hundredths() if sizes is None else _capacities(sizes)
+        at = other.hundredths() if sizes is None else capacities_given(sizes)
         return float(np.abs(self.at(at) - other.at(at)).mean()) if at.size else 0.0
 
     def hundredths(self) -> NDArray[np.int64]:
         """Return U/100, 2U/100, …, U blocks, rounded up, for the stream's U distinct blocks."""
         blocks = self.saturation if self.distinct is None else self.distinct
         return np.ceil(blocks * np.arange(1, 101) / 100).astype(np.int64)
-
-    def resampled(self, capacities: ArrayLike) -> HitRatioCurve:
-        """Return the curve known at some capacities alone.
-
-        Parameters
-        ----------
-        capacities : array_like of int, shape (m,)
-            Blocks, strictly increasing. Between two of them the result is what the smaller
-            one hits: never more than this curve.
-        """
-        table = _capacities(capacities)
-        columns: dict[str, Any] = {
-            name: None
-            if (column := getattr(self, name)) is None
-            else self._looked_up(column, table)
-            for name in _COLUMNS
-        }
-        return replace(self, capacities=table, **columns)
 
     def merge(self, others: HitRatioCurve | Iterable[HitRatioCurve]) -> HitRatioCurve:
         """Add streams that each have a cache of the same capacity to themselves.
@@ -369,7 +185,7 @@ class HitRatioCurve:
             raise ConfigError(f"curves of different block sizes do not add: {_listed(sizes)}")
         table = np.unique(np.concatenate([curve.capacities for curve in curves]))
         columns: dict[str, Any] = {}
-        for name in _COLUMNS:
+        for name in COLUMNS:
             parts = [getattr(curve, name) for curve in curves]
             columns[name] = (
                 None
@@ -454,7 +270,7 @@ class HitRatioCurve:
         metadata = table.schema.metadata or {}
         if _METADATA not in metadata:
             raise ConfigError("the Arrow table is no hit-ratio curve: its metadata are missing")
-        columns = {name: table[name].to_numpy() for name in _COLUMNS if name in table.column_names}
+        columns = {name: table[name].to_numpy() for name in COLUMNS if name in table.column_names}
         scalars = json.loads(metadata[_METADATA])
         return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
 
@@ -539,32 +355,14 @@ class HitRatioCurve:
         -------
         matplotlib.axes.Axes
         """
-        if ax is None:
-            from matplotlib import pyplot
+        from mcsim.locality.plot import plot_steps
 
-            ax = pyplot.subplots()[1]
         shown = self.thinned(log=log, end=end)
         x = self.sizes_in(shown.capacities, unit)
-        y = 100 * shown.ratios
-        begin = int(np.searchsorted(shown.capacities, self.resolved_from))
-        # The resolved part begins where the pale one ends.
-        joint = min(begin + 1, len(x))
-        (drawn,) = ax.plot(
-            x[begin:], y[begin:], **{"drawstyle": "steps-post", "label": self.estimator, **line}
-        )
-        if begin:
-            pale = {**line, "label": "_", "color": drawn.get_color(), "alpha": 0.35}
-            ax.plot(x[:joint], y[:joint], **{"drawstyle": "steps-post", **pale})
-        if band and shown.low is not None and shown.high is not None:
-            low, high = 100 * self._share(shown.low), 100 * self._share(shown.high)
-            shade: dict[str, Any] = {"step": "post", "linewidth": 0, "alpha": 0.2}
-            ax.fill_between(x, low, high, color=drawn.get_color(), **shade)
+        ax = plot_steps(shown, x, ax, band=band, line=line)
         if log:
             ax.set_xscale("log")
         ax.set_xlabel(f"Capacity ({unit})")
-        ax.set_ylabel("Hit ratio (%)")
-        # Of all that is plotted there, whatever came first.
-        ax.set_ylim(0, max(1.05 * ax.dataLim.ymax, 1e-9))
         return ax
 
     def _columns(self) -> dict[str, Any]:
@@ -576,62 +374,11 @@ class HitRatioCurve:
         more = {name: getattr(self, name) for name in ("low", "high", "read_hits")}
         return columns | {name: column for name, column in more.items() if column is not None}
 
-    def _share(self, hits: NDArray[np.float64]) -> NDArray[np.float64]:
-        return hits / self.accesses if self.accesses else np.zeros_like(hits)
-
-    def _looked_up(self, column: NDArray[np.float64], capacities: ArrayLike) -> NDArray[np.float64]:
-        """Read a column of the step function at capacities in any order."""
-        index = np.searchsorted(self.capacities, _capacities(capacities), side="right")
-        return np.concatenate(([0.0], column))[index]
-
-    def _capacity_for(self, column: NDArray[np.float64], ratio: float) -> int | None:
-        if not 0 <= ratio <= 1:
-            raise ConfigError(f"ratio: {ratio:g} is outside [0, 1]")
-        if ratio == 0:
-            return 0
-        index = int(np.searchsorted(self._share(column), ratio))
-        return int(self.capacities[index]) if index < column.size else None
-
     def _from_zero(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the steps from the empty cache to saturation."""
         used = (self.capacities > 0) & (self.capacities <= self.saturation)
         capacities = np.concatenate(([0], self.capacities[used]))
         return capacities, np.concatenate(([0.0], self.hits[used]))
-
-
-def _simplified(
-    x: NDArray[np.float64], y: NDArray[np.float64], tolerance: float
-) -> NDArray[np.int64]:
-    """Choose vertices of a concave chain so that no other is `tolerance` above the chords.
-
-    U. Ramer, *An iterative procedure for the polygonal approximation of plane curves*,
-    Computer Graphics and Image Processing 1(3), 1972.
-    """
-    kept = {0, len(x) - 1}
-    chords = [(0, len(x) - 1)]
-    while chords:
-        a, b = chords.pop()
-        if b - a < 2:
-            continue
-        above = y[a:b] - np.interp(x[a:b], x[[a, b]], y[[a, b]])
-        middle = a + int(np.argmax(above))
-        if above[middle - a] > tolerance:
-            kept.add(middle)
-            chords += [(a, middle), (middle, b)]
-    return np.array(sorted(kept))
-
-
-def _capacities(values: ArrayLike) -> NDArray[np.int64]:
-    array = integers(values, "capacities")
-    if array.size and array.max() > np.iinfo(np.int64).max:
-        raise ConfigError(f"capacities: at most 2**63 - 1, got {array.max()}")
-    return np.ascontiguousarray(array, np.int64)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _sum(parts: Iterable[Any]) -> Any:

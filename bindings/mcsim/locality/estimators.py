@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,9 @@ from mcsim._core import locality as _locality
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
-from mcsim.locality.curve import HitRatioCurve, Knee
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.knees import Knee
+from mcsim.traces.blocks import References, blocks_in
 
 __all__ = [
     "COLD",
@@ -28,12 +31,9 @@ __all__ = [
     "HitRatioCurve",
     "Knee",
     "ParamValue",
-    "PartialDistances",
-    "analyse",
     "estimate",
     "estimator_names",
     "hit_ratio_curve",
-    "merge",
     "reuse_distances",
 ]
 
@@ -41,14 +41,15 @@ COLD = -1
 """The distance of a first access."""
 
 
-def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
+def reuse_distances(references: References) -> NDArray[np.int64]:
     """Compute the exact LRU reuse distance of every access.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses. ``uint64`` and ``uint32``
-        arrays are read where they lie.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
 
     Returns
     -------
@@ -59,9 +60,9 @@ def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
     Raises
     ------
     TypeError
-        If `ids` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If `ids` has more than one dimension or a negative element.
+        If an array has more than one dimension or a negative element; as of `Trace.blocks`.
 
     References
     ----------
@@ -74,16 +75,18 @@ def reuse_distances(ids: ArrayLike) -> NDArray[np.int64]:
     >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    return _locality.reuse_distances(keys_of(ids))
+    return _locality.reuse_distances(keys_given(references))
 
 
-def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitRatioCurve:
+def hit_ratio_curve(references: References, capacities: ArrayLike | None = None) -> HitRatioCurve:
     """Compute the exact hits of an LRU cache of any capacity.
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
     capacities : array_like of int, shape (k,), optional
         Keep the curve at these capacities alone, in blocks, strictly increasing. By default
         it has 0 and every capacity that hits more than the next smaller one.
@@ -95,10 +98,10 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     Raises
     ------
     TypeError
-        If `ids` or `capacities` are not integers.
+        If an array does not hold integers.
     ConfigError
-        If either has more than one dimension or a negative element, or `capacities` do not
-        increase.
+        If an array has more than one dimension or a negative element, or `capacities` do not
+        increase; as of `Trace.blocks`.
 
     References
     ----------
@@ -111,7 +114,7 @@ def hit_ratio_curve(ids: ArrayLike, capacities: ArrayLike | None = None) -> HitR
     >>> curve.hits.tolist(), curve.at(2)
     ([0.0, 2.0, 2.0], 0.5)
     """
-    curve = estimate(ids)
+    curve = estimate(references)
     return curve if capacities is None else curve.resampled(capacities)
 
 
@@ -127,7 +130,7 @@ def estimator_names() -> list[str]:
 
 
 def estimate(
-    ids: ArrayLike,
+    references: References,
     estimator: str = "exact",
     *,
     times: ArrayLike | None = None,
@@ -142,13 +145,15 @@ def estimate(
 
     Parameters
     ----------
-    ids : array_like of int, shape (n,)
-        The block of each access, in the order of the accesses: NumPy, pandas, Polars, Arrow
-        or a list. ``uint64`` and ``uint32`` arrays are read where they lie.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        The block of each access, in the order of the accesses. A trace stands for its reads, in
+        blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
+        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
     estimator : str
         One of `estimator_names`.
     times : array_like of int, shape (n,), optional
-        When each access was, in ns, never decreasing; for estimators that look at time.
+        When each access was, in ns, never decreasing, for estimators that look at time. With
+        an array alone: others have their own `times`, `ops` and `block_bytes`.
     ops : array_like of int or bool, shape (n,), optional
         0 for a read, 1 for a write. With ``'exact'`` the curve also counts the hits that
         read (`HitRatioCurve.of_reads`), which takes 8 bytes an access.
@@ -180,12 +185,30 @@ def estimate(
     >>> estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
     3
     """
+    if (blocks := blocks_in(references)) is not None:
+        given = {"times": times, "ops": ops, "block_bytes": block_bytes}
+        if twice := [name for name, value in given.items() if value is not None]:
+            raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
+        block_bytes = blocks.block_bytes
+        # Where all is read there is nothing to tell apart.
+        ops = blocks.ops if blocks.ops_kept == "all" else None
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
-    stream.process(ids, times, ops, progress=progress)
+    if blocks is None:
+        stream.process(cast(ArrayLike, references), times, ops, progress=progress)
+    else:
+        for keys, at, of in blocks.pieces():
+            stream.process(keys, at, of)
+            if progress is not None:
+                progress(stream.references)
     curve = stream.curve()
     if ops is None or estimator != "exact":
         return curve
-    return _with_reads(curve, reuse_distances(ids), operations_of(ops) == 0)
+    return _with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
+
+
+def keys_given(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
+    blocks = blocks_in(references)
+    return keys_of(cast(ArrayLike, references)) if blocks is None else blocks.ids
 
 
 class Estimator:
@@ -253,7 +276,7 @@ class Estimator:
 
     def curve(self) -> HitRatioCurve:
         """Return the curve of all accesses so far; the stream may go on afterwards."""
-        return _curve_of(self._core.curve(), self.distinct, self.name, self._block_bytes)
+        return curve_of(self._core.curve(), self.distinct, self.name, self._block_bytes)
 
     @property
     def references(self) -> int:
@@ -271,124 +294,13 @@ class Estimator:
         return self._core.bytes
 
 
-class PartialDistances:
-    """What a piece of a stream tells of its reuse distances, to be merged with its neighbours.
-
-    `analyse` makes it of a piece, `merge` of two pieces that follow one another. Merging is
-    associative, so the pieces of a stream may be analysed by any processes or machines and
-    merged in any tree over neighbours: the result has the same bits always. It can be
-    pickled, and `to_bytes` is the same on any machine.
-
-    With a limit ``D > 0``, distances of `D` and more count as cold, and the first and the last
-    `D` blocks are all that is kept of a piece beside its histogram.
-
-    References
-    ----------
-    Q. Niu, J. Dinan, Q. Lu and P. Sadayappan, *PARDA: a fast parallel reuse distance analysis
-    algorithm*, IPDPS 2012.
-
-    Examples
-    --------
-    >>> whole = merge(analyse([3, 2, 1]), analyse([4, 1, 2, 3]))
-    >>> whole == analyse([3, 2, 1, 4, 1, 2, 3]), whole.curve().at(4)
-    (True, 0.42857142857142855)
-    """
-
-    def __init__(self, core: _locality.PartialDistances) -> None:
-        self._core = core
-
-    def __repr__(self) -> str:
-        limit = f", distances below {self.limit:,}" if self.limit else ""
-        return f"<PartialDistances of {self.accesses:,} accesses{limit}>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartialDistances) and self._core == other._core
-
-    __hash__ = None  # type: ignore[assignment]  # as large as what it is equal to
-
-    def __reduce__(self) -> tuple[Callable[[bytes], PartialDistances], tuple[bytes]]:
-        return PartialDistances.from_bytes, (self.to_bytes(),)
-
-    @property
-    def limit(self) -> int:
-        """Distances from here on count as cold; 0 if there is no limit."""
-        return self._core.limit
-
-    @property
-    def accesses(self) -> int:
-        """Accesses of the piece."""
-        return self._core.accesses
-
-    def curve(self, *, block_bytes: int | None = None) -> HitRatioCurve:
-        """Return the curve of a stream that begins with this piece.
-
-        With a limit the distinct blocks are not known, and the curve is exact up to a capacity
-        of `limit` blocks and flat beyond.
-        """
-        limit = {"limit": self.limit} if self.limit else {}
-        distinct = None if self.limit else float(self._core.blocks)
-        return _curve_of(self._core.curve(), distinct, title("parda", limit), block_bytes)
-
-    def to_bytes(self) -> bytes:
-        """Return the form for a file or a socket: versioned and checksummed."""
-        return self._core.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> PartialDistances:
-        """Read what `to_bytes` returned.
-
-        Raises
-        ------
-        TraceError
-            If that cannot be; the message says how.
-        """
-        return cls(_locality.PartialDistances.from_bytes(data))
-
-
-def analyse(ids: ArrayLike, *, limit: int = 0) -> PartialDistances:
-    """Count the reuse distances in a piece of a stream; other threads run meanwhile.
-
-    Parameters
-    ----------
-    ids : array_like of int, shape (n,)
-        The block of each access of the piece, in the order of the accesses.
-    limit : int
-        Distances from here on count as cold; 0 for none.
-
-    Raises
-    ------
-    TypeError
-        If `ids` are not integers.
-    ConfigError
-        If `ids` has more than one dimension or a negative element, or `limit` is negative.
-    """
-    return PartialDistances(_locality.analyse(keys_of(ids).astype(np.uint64, copy=False), limit))
-
-
-def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:
-    """Return the partial distances of a piece and the one that follows it, as one piece.
-
-    Raises
-    ------
-    ConfigError
-        If their limits differ.
-
-    Examples
-    --------
-    >>> from functools import reduce
-    >>> pieces = [analyse(piece) for piece in ([1, 2], [1], [2, 1])]
-    >>> reduce(merge, pieces) == analyse([1, 2, 1, 2, 1])
-    True
-    """
-    return PartialDistances(_locality.merge(left._core, right._core))
-
-
-def _curve_of(
+def curve_of(
     made: _locality.CurveEstimate,
     distinct: float | None,
     estimator: str,
     block_bytes: int | None,
 ) -> HitRatioCurve:
+    """Return what the core estimated as a curve at whole capacities."""
     # Capacities are whole: a step at 2.5 blocks is one at 3.
     steps = np.ceil(made.capacity).astype(np.int64)
     last = np.append(np.diff(steps) > 0, True)[: steps.size]

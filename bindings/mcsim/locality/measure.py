@@ -1,45 +1,84 @@
-"""Hit-ratio curves of traces: which references, by which estimators, how fast."""
+"""Hit-ratio curves of many streams: by which estimators, how fast."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mcsim._core import engine
 from mcsim.base.errors import ConfigError
-from mcsim.base.specs import parse_spec, split_specs, title
+from mcsim.base.progress import Reporter
+from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
+from mcsim.base.threads import threads_given
 from mcsim.locality.estimators import Estimator, HitRatioCurve, estimator_names
-from mcsim.traces.workload import Workload, WorkloadVm
-
-if TYPE_CHECKING:
-    from mcsim.base.progress import Reporter
-    from mcsim.traces.trace import Trace
+from mcsim.traces.blocks import Blocks, References, blocks_in
 
 __all__ = [
     "EstimatorSpec",
     "Measured",
-    "Ops",
-    "Stream",
-    "by_interval",
-    "by_vm",
+    "hit_ratio_curves",
     "measure",
     "parse_estimator",
     "parse_estimators",
-    "read_accesses",
-    "vms_of",
-    "whole",
 ]
 
-Ops = Literal["reads", "all", "writes"]
 
-_PIECE = 1 << 20  # accesses
+def hit_ratio_curves(
+    references: References,
+    per: str = "vm",
+    *,
+    estimator: str = "exact",
+    seed: int = 1,
+    threads: int | None = None,
+    **params: ParamValue,
+) -> dict[str, HitRatioCurve]:
+    """Compute or estimate the hits of LRU for every VM, or every interval, by itself.
+
+    Parameters
+    ----------
+    references : Trace, sequence of Trace or Blocks
+        As of `hit_ratio_curve`.
+    per : str
+        ``'vm'``, or the length of an interval: ``'1h'``, or ``'50000 references'`` of a trace
+        without a clock.
+    estimator : str
+        One of `estimator_names`.
+    seed, threads, **params
+        As of `estimate`; so many threads make curves at the same time.
+
+    Returns
+    -------
+    dict of str to HitRatioCurve
+        By the name of the VM, for those that have references; or by when the interval begins
+        after the first request, in ns or references.
+
+    Raises
+    ------
+    ConfigError
+        As of `estimate` and `Trace.blocks`, or if `per` is neither, or if `references` are an
+        array, which knows no VMs.
+
+    Examples
+    --------
+    >>> from mcsim.traces.trace import Trace
+    >>> trace = Trace.from_arrays(
+    ...     [0, 1, 2], [0, 0, 0], 4096, vm=[0, 1, 0], vms=["mail", "web"], source="few"
+    ... )
+    >>> {vm: curve.at(1) for vm, curve in hit_ratio_curves(trace, per="vm").items()}
+    {'mail': 0.5, 'web': 0.0}
+    """
+    blocks = blocks_in(references)
+    if blocks is None:
+        raise ConfigError("references: an array knows no VMs and no times; give a Trace or Blocks")
+    spec = EstimatorSpec(estimator, {name: str(value) for name, value in params.items()})
+    parts = blocks.by_vm() if per == "vm" else blocks.by_interval(per)
+    tasks = [(part, spec) for part in parts]
+    return {
+        one.label: one.curve for one in measure(tasks, seed=seed, threads=threads_given(threads))
+    }
 
 
 @dataclass(frozen=True)
@@ -88,139 +127,6 @@ def parse_estimators(text: str) -> list[EstimatorSpec]:
     return [parse_estimator(spec) for spec in split_specs(text)]
 
 
-def read_accesses(
-    traces: Sequence[Trace], *, ops: Ops, block_bytes: int, reporter: Reporter
-) -> engine.Accesses:
-    """Split the requests of traces into blocks, merged by time; every VM has its own blocks.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not, or there is nothing to count.
-    """
-    vms = vms_of([trace.slice(ops="writes") if ops == "writes" else trace for trace in traces])
-    requests = sum(vm.trace.request_count for vm in vms)
-    view = {"block_bytes": block_bytes, "ops": "reads" if ops == "reads" else "all"}
-    with reporter.stage("intern", total=requests, unit="requests") as stage:
-        accesses = Workload(vms, synthetic=False).intern(view, stage.update)
-    if accesses.access_count == 0:
-        sources = ", ".join(trace.metadata.source for trace in traces)
-        what = {"reads": "reads (try --ops all)", "writes": "writes", "all": "requests"}[ops]
-        raise ConfigError(f"{sources}: there are no {what}, so there is no curve")
-    return accesses
-
-
-def vms_of(traces: Sequence[Trace]) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces, under names that tell them apart.
-
-    Raises
-    ------
-    ConfigError
-        If some have a clock and others do not.
-    """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    several = [name for trace in traces for name in trace.vms]
-    return tuple(
-        WorkloadVm(
-            name if several.count(name) == 1 else f"{trace.metadata.source}:{name}", trace, only=v
-        )
-        for trace in traces
-        for v, name in enumerate(trace.vms)
-    )
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Some requests of a trace in their order, as references to blocks.
-
-    Attributes
-    ----------
-    label : str
-        What they are, for people.
-    requests : slice or ndarray of int64
-        Their positions in the trace.
-    """
-
-    label: str
-    accesses: engine.Accesses
-    requests: slice | NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return int(self._lengths(self._positions()).sum())
-
-    def pieces(
-        self,
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64] | None, NDArray[np.uint8]]]:
-        """Yield block, time (None without a clock) and operation of about 10^6 accesses."""
-        of = self.accesses
-        positions = self._positions()
-        ends = np.cumsum(self._lengths(positions))
-        has_clock = of.time_base == "clock"
-        first = 0
-        while first < len(positions):
-            done = ends[first - 1] if first else 0
-            last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
-            chosen = positions[first:last]
-            lengths = np.diff(ends[first:last], prepend=done)
-            yield (
-                self._blocks(chosen, lengths),
-                np.repeat(of.request_time[chosen], lengths) if has_clock else None,
-                np.repeat(of.request_op[chosen], lengths),
-            )
-            first = last
-
-    def _positions(self) -> NDArray[np.int64]:
-        if isinstance(self.requests, slice):
-            return np.arange(self.requests.start, self.requests.stop)
-        return self.requests
-
-    def _lengths(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the blocks of each request."""
-        begin = self.accesses.request_begin.view(np.int64)
-        return begin[positions + 1] - begin[positions]
-
-    def _blocks(self, chosen: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
-        begin = self.accesses.request_begin.view(np.int64)
-        if chosen[-1] - chosen[0] == len(chosen) - 1:  # a range: no copy
-            return self.accesses.ids[begin[chosen[0]] : begin[chosen[-1] + 1]]
-        skipped = begin[chosen] - np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
-
-
-def whole(accesses: engine.Accesses, label: str) -> Stream:
-    """Return all references as one stream: one cache that all VMs share."""
-    return Stream(label, accesses, slice(0, accesses.request_count))
-
-
-def by_vm(accesses: engine.Accesses) -> list[Stream]:
-    """Return the stream of every VM that has accesses."""
-    return [
-        Stream(vm.name, accesses, np.flatnonzero(accesses.request_vm == v))
-        for v, vm in enumerate(accesses.vms)
-        if vm.accesses
-    ]
-
-
-def by_interval(
-    accesses: engine.Accesses, length: int, label_of: Callable[[int], str]
-) -> list[Stream]:
-    """Return the stream of every interval, empty ones included.
-
-    Parameters
-    ----------
-    length : int
-        In the trace's unit, from its first request on.
-    label_of : callable
-        Gives the label of the interval that begins so long after the first.
-    """
-    cuts = engine.aligned_cuts(accesses, length)
-    return [
-        Stream(label_of(k * length), accesses, slice(int(cuts[k]), int(cuts[k + 1])))
-        for k in range(len(cuts) - 1)
-    ]
-
-
 @dataclass(frozen=True)
 class Measured:
     """A curve and what it took.
@@ -249,22 +155,23 @@ class _StoppedError(Exception):
 
 
 def measure(
-    tasks: Sequence[tuple[Stream, EstimatorSpec]],
+    tasks: Sequence[tuple[Blocks, EstimatorSpec]],
     *,
     seed: int,
-    jobs: int,
-    reporter: Reporter,
+    threads: int,
+    reporter: Reporter | None = None,
     one_at_a_time: bool = False,
 ) -> list[Measured]:
     """Feed every stream to its estimator.
 
     Parameters
     ----------
-    jobs : int
-        Threads: so many streams at a time, or for one estimator alone.
+    threads : int
+        So many streams at a time, or for one estimator alone.
     one_at_a_time : bool
         Whether estimators must not disturb each other's times; each is a stage of its own.
     """
+    reporter = reporter or Reporter()
     if one_at_a_time or len(tasks) == 1:
         measured = []
         for stream, spec in tasks:
@@ -272,13 +179,13 @@ def measure(
                 "estimate", total=len(stream), unit="refs", about=str(spec)
             ) as stage:
                 progress = _Total(stage.update)
-                measured.append(_measure_one(stream, spec, seed, jobs, progress))
+                measured.append(_measure_one(stream, spec, seed, threads, progress))
         return measured
     total = sum(len(stream) for stream, _ in tasks)
     about = f"{len(tasks)} curves"
     with (
         reporter.stage("estimate", total=total, unit="refs", about=about) as stage,
-        ThreadPoolExecutor(min(jobs, len(tasks))) as pool,
+        ThreadPoolExecutor(min(threads, len(tasks))) as pool,
     ):
         progress = _Total(stage.update)
         running = [
@@ -314,9 +221,9 @@ class _Total:
 
 
 def _measure_one(
-    stream: Stream, spec: EstimatorSpec, seed: int, threads: int, progress: _Total
+    stream: Blocks, spec: EstimatorSpec, seed: int, threads: int, progress: _Total
 ) -> Measured:
-    estimator = spec.make(seed=seed, threads=threads, block_bytes=stream.accesses.block_bytes)
+    estimator = spec.make(seed=seed, threads=threads, block_bytes=stream.block_bytes)
     seconds = 0.0
     for keys, times, ops in stream.pieces():
         begun = time.perf_counter()

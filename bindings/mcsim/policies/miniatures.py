@@ -8,10 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
-from mcsim.policies.simulation import Caches, PolicyChoice, memory_given, threads_given
+from mcsim.base.threads import threads_given
+from mcsim.policies.caches import Caches, memory_given
+from mcsim.policies.specs import PolicyChoice
+from mcsim.traces.blocks import References
 
 __all__ = ["Correction", "margin_of", "miniature", "rates_of", "varies_less"]
 
@@ -22,7 +24,7 @@ _T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 def miniature(
-    trace: ArrayLike | engine.Accesses,
+    references: References,
     policies: PolicyChoice = "all",
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
@@ -48,7 +50,7 @@ def miniature(
 
     Parameters
     ----------
-    trace, policies, sizes, ops
+    references, policies, sizes, ops
         As of `simulate`.
     rate : float
         Share of the blocks that is sampled, in (0, 1].
@@ -102,7 +104,7 @@ def miniature(
     if correction not in ("auto", "none", "adj"):
         raise ConfigError(f"correction: expected auto, none or adj, got {correction!r}")
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-    caches = Caches.asked(trace, policies, sizes, ops)
+    caches = Caches.asked(references, policies, sizes, ops)
     flat = _policies.miniatures(
         caches.blocks,
         caches.unique,

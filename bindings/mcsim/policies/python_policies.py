@@ -109,7 +109,9 @@ class Policy(_Base, ABC):
         Parameters
         ----------
         slots : int array, shape (n,)
-            Where the blocks are, in the order of the accesses.
+            Where the blocks are, in the order of the accesses: once for each, so that a slot may
+            stand there more than once. While the cache fills, newcomers take slots 0, 1, 2, …;
+            from then on each takes the slot that became free last.
         blocks : int array, shape (n,)
             The blocks, numbered without gaps.
         hits : bool array, shape (n,)

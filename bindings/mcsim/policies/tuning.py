@@ -8,54 +8,39 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import engine
 from mcsim._core import policies as _policies
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_bytes, format_size, parse_bytes
+from mcsim.base.threads import threads_given
+from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
-from mcsim.locality.measure import vms_of
-from mcsim.policies.miniatures import margin_of, rates_of, varies_less
-from mcsim.policies.simulation import PolicySpec, memory_given, parse_policies, threads_given
+from mcsim.policies.caches import memory_given
+from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
+from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
+from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
+from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-if TYPE_CHECKING:
-    from mcsim.traces.trace import Trace
-
-__all__ = ["ESTIMATES", "OBJECTIVES", "Grid", "Objective", "Point", "tune"]
-
-Objective = Literal["hit-ratio", "latency", "device-writes", "backend-writes"]
-OBJECTIVES = {
-    "hit-ratio": "hit_ratio",
-    "latency": "latency_ns",
-    "device-writes": "device_writes",
-    "backend-writes": "backend_writes",
-}
-"""The columns that there are to choose by."""
-
-ESTIMATES = ("hit_ratio", "latency_ns", "device_writes", "backend_reads", "backend_writes")
-
-Correction = Literal["none", "adj"]
-_CORRECTIONS: tuple[Correction, ...] = ("none", "adj")
-WriteMode = Literal["through", "back", "around"]
-WHOLE = "none"
+__all__ = ["tune"]
 
 _DIRTY_BYTES = 9
 """What writing back takes for each block of the trace."""
 
 
 def tune(
-    traces: Trace | Sequence[Trace],
+    references: References,
     size: int | str,
     *,
     policies: str | Sequence[str] = "lru",
-    blocks: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
-    sub_blocks: Sequence[int | str] = (WHOLE,),
+    block_bytes: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
+    sub_block_bytes: Sequence[int | str] = (WHOLE,),
     writes: Sequence[WriteMode] = ("through",),
     rate: float = 1,
     seeds: int | Sequence[int] = 5,
@@ -80,15 +65,17 @@ def tune(
 
     Parameters
     ----------
-    traces : Trace or sequence of Trace
-        Merged by time; every VM has its own blocks.
+    references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
+        Requests, reads and writes, merged by time; every VM has its own blocks. Of `Blocks` all
+        requests that they were made of, with other blocks; of an array each number is the place
+        of a read of one block of the smallest size.
     size : int or str
         Of the cache, in bytes or as ``'1GiB'``.
     policies : str or sequence of str
         As of `simulate`.
-    blocks : sequence of int or str
+    block_bytes : sequence of int or str
         Block sizes.
-    sub_blocks : sequence of int or str
+    sub_block_bytes : sequence of int or str
         What is loaded at a time: ``'none'`` stands for whole blocks, ``'4KiB'`` for 4 KiB out
         of a block, which is evicted whole (see `simulate_lines`). Each with every block size.
     writes : sequence of {'through', 'back', 'around'}
@@ -146,11 +133,11 @@ def tune(
     --------
     >>> from mcsim.traces.trace import Trace
     >>> trace = Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
-    >>> rows = tune(trace, "8KiB", blocks=["4KiB", "8KiB"])
+    >>> rows = tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
-    grid = Grid.asked(size, policies, blocks, sub_blocks, writes)
+    grid = Grid.asked(size, policies, block_bytes, sub_block_bytes, writes)
     if objective not in OBJECTIVES:
         raise ConfigError(
             f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
@@ -164,7 +151,7 @@ def tune(
     devices = (device_named("tier", tier), device_named("backend", backend))
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
-        Workload(vms_of(traces if isinstance(traces, Sequence) else [traces]), synthetic=False),
+        *_workload(references, min(point.sub_block for point in grid.points)),
         grid,
         devices,
         used,
@@ -175,126 +162,26 @@ def tune(
         progress,
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
-    return _rows(grid, samples, used, objective)
+    return rows_of(grid, samples, used, objective)
 
 
-@dataclass(frozen=True)
-class Point:
-    """One cache of the grid."""
-
-    policy: PolicySpec
-    block: int
-    sub_block: int
-    writes: WriteMode
-
-    @property
-    def key(self) -> tuple[str, int, int, str]:
-        """Return what tells it from others."""
-        return str(self.policy), self.block, self.sub_block, self.writes
-
-    @property
-    def layout(self) -> tuple[int, int]:
-        """Return what the trace is interned by."""
-        return self.block, self.sub_block
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Return the parameters of the data path."""
-        given = ",".join(f"{key}={value}" for key, value in self.policy.params.items())
-        policy = f"{self.policy.name}({given})" if given else self.policy.name
-        return {"policy": policy, "writes": self.writes, "line": self.block // self.sub_block}
-
-
-@dataclass(frozen=True)
-class Grid:
-    """What is to be tried, in the order in which it was asked for."""
-
-    size: int
-    points: list[Point]
-
-    @classmethod
-    def asked(
-        cls,
-        size: int | str,
-        policies: str | Sequence[str],
-        blocks: Sequence[int | str],
-        sub_blocks: Sequence[int | str],
-        writes: Sequence[WriteMode],
-    ) -> Grid:
-        """Read what `tune` is given."""
-        texts = [policies] if isinstance(policies, str) else policies
-        specs = [spec for text in texts for spec in parse_policies(text)]
-        of_size = _bytes("size", size)
-        sizes = [_bytes("block", block) for block in blocks]
-        for mode in writes:
-            if mode not in get_args(WriteMode):
-                known = get_args(WriteMode)
-                raise ConfigError(
-                    f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
-                )
-        layouts = [
-            (block, block if sub == WHOLE else _bytes("sub-block", sub))
-            for block in sizes
-            for sub in sub_blocks
-        ]
-        for block, sub in layouts:
-            _check(of_size, block, sub)
-        if odd := [block for block in sizes if max(sizes) % block]:
+def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
+    """Return requests, and which of them count; those of an array are of so many bytes."""
+    if isinstance(references, Blocks):
+        if not references.is_whole:
+            raise ConfigError("references: these blocks are a part of others; tune a Trace")
+        return references.workload, "reads" if references.ops_kept == "reads" else "all"
+    traces = traces_in(references)
+    if traces is None:
+        keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
+        if keys.size and int(keys.max()) >= 2**64 // block_bytes:
             raise ConfigError(
-                f"block: {format_bytes(max(sizes))}, the largest, are no multiple of "
-                f"{format_bytes(odd[0])}"
+                f"references: block {keys.max()} of {format_bytes(block_bytes)} ends beyond 2^64"
             )
-        points = [
-            Point(spec, block, sub, mode)
-            for spec in specs
-            for block, sub in layouts
-            for mode in writes
-        ]
-        if not points:
-            raise ConfigError("tune: there is nothing to try")
-        # Each once, however often it was asked for.
-        return cls(of_size, list({point.key: point for point in points}.values()))
-
-    @property
-    def largest(self) -> int:
-        """Return the largest block size."""
-        return max(point.block for point in self.points)
-
-    def rate(self, rate: float, seeds: int) -> float:
-        """Return the share of the pieces that is sampled for all points."""
-        return rates_of([self.size // self.largest], rate, seeds)[0] if rate < 1 else 1
-
-    def by_layout(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
-        """Yield the positions of the points that have a layout in common."""
-        for layout in dict.fromkeys(point.layout for point in self.points):
-            yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
-
-
-def _check(size: int, block: int, sub_block: int) -> None:
-    if block > size:
-        raise ConfigError(
-            f"size: {format_bytes(size)} are less than one block of {format_bytes(block)}"
-        )
-    if sub_block > block:
-        raise ConfigError(
-            f"block: {format_bytes(block)} are less than a sub-block of {format_bytes(sub_block)}; "
-            "leave out the smaller block sizes"
-        )
-    if block % sub_block:
-        raise ConfigError(
-            f"block: {format_bytes(block)} are no multiple of a sub-block of "
-            f"{format_bytes(sub_block)}"
-        )
-
-
-def _bytes(what: str, value: int | str) -> int:
-    try:
-        size = parse_bytes(value)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from None
-    if size < 1:
-        raise ConfigError(f"{what}: must be positive")
-    return size
+        offset = keys * np.uint64(block_bytes)
+        time = np.arange(keys.size)
+        traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
+    return Workload(vms_of(traces), synthetic=False), "all"
 
 
 class _Room:
@@ -324,6 +211,7 @@ class _Replay:
     """Replays every point of the grid over samples of a workload."""
 
     workload: Workload
+    ops: Literal["reads", "all"]
     grid: Grid
     devices: tuple[Device, Device]
     rate: float
@@ -334,13 +222,13 @@ class _Replay:
     progress: Callable[[int], object] | None
     done: int = field(default=0, init=False)
 
-    def sample(self, seed: int) -> list[_Counted]:
+    def sample(self, seed: int) -> list[Counted]:
         """Return what one sample says of every point."""
-        found: dict[int, _Counted] = {}
+        found: dict[int, Counted] = {}
         for (block, sub_block), members in self.grid.by_layout():
             view = {
                 "block_bytes": sub_block,
-                "ops": "all",
+                "ops": self.ops,
                 "line_blocks": block // sub_block,
                 "cut_bytes": self.grid.largest,
                 "sample_rate": self.rate,
@@ -391,11 +279,11 @@ class _Replay:
                 )
         return needed
 
-    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
+    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
         with self.room.taken(needed):
             return self._replayed(accesses, point, needed)
 
-    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> _Counted:
+    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
         tier, backend = (
             engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
             for d in self.devices
@@ -406,125 +294,4 @@ class _Replay:
         result = engine.run(accesses, system, None, cuts)
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
-        return _Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """What a replay of a sample counted, of all VMs together, and what follows for the whole."""
-
-    point: Point
-    devices: tuple[Device, Device]
-    rate: float
-    tier: dict[str, int]
-    vms: dict[str, int]
-    given: dict[str, list[int]]
-    """How much there is in the whole, by operation."""
-    bytes: int
-    """What the cache held."""
-
-    def estimates(self, correction: Correction) -> dict[str, float]:
-        """Return estimates of all columns, those of bytes in bytes."""
-        tier, backend = self.devices
-        back, around = self.point.writes == "back", self.point.writes == "around"
-        read, write = self._scales("requests", correction)
-        of_reads, of_writes = self._scales("accesses", correction)
-        all_reads, all_writes = self.given["requests"]
-        all_written = self.given["accesses"][1]
-        waiting = (tier if back else backend).write_ns.middle  # for a write that hits
-        missed = read * self.vms["read_requests"]
-        lost = write * self.vms["write_requests"] if back else 0.0
-        ns = (
-            missed * backend.read_ns.middle
-            + (all_reads - missed) * tier.read_ns.middle
-            + lost * backend.write_ns.middle
-            + (all_writes - lost) * waiting
-        )
-        # Every block that is written goes to the device, or to the backend, or to both.
-        into_tier = 0 if around else self._sampled("accesses")[1]
-        loaded = self._device_writes - into_tier
-        columns = {
-            "hit_ratio": 1 - missed / all_reads if all_reads else 0.0,
-            "latency_ns": ns / (all_reads + all_writes),
-            "device_writes": of_reads * loaded + (0 if around else all_written),
-            "backend_reads": of_reads * self.vms["backend_reads"],
-            "backend_writes": of_writes * self.vms["backend_writes"] if back else all_written,
-            "dirty": of_writes * self.vms["dirty"],
-        }
-        of_bytes = set(columns) - {"hit_ratio", "latency_ns"}
-        scaled = {name: columns[name] * self.point.sub_block for name in of_bytes}
-        return {name: max(0.0, value) for name, value in (columns | scaled).items()}
-
-    @property
-    def _device_writes(self) -> int:
-        return sum(self.tier[name] for name in ("fills", "promotions", "demotions", "updates"))
-
-    def _sampled(self, what: Literal["requests", "accesses"]) -> list[int]:
-        """Return how much there is in the sample, by operation."""
-        requests = ("read_requests", "write_requests")
-        served = requests if what == "requests" else ("reads_served", "writes_served")
-        return [self.tier[name] + self.vms[name] for name in served]
-
-    def _scales(
-        self, what: Literal["requests", "accesses"], correction: Correction
-    ) -> tuple[float, float]:
-        """Return by what counts of reads and of writes are to be multiplied."""
-        if correction == "adj":
-            return 1 / self.rate, 1 / self.rate
-        given, sampled = self.given[what], self._sampled(what)
-        read, write = (whole / max(part, 1) for whole, part in zip(given, sampled, strict=True))
-        return read, write
-
-
-def _rows(
-    grid: Grid, samples: Sequence[Sequence[_Counted]], rate: float, objective: Objective
-) -> np.recarray[Any, Any]:
-    points = grid.points
-    plain, adjusted = (
-        {
-            name: np.array([[one[name] for one in sample] for sample in found])
-            for name in (*ESTIMATES, "dirty")
-        }
-        for found in (
-            [[one.estimates(correction) for one in sample] for sample in samples]
-            for correction in _CORRECTIONS
-        )
-    )
-    use_plain = varies_less(plain["hit_ratio"], adjusted["hit_ratio"])
-    estimates = plain if use_plain else adjusted
-    columns: dict[str, NDArray[Any]] = {
-        "policy": np.array([str(point.policy) for point in points]),
-        "writes": np.array([point.writes for point in points]),
-        "block": np.array([point.block for point in points], dtype=np.int64),
-        "sub_block": np.array([point.sub_block for point in points], dtype=np.int64),
-    }
-    for name in ESTIMATES:
-        columns[name] = estimates[name].mean(axis=0)
-        exact = np.zeros(len(points))
-        columns[f"{name}_margin"] = margin_of(estimates[name]) if rate < 1 else exact
-    columns["dirty"] = estimates["dirty"].mean(axis=0)
-    columns["pareto"] = _pareto(columns)
-    columns["rate"] = np.full(len(points), float(rate))
-    correction = "exact" if rate == 1 else "none" if use_plain else "adj"
-    columns["correction"] = np.full(len(points), correction)
-    columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
-    order = np.argsort(_costs(columns)[list(OBJECTIVES).index(objective)], kind="stable")
-    rows = np.recarray(len(points), dtype=[(name, c.dtype) for name, c in columns.items()])
-    for name, column in columns.items():
-        rows[name] = column[order]
-    return rows
-
-
-def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """Return the objectives, a row each, such that less is better."""
-    signs = {"hit_ratio": -1}
-    return np.array([signs.get(name, 1) * columns[name] for name in OBJECTIVES.values()])
-
-
-def _pareto(columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    costs = _costs(columns)
-    beaten = [
-        bool(((costs <= own[:, None]).all(axis=0) & (costs < own[:, None]).any(axis=0)).any())
-        for own in costs.T
-    ]
-    return ~np.array(beaten)
+        return Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.config.spec import BackendSpec, ExperimentSpec
+from mcsim.results.render import STYLE
 from mcsim.results.results import Results
-from mcsim.results.tables import STYLE, Totals, devices_of, known, totals
+from mcsim.results.tables import Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

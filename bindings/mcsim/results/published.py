@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.config.spec import SystemSpec
+from mcsim.results.render import STYLE
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
@@ -26,7 +27,7 @@ from mcsim.results.series import (
     series_of,
     vms_of,
 )
-from mcsim.results.tables import STYLE, comparison
+from mcsim.results.tables import comparison
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

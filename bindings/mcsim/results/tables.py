@@ -15,19 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.base import units
 from mcsim.config.spec import BackendSpec, ExperimentSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 __all__ = [
     "COMPARISON",
@@ -36,8 +32,6 @@ __all__ = [
     "comparison",
     "devices_of",
     "known",
-    "render_comparison",
-    "render_systems",
     "systems",
     "tiers_of",
     "totals",
@@ -110,6 +104,7 @@ class Totals:
 
 
 _DEVICE_WRITES = ("fills", "promotions", "demotions", "updates")
+
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
 
@@ -298,111 +293,3 @@ def systems(results: Results) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows, schema=SYSTEMS)
-
-
-def render_comparison(results: Results) -> RenderableType:
-    """Show `comparison` in at most 100 columns."""
-    from rich.table import Table
-
-    spec = results.spec
-    table = Table(title=_title(results), **STYLE)
-    table.add_column("VM")
-    table.add_column("accesses", justify="right")
-    table.add_column("system", overflow="fold")
-    table.add_column("hit %", justify="right")
-    for tier in spec.tiers:
-        table.add_column(f"{tier.device} %", justify="right")
-    for name in ("latency", "gain", "points", "faster"):
-        table.add_column(name, justify="right")
-    rows = comparison(results).to_pylist()
-    vms = list(dict.fromkeys(row["vm"] for row in rows))
-    for vm in vms:
-        shown: int | None = None
-        for row in (row for row in rows if row["vm"] == vm):
-            first = shown is None
-            changed = row["accesses"] != shown
-            shown = row["accesses"]
-            shares = row["tier_hit_ratio"] + [None] * (len(spec.tiers) - len(row["tier_hits"]))
-            table.add_row(
-                (vm or "all") if first else "",
-                f"{shown:,}" if changed else "",
-                row["system"],
-                _percent(row["hit_ratio"]),
-                *map(_percent, shares),
-                _latency(row["mean_latency_ns"]),
-                _signed_percent(row["gain"]),
-                _points(row["gain_absolute"]),
-                _signed_percent(row["latency_gain"]),
-                style="bold" if vm is None else None,
-            )
-        table.add_section()
-    table.caption = "against Global LRU: gain and points in hit ratio, faster in mean latency"
-    return table
-
-
-def render_systems(results: Results) -> RenderableType:
-    """Show `systems` in at most 100 columns."""
-    from rich.table import Table
-
-    spec = results.spec
-    table = Table(title=f"{results.title}: systems", **STYLE)
-    table.add_column("system", overflow="fold")
-    table.add_column("vs legacy\nLRU", justify="right")
-    table.add_column("points", justify="right")
-    for tier in spec.tiers:
-        table.add_column(f"{tier.device}\nwrites", justify="right")
-    for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
-        table.add_column(name, justify="right")
-    for row in systems(results).to_pylist():
-        writes = [units.format_count(blocks) for blocks in row["device_writes"]]
-        rate = row["accesses_per_second"]
-        table.add_row(
-            row["system"],
-            _signed_percent(row["gain_over_legacy"]),
-            _points(row["gain_absolute_over_legacy"]),
-            *writes,
-            *["–"] * (len(spec.tiers) - len(writes)),
-            f"{row['cost_dollars']:.3g}",
-            "–" if row["performance_per_cost"] is None else f"{row['performance_per_cost']:.3g}",
-            f"{row['replay_seconds']:.2f} s",
-            "–" if rate is None else f"{units.format_count(rate)}/s",
-            f"{row['decide_seconds']:.2f} s",
-        )
-    table.caption = "writes in blocks; 1/s/$: accesses per second one client completes, per dollar"
-    return table
-
-
-STYLE: Mapping[str, Any] = {
-    "box": None,
-    "padding": (0, 1, 0, 0),
-    "title_justify": "left",
-    "caption_justify": "left",
-}
-
-
-def _title(results: Results) -> str:
-    spec = results.spec
-    space = " + ".join(f"{tier.capacity_blocks:,}" for tier in spec.tiers)
-    ops = "reads" if spec.ops == "reads" else "reads and writes"
-    return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
-
-
-def _percent(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{100 * ratio:.2f}"
-
-
-def _signed_percent(ratio: float | None) -> str:
-    return "–" if ratio is None else _signed(100 * ratio, 1) + "%"
-
-
-def _points(difference: float | None) -> str:
-    return "–" if difference is None else _signed(100 * difference, 2)
-
-
-def _signed(value: float, digits: int) -> str:
-    rounded = round(value, digits)
-    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
-
-
-def _latency(ns: float | None) -> str:
-    return "–" if ns is None else units.format_latency(ns)

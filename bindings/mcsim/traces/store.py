@@ -32,7 +32,8 @@ __all__ = [
     "TimeBase",
     "TraceMetadata",
     "batch_of",
-    "is_arrow_file",
+    "is_store",
+    "metadata_in",
     "open_store",
     "record_batch_of",
     "replacing",
@@ -77,8 +78,8 @@ class Batch(NamedTuple):
     response: npt.NDArray[np.int64]
     """Nanoseconds, -1 where unknown."""
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Batch:
-        """Return the requests a mask of shape (n,) chooses."""
+    def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
+        """Return the requests a mask of shape (n,) chooses, or those in some rows."""
         return Batch(
             self.time[kept],
             self.vm[kept],
@@ -193,10 +194,30 @@ def schema_with(metadata: TraceMetadata) -> pa.Schema:
     return SCHEMA.with_metadata({_METADATA_KEY: metadata.to_json()})
 
 
-def is_arrow_file(path: Path) -> bool:
-    """Tell by its first bytes whether a file is an Arrow IPC file."""
-    with path.open("rb") as file:
-        return file.read(6) == b"ARROW1"
+def is_store(path: Path) -> bool:
+    """Tell whether an Arrow file says that it is a store of mcsim's, whole or not."""
+    try:
+        schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
+    except (pa.ArrowException, OSError):
+        return True  # whoever opens it says what is wrong
+    return _METADATA_KEY in (schema.metadata or {})
+
+
+def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
+    """Return what a table of mcsim's says of itself; None for one of anybody else.
+
+    Raises
+    ------
+    TraceError
+        If it is of another version.
+    """
+    said = (schema.metadata or {}).get(_METADATA_KEY)
+    if said is None or schema.names != SCHEMA.names:
+        return None
+    try:
+        return TraceMetadata.from_json(said)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise TraceError(f"a table of another version of mcsim: {error}") from None
 
 
 def open_store(path: Path) -> Store:

@@ -10,6 +10,7 @@ from pathlib import Path
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
+from mcsim.traces.parsed import cache_directory
 from mcsim.traces.store import (
     BATCH_REQUESTS,
     STORE_VERSION,
@@ -20,7 +21,7 @@ from mcsim.traces.store import (
     open_store,
     write_store,
 )
-from mcsim.traces.trace import Trace, cache_directory
+from mcsim.traces.trace import Trace
 
 __all__ = ["GENERATOR_VERSION", "profile_digest", "synth_trace"]
 

@@ -1,35 +1,19 @@
-"""The VMs of an experiment as requests: recorded traces, or what stands in for them.
-
-The traces of an experiment are used where all of them are found; where some are
-missing, its synthetic profile stands in for all, so that no mix is half real.
-
-Traces of a warm-up are put before the workload. They keep their clocks towards each
-other, and as a whole begin so many whole intervals before it that they are over when
-it begins. A block that a warm-up and the workload have at the same place is the same.
-"""
+"""VMs as requests of traces, and their references to blocks, merged by time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.errors import ConfigError, McsimError
-from mcsim.base.suggest import did_you_mean
-from mcsim.config import ExperimentSpec, Source
-from mcsim.config.load import Location
-from mcsim.config.spec import Interval, VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
-
 if TYPE_CHECKING:
     from mcsim._core import engine
-    from mcsim.base.progress import Reporter
     from mcsim.traces.trace import Trace
 
-__all__ = ["Workload", "WorkloadVm", "open_workload"]
+__all__ = ["Workload", "WorkloadVm"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +31,8 @@ class WorkloadVm:
     begin: int | None = None
     end: int | None = None
     departs: int | None = None
+    entry: int | None = None
+    """Which entry of a list of VMs asked for it."""
 
     def describe(self) -> dict[str, Any]:
         """Return what a result must remember of the requests."""
@@ -58,6 +44,12 @@ class WorkloadVm:
         }
         bounds = {"begin": self.begin, "end": self.end, "departs": self.departs}
         return described | {key: bound for key, bound in bounds.items() if bound is not None}
+
+    @property
+    def looked_at(self) -> int:
+        """How many VMs of the trace `batches` has requests of."""
+        many = self.only is None or self.trace.has_many_vms
+        return 1 if many else len(self.trace.vms)
 
     def shifted(self, shift: int) -> WorkloadVm:
         """Return the same requests, so much later."""
@@ -71,9 +63,10 @@ class WorkloadVm:
     def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Iterate over times, VMs, operations, offsets and lengths within the bounds.
 
-        Those of other VMs of the trace are among them.
+        Those of other VMs of the trace may be among them.
         """
-        for batch in self.trace.batches():
+        of_trace = self.trace.batches() if self.only is None else self.trace.batches_with(self.only)
+        for batch in of_trace:
             times = batch.time + self.shift if self.shift else batch.time
             first = 0 if self.begin is None else int(np.searchsorted(times, self.begin))
             last = len(times) if self.end is None else int(np.searchsorted(times, self.end))
@@ -117,7 +110,7 @@ class Workload:
         return described
 
     def intern(
-        self, view: dict[str, Any], progress: Callable[[int], None] | None = None
+        self, view: dict[str, Any], progress: Callable[[int], object] | None = None
     ) -> engine.Accesses:
         """Split the requests of all VMs into blocks with dense ids, merged by time.
 
@@ -132,15 +125,15 @@ class Workload:
         from mcsim._core import engine
 
         builder = engine.AccessBuilder(**view, time_base=self.time_base)
-        read = 0
+        read = 0.0
 
         def add(requests: WorkloadVm) -> None:
             nonlocal read
             for columns in requests.batches():
                 builder.add(*columns, only=requests.only)
-                read += len(columns[0])
+                read += len(columns[0]) / requests.looked_at
                 if progress is not None:
-                    progress(read)
+                    progress(round(read))
 
         for vm in self.vms:
             builder.begin_vm(vm.name)
@@ -151,279 +144,3 @@ class Workload:
             if vm.departs is not None:
                 builder.depart(vm.departs)
         return builder.finish()
-
-
-def open_workload(
-    spec: ExperimentSpec,
-    source: Source,
-    trace_dirs: Sequence[Path],
-    reporter: Reporter,
-) -> Workload:
-    """Open the traces of an experiment, parsing those that were not parsed before.
-
-    Every file is a stage `parse` of its own.
-
-    Raises
-    ------
-    ConfigError
-        If traces are missing and no profile stands in, a trace does not hold the
-        VM it should, or traces with and without a clock are mixed; of the workload or
-        of what warms up for it.
-    TraceError
-        If a trace contradicts its format.
-    """
-    workload = _open_all(spec.workload, ("workload",), source, trace_dirs, reporter)
-    _check_time_base(workload, ("workload",), spec, source)
-    stays = [(vm.arrives, vm.departs) for vm in spec.workload.vms] or [(None, None)]
-    stays *= len(workload.vms) // len(stays)
-    workload = _bounded(workload, spec.workload.window, stays)
-    if spec.warm_up_traces is None:
-        return workload
-    before = _open_warm_up(spec, spec.warm_up_traces, workload, source, trace_dirs, reporter)
-    missing = workload.missing + before.missing
-    return replace(workload, missing=missing, warm_up={vm.name: vm for vm in before.vms})
-
-
-def _open_warm_up(
-    spec: ExperimentSpec,
-    given: WarmUpSpec,
-    workload: Workload,
-    source: Source,
-    trace_dirs: Sequence[Path],
-    reporter: Reporter,
-) -> Workload:
-    """Open what is replayed before the workload, with the times at which it will be."""
-    where: Location = ("warm_up",)
-    before = _open_all(given, where, source, trace_dirs, reporter)
-    if before.synthetic != workload.synthetic:
-        kinds = ("synthetic", "recorded") if before.synthetic else ("recorded", "synthetic")
-        raise source.complain(where, "it is {}, and the workload is {}".format(*kinds))
-    names = [vm.name for vm in workload.vms]
-    for index, vm in enumerate(before.vms):
-        if vm.name not in names:
-            at = (*where, "vms", index) if given.vms else (*where, "profile")
-            message = f"the workload has no VM {vm.name!r}{did_you_mean(vm.name, names)}"
-            raise source.complain(at, message)
-    _check_time_base(before, where, spec, source)
-    before = _bounded(before, given.window, [(None, None)] * len(before.vms))
-    replayed = [span for vm in before.vms if (span := _span(vm, spec.ops)) is not None]
-    if not replayed:
-        message = f"no request of it is left to replay (ops: {spec.ops})"
-        raise source.complain(where, message)
-    first, last = min(begin for begin, _ in replayed), max(end for _, end in replayed)
-    begins = [begin for vm in workload.vms if (begin := _first(vm, spec.ops)) is not None]
-    if not begins:
-        return before  # and nothing is replayed after it, which is complained of later
-    whole = (last - first) // spec.interval.length + 1
-    shift = min(begins) - whole * spec.interval.length - first
-    return replace(before, vms=tuple(vm.shifted(shift) for vm in before.vms))
-
-
-def _open_all(
-    given: WorkloadSpec | WarmUpSpec,
-    place: Location,
-    source: Source,
-    trace_dirs: Sequence[Path],
-    reporter: Reporter,
-) -> Workload:
-    """Open traces or what stands in for them, and align their clocks."""
-    found = [_find(vm, source.folder, trace_dirs) for vm in given.vms]
-    missing = tuple(_sought(vm) for vm, path in zip(given.vms, found, strict=True) if path is None)
-    if given.vms and not missing:
-        opened: dict[str, Trace] = {}
-        vms = []
-        for index, (vm, path) in enumerate(zip(given.vms, found, strict=True)):
-            assert path is not None
-            where: Location = (*place, "vms", index)
-            key = repr((path, vm.format, vm.options, vm.on_bad_line, vm.on_unsorted))
-            if key not in opened:
-                try:
-                    opened[key] = _open(vm, path, reporter)
-                except ConfigError as error:
-                    raise source.complain(where, str(error)) from None
-            vms.append(_pick(vm, opened[key], source, where))
-        workload = Workload(tuple(vms), synthetic=False)
-    elif given.profiles:
-        workload = _synthesise(given, place, source, missing, reporter)
-    else:
-        index = found.index(None)
-        raise source.complain(
-            (*place, "vms", index),
-            f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
-        )
-    return _align(workload) if given.align == "start" else workload
-
-
-def _sought(vm: VmTraceSpec) -> str:
-    return vm.trace or vm.name
-
-
-def _where_sought(trace_dirs: Sequence[Path]) -> str:
-    if not trace_dirs:
-        return "(give --trace-dir, or set MCSIM_TRACE_DIR)"
-    return "in " + ", ".join(map(str, trace_dirs))
-
-
-def _find(vm: VmTraceSpec, folder: Path, trace_dirs: Sequence[Path]) -> Path | None:
-    from mcsim.traces.trace import find_trace
-
-    name = _sought(vm)
-    for base in (folder, *trace_dirs):
-        if (base / name).is_file():
-            return base / name
-    return find_trace(name, trace_dirs)
-
-
-def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
-    from mcsim.traces.trace import Trace
-
-    with reporter.stage("parse", unit="bytes", about=vm.name) as stage:
-        trace = Trace.open(
-            path,
-            format=vm.format,
-            options=vm.options,
-            on_bad_line=vm.on_bad_line,
-            on_unsorted=vm.on_unsorted,
-            progress=stage.update_of,
-        )
-    for complaint in trace.metadata.complaints:
-        reporter.note(f"skipped: {complaint}")
-    return trace
-
-
-def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> WorkloadVm:
-    """Choose the VM of a trace that may hold several."""
-    names = list(trace.vms)
-    if len(names) == 1 and vm.vm is None:
-        return WorkloadVm(vm.name, trace, only=None)
-    wanted = vm.vm or vm.name
-    if wanted not in names:
-        raise source.complain(
-            (*where, "vm") if vm.vm else where,
-            f"no VM {wanted!r} in {_sought(vm)!r}{did_you_mean(wanted, names)}; "
-            f"it holds {', '.join(names)}",
-        )
-    return WorkloadVm(vm.name, trace, only=names.index(wanted))
-
-
-def _synthesise(
-    given: WorkloadSpec | WarmUpSpec,
-    place: Location,
-    source: Source,
-    missing: tuple[str, ...],
-    reporter: Reporter,
-) -> Workload:
-    from mcsim.traces.synth import synth_trace
-
-    held: dict[str, WorkloadVm] = {}
-    for profile in given.profiles:
-        path = source.folder / profile
-        if not path.is_file():
-            raise source.complain((*place, "profile"), f"no file {profile!r}")
-        with reporter.stage("parse", unit="requests", about=path.stem) as stage:
-            trace = synth_trace(path, progress=stage.update_of)
-        for index, name in enumerate(trace.vms):
-            if name in held:
-                raise source.complain((*place, "profile"), f"two profiles have a VM {name!r}")
-            held[name] = WorkloadVm(name, trace, only=index)
-    wanted = [vm.name for vm in given.vms] or list(held)
-    for index, name in enumerate(wanted):
-        if name not in held:
-            raise source.complain(
-                (*place, "vms", index),
-                f"the profile has no VM {name!r}{did_you_mean(name, list(held))}",
-            )
-    vms = tuple(held[name] for name in wanted)
-    return Workload(vms, synthetic=True, missing=missing)
-
-
-def _check_time_base(
-    workload: Workload, place: Location, spec: ExperimentSpec, source: Source
-) -> None:
-    wanted = "index" if spec.interval.by_reference else "clock"
-    for index, vm in enumerate(workload.vms):
-        if vm.trace.time_base == wanted:
-            continue
-        where = (*place, "vms", index)
-        if wanted == "index":
-            raise source.complain(
-                where, "it has a clock, and the experiment's interval counts references"
-            )
-        raise source.complain(
-            where,
-            "it has no clock: give the experiment's interval as a number of references, "
-            "such as '50000 references'",
-        )
-
-
-def _align(workload: Workload) -> Workload:
-    """Shift every VM so that all begin at time 0."""
-    begun = [WorkloadVm(vm.name, vm.trace, vm.only, shift=-_first_time(vm)) for vm in workload.vms]
-    return Workload(tuple(begun), workload.synthetic, workload.missing)
-
-
-def _bounded(
-    workload: Workload,
-    window: WindowSpec,
-    stays: Sequence[tuple[Interval | None, Interval | None]],
-) -> Workload:
-    """Leave out what is outside the window, or before a VM arrives or after it departs."""
-    bounds = [
-        (
-            [at.length for at in (window.begin, arrives) if at is not None],
-            [at.length for at in (window.end, departs) if at is not None],
-        )
-        for arrives, departs in stays
-    ]
-    if not any(begins or ends for begins, ends in bounds):
-        return workload
-    start = min(_first_time(vm) for vm in workload.vms)
-    spans = [span for vm in workload.vms if (span := _span(vm, "all")) is not None]
-    last = max(end for _, end in spans)
-    if window.end is not None:
-        last = min(last, start + window.end.length - 1)
-
-    def bounded(
-        vm: WorkloadVm, begins: list[int], ends: list[int], departs: Interval | None
-    ) -> WorkloadVm:
-        gone = None if departs is None else start + departs.length
-        return replace(
-            vm,
-            begin=start + max(begins) if begins else None,
-            end=start + min(ends) if ends else None,
-            departs=gone if gone is not None and gone <= last else None,
-        )
-
-    vms = tuple(
-        bounded(vm, begins, ends, departs)
-        for vm, (begins, ends), (_, departs) in zip(workload.vms, bounds, stays, strict=True)
-    )
-    return replace(workload, vms=vms)
-
-
-def _first_time(vm: WorkloadVm) -> int:
-    if (first := _first(vm, "all")) is None:
-        raise McsimError(f"{vm.name}: the trace has no requests")
-    return first
-
-
-def _first(vm: WorkloadVm, ops: str) -> int | None:
-    return next((int(times[0]) for times in _times(vm, ops)), None)
-
-
-def _span(vm: WorkloadVm, ops: str) -> tuple[int, int] | None:
-    """When the first and the last of the requests that are replayed come, if any are."""
-    span: tuple[int, int] | None = None
-    for times in _times(vm, ops):
-        span = (int(times[0]) if span is None else span[0], int(times[-1]))
-    return span
-
-
-def _times(vm: WorkloadVm, ops: str) -> Iterator[NDArray[np.int64]]:
-    """Iterate over the times of the requests that are replayed; no piece is empty."""
-    for times, vms, op, *_ in vm.batches():
-        chosen = np.ones(len(times), dtype=bool) if vm.only is None else vms == vm.only
-        if ops == "reads":
-            chosen &= op == 0
-        if len(picked := times[chosen]):
-            yield picked

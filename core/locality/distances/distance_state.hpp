@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "core/base/isa.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/types.hpp"
+#include "core/containers/block_table.hpp"
 #include "core/containers/live_slots.hpp"
 #include "core/containers/log_linear_bins.hpp"
 #include "core/locality/hit_curve.hpp"
@@ -90,5 +93,17 @@ struct DistanceState {
   DistanceHistogram histogram() const { return bins.histogram(cold); }
   std::size_t bytes() const { return axis.slots.bytes() + bins.bytes(); }
 };
+
+// --- The loops (distance_loops.inl) ----------------------------------------------
+
+// Counts the distances of `keys`, and lists them unless `distances` is null. False
+// if there turned out to be more than `max_blocks` blocks.
+template <Isa kIsa>
+bool count_key_distances(BlockTable& table, DistanceState& state,
+                         std::span<const std::uint64_t> keys, Count* distances, Count max_blocks);
+// The same for block numbers below last.size().
+template <Isa kIsa>
+void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
+                           std::span<const std::uint32_t> blocks, Count* distances);
 
 }  // namespace mcsim

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/isa/with_isa.hpp"
-
 namespace mcsim {
 
 ExactDistances::ExactDistances(DistanceOptions options)

@@ -12,8 +12,8 @@
 
 #include "core/base/pages.hpp"
 #include "core/containers/block_table.hpp"
-#include "core/isa/with_isa.hpp"
 #include "core/locality/distances/distance_state.hpp"
+#include "core/locality/distances/parallel_loops.hpp"
 
 namespace mcsim {
 namespace parallel_internal {

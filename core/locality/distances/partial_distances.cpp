@@ -4,11 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/isa.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
-#include "core/isa/with_isa.hpp"
 #include "core/locality/distances/distance_state.hpp"
 #include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/parallel_loops.hpp"
 
 namespace mcsim {
 namespace {

@@ -154,39 +154,8 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
     if (params_.header) return LineKind::kNothing;
   }
   FieldScanner scan(line, delimiter_);
-  Nanoseconds time = references_;
-  std::uint64_t offset = 0;
-  std::uint64_t length = static_cast<std::uint64_t>(params_.block_bytes);
-  Nanoseconds response = -1;
-  Op op = Op::kRead;
-  vm_name_.clear();
-  for (const Role role : roles_) {
-    switch (role) {
-      case Role::kIgnored:
-        scan.text("a column");
-        break;
-      case Role::kTime:
-        time = time_of(scan);
-        break;
-      case Role::kVm:
-        if (!vm_name_.empty()) vm_name_ += '_';
-        vm_name_ += scan.text("a VM");
-        break;
-      case Role::kOp:
-        op = op_of(scan);
-        break;
-      case Role::kOffset:
-        offset = scan.number("an offset", 0, kMaxOffset / offset_unit_) * offset_unit_;
-        break;
-      case Role::kLength:
-        length = scan.number("a length", 0, kMaxLength / length_unit_) * length_unit_;
-        break;
-      case Role::kResponse:
-        response = response_time(scan, nanoseconds_in(response_unit_));
-        break;
-    }
-  }
-  if (offset + length < offset) scan.complain("offset + length exceeds 64 bits");
+  const Row row = row_of(scan);
+  if (row.offset + row.length < row.offset) scan.complain("offset + length exceeds 64 bits");
   if (!scan.finish()) return bad(scan);
   VmId vm = 0;
   if (!vm_name_.empty()) {
@@ -194,9 +163,41 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
     if (!numbered.ok()) return refuse(numbered.status());
     vm = *numbered;
   }
-  out.push(time, vm, op, offset, static_cast<std::uint32_t>(length), response);
-  if (!has_clock_) references_ += blocks_of(offset, length);
+  out.push(row.time, vm, row.op, row.offset, static_cast<std::uint32_t>(row.length), row.response);
+  if (!has_clock_) references_ += blocks_of(row.offset, row.length);
   return LineKind::kRequest;
+}
+
+CsvReader::Row CsvReader::row_of(FieldScanner& scan) {
+  Row row{.time = references_, .length = static_cast<std::uint64_t>(params_.block_bytes)};
+  vm_name_.clear();
+  for (const Role role : roles_) {
+    switch (role) {
+      case Role::kIgnored:
+        scan.text("a column");
+        break;
+      case Role::kTime:
+        row.time = time_of(scan);
+        break;
+      case Role::kVm:
+        if (!vm_name_.empty()) vm_name_ += '_';
+        vm_name_ += scan.text("a VM");
+        break;
+      case Role::kOp:
+        row.op = op_of(scan);
+        break;
+      case Role::kOffset:
+        row.offset = scan.number("an offset", 0, kMaxOffset / offset_unit_) * offset_unit_;
+        break;
+      case Role::kLength:
+        row.length = scan.number("a length", 0, kMaxLength / length_unit_) * length_unit_;
+        break;
+      case Role::kResponse:
+        row.response = response_time(scan, nanoseconds_in(response_unit_));
+        break;
+    }
+  }
+  return row;
 }
 
 Nanoseconds CsvReader::time_of(FieldScanner& scan) const {

@@ -100,6 +100,16 @@ class CsvReader final : public TextReader<CsvReader> {
  private:
   enum class Role : std::uint8_t { kIgnored, kTime, kVm, kOp, kOffset, kLength, kResponse };
 
+  // What the columns of a line say; what they do not say is as it is here. The VM's name goes
+  // to vm_name_.
+  struct Row {
+    Nanoseconds time = 0;
+    Op op = Op::kRead;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    Nanoseconds response = -1;
+  };
+
   // Reads the mapping against the first line.
   absl::Status begin(std::string_view first_line);
 
@@ -112,6 +122,7 @@ class CsvReader final : public TextReader<CsvReader> {
   absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
                                    const char* parameter) const;
 
+  Row row_of(FieldScanner& scan);
   Nanoseconds time_of(FieldScanner& scan) const;
   Op op_of(FieldScanner& scan) const;
   Count blocks_of(std::uint64_t offset, std::uint64_t length) const;

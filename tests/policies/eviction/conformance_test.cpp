@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/containers/key_index.hpp"
@@ -73,43 +77,41 @@ bool goes_by_name(std::string_view policy, const ParamMap& params) {
   return policy == "w-tinylfu" || (policy == "lecar" && params.contains("ties"));
 }
 
-struct Victims {
-  std::vector<BlockId> blocks;
-  void evicted(BlockId block) { blocks.push_back(block); }
-};
-
 // A policy at work, one access at a time, on what it may not know itself.
-template <class P>
 class Subject {
  public:
-  Subject(const PolicyTrace& trace, const ParamMap& params, Count capacity)
+  Subject(std::string_view policy, const PolicyTrace& trace, const ParamMap& params, Count capacity)
       : trace_(trace),
-        cache_(parse_params<typename P::Params>(params).value(),
-               {.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks},
-               DenseIndex(trace.unique)) {}
+        cache_(eviction_registry()
+                   .make(policy, params,
+                         {.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks})
+                   .value()) {}
 
   bool access(std::size_t i) {
-    victims.blocks.clear();
-    return cache_.access({.block = trace_.blocks[i], .next_use = trace_.next_uses[i]}, victims);
+    victims.clear();
+    const Access<> a{.block = trace_.blocks[i], .next_use = trace_.next_uses[i]};
+    if (cache_->touch(a)) return true;
+    if (cache_->capacity() > 0) cache_->insert(a, victims);
+    return false;
   }
   void resize(Count capacity) {
-    victims.blocks.clear();
-    cache_.resize(capacity, victims);
+    victims.clear();
+    cache_->resize(capacity, victims);
   }
   std::vector<BlockId> resident() const {
     std::vector<BlockId> blocks;
     for (BlockId block = 0; block < trace_.unique; ++block) {
-      if (cache_.contains(block)) blocks.push_back(block);
+      if (cache_->contains(block)) blocks.push_back(block);
     }
     return blocks;
   }
-  Cache<P>& cache() { return cache_; }
+  TierCache& cache() { return *cache_; }
 
-  Victims victims;
+  std::vector<BlockId> victims;  // of the last call, in order
 
  private:
   const PolicyTrace& trace_;
-  Cache<P> cache_;
+  std::unique_ptr<TierCache> cache_;
 };
 
 const std::vector<PolicyTrace>& traces() {
@@ -126,17 +128,55 @@ std::vector<Count> capacities(const PolicyTrace& trace) {
   return sizes;
 }
 
-template <class... Ps>
-::testing::Types<Ps...> types_of(TypeList<Ps...>);
+// A cache of raw keys, whatever its policy is.
+class KeyedCache {
+ public:
+  virtual ~KeyedCache() = default;
+  virtual bool access(std::uint64_t key) = 0;
+  virtual void resize(Count capacity) = 0;
+  virtual Count size() const = 0;
+  virtual absl::Status check() const = 0;
+
+  void evicted(std::uint64_t key) { victims.push_back(key); }
+  std::vector<std::uint64_t> victims;
+};
 
 template <class P>
-class EvictionConformance : public ::testing::Test {
+class KeyedCacheOf final : public KeyedCache {
+ public:
+  KeyedCacheOf(const ParamMap& params, Count capacity)
+      : cache_(parse_params<typename P::Params>(params).value(), {.capacity = capacity},
+               KeyIndex()) {}
+
+  bool access(std::uint64_t key) override { return cache_.access({.block = key}, *this); }
+  void resize(Count capacity) override { cache_.resize(capacity, *this); }
+  Count size() const override { return cache_.size(); }
+  absl::Status check() const override { return cache_.check(); }
+
+ private:
+  Cache<P, KeyIndex> cache_;
+};
+
+// The tests of a policy that reach it through interfaces: compiled once, not for each.
+class OnePolicy : public ::testing::Test {
  protected:
+  explicit OnePolicy(std::string_view policy) : policy_(policy) {}
+
+  void is_its_twin() const;
+  void is_its_twin_whatever_is_done_to_it() const;
+  void keeps_accounts() const;
+  void misses_only_first_accesses_where_all_fits() const;
+  void is_the_same_in_batches() const;
+  void allocates_nothing_while_it_runs() const;
+  void is_the_same_on_raw_keys(
+      const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make)
+      const;
+
   // Calls test(trace, params, capacity) for all that there is.
   template <class Test>
-  void for_each(Test&& test) {
+  void for_each(Test&& test) const {
     for (const PolicyTrace& trace : traces()) {
-      for (const ParamMap& params : variants(P::kInfo.name)) {
+      for (const ParamMap& params : variants(policy_)) {
         for (const Count capacity : capacities(trace)) {
           SCOPED_TRACE(::testing::Message()
                        << trace.name << ", " << capacity << " blocks, variant " << params.size());
@@ -146,41 +186,36 @@ class EvictionConformance : public ::testing::Test {
       }
     }
   }
-};
-
-struct PolicyNames {
-  template <class P>
-  static std::string GetName(int) {
-    std::string name = P::kInfo.name;
-    std::ranges::replace(name, '-', '_');
-    return name;
+  std::string needs_a_twin() const {
+    return fmt::format(
+        "{} has no twin: write one beside those in tests/support/naive_policies.hpp, from the "
+        "publication and not from the header, and make it by name in tests/support/naive_twins.cpp",
+        policy_);
   }
+
+  std::string_view policy_;
 };
 
-using Policies = decltype(types_of(AllEvictionPolicies{}));
-TYPED_TEST_SUITE(EvictionConformance, Policies, PolicyNames);
-
-TYPED_TEST(EvictionConformance, IsItsTwin) {
-  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-    const auto twin = naive::any_twin(TypeParam::kInfo.name, params, capacity, trace.unique);
-    ASSERT_NE(twin, nullptr) << "write one beside naive_policies.hpp";
-    Subject<TypeParam> subject(trace, params, capacity);
+void OnePolicy::is_its_twin() const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const auto twin = naive::twin(policy_, params, capacity, trace.unique);
+    ASSERT_NE(twin, nullptr) << needs_a_twin();
+    Subject subject(policy_, trace, params, capacity);
     for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
       ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
-      ASSERT_EQ(
-          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
-          twin->victims)
+      ASSERT_EQ(std::vector<std::uint64_t>(subject.victims.begin(), subject.victims.end()),
+                twin->victims)
           << "at access " << i;
     }
   });
 }
 
 // Capacities change and blocks are taken out at any moment.
-TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
-  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-    const auto twin = naive::any_twin(TypeParam::kInfo.name, params, capacity, trace.unique);
-    ASSERT_NE(twin, nullptr) << "write one beside naive_policies.hpp";
-    Subject<TypeParam> subject(trace, params, capacity);
+void OnePolicy::is_its_twin_whatever_is_done_to_it() const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const auto twin = naive::twin(policy_, params, capacity, trace.unique);
+    ASSERT_NE(twin, nullptr) << needs_a_twin();
+    Subject subject(policy_, trace, params, capacity);
     Random random(static_cast<std::uint64_t>(capacity));
     for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
       if (random.below(100) == 0) {
@@ -194,18 +229,16 @@ TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
         twin->remove(block);
         ASSERT_FALSE(subject.cache().contains(block));
       }
-      ASSERT_EQ(
-          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
-          twin->victims)
+      ASSERT_EQ(std::vector<std::uint64_t>(subject.victims.begin(), subject.victims.end()),
+                twin->victims)
           << "before access " << i;
       ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
       ASSERT_EQ(subject.cache().contains(trace.blocks[i]), twin->contains(trace.blocks[i])) << i;
-      ASSERT_EQ(
-          std::vector<std::uint64_t>(subject.victims.blocks.begin(), subject.victims.blocks.end()),
-          twin->victims)
+      ASSERT_EQ(std::vector<std::uint64_t>(subject.victims.begin(), subject.victims.end()),
+                twin->victims)
           << "at access " << i;
       twin->victims.clear();
-      subject.victims.blocks.clear();
+      subject.victims.clear();
       const absl::Status checked = subject.cache().check();
       ASSERT_TRUE(checked.ok()) << checked.message();
     }
@@ -213,17 +246,17 @@ TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
 }
 
 // A hit is an access to what is held; victims are what is held no longer.
-TYPED_TEST(EvictionConformance, KeepsAccounts) {
-  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+void OnePolicy::keeps_accounts() const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
     if (trace.blocks.size() > 1000 && capacity > 100) return;  // that would take long
-    Subject<TypeParam> subject(trace, params, capacity);
+    Subject subject(policy_, trace, params, capacity);
     Random random(7);
     std::vector<BlockId> before;
     const auto expect_gone = [&](std::vector<BlockId> held) {
-      std::ranges::sort(subject.victims.blocks);
+      std::ranges::sort(subject.victims);
       std::vector<BlockId> left;
       std::ranges::set_difference(held, subject.resident(), std::back_inserter(left));
-      ASSERT_EQ(left, subject.victims.blocks);
+      ASSERT_EQ(left, subject.victims);
     };
     for (std::size_t i = 0; i < std::min<std::size_t>(trace.blocks.size(), 1000); ++i) {
       if (random.below(50) == 0) {
@@ -249,16 +282,16 @@ TYPED_TEST(EvictionConformance, KeepsAccounts) {
   });
 }
 
-TYPED_TEST(EvictionConformance, MissesOnlyFirstAccessesWhereAllFits) {
+void OnePolicy::misses_only_first_accesses_where_all_fits() const {
   for (const PolicyTrace& trace : traces()) {
-    for (const ParamMap& params : variants(TypeParam::kInfo.name)) {
-      if (evicts_early(TypeParam::kInfo.name, params)) continue;
+    for (const ParamMap& params : variants(policy_)) {
+      if (evicts_early(policy_, params)) continue;
       SCOPED_TRACE(trace.name);
-      Subject<TypeParam> subject(trace, params, static_cast<Count>(trace.unique));
+      Subject subject(policy_, trace, params, static_cast<Count>(trace.unique));
       Count hits = 0;
       for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
         hits += subject.access(i) ? 1 : 0;
-        ASSERT_TRUE(subject.victims.blocks.empty()) << "at access " << i;
+        ASSERT_TRUE(subject.victims.empty()) << "at access " << i;
       }
       EXPECT_EQ(hits, static_cast<Count>(trace.blocks.size() - trace.unique));
     }
@@ -266,10 +299,10 @@ TYPED_TEST(EvictionConformance, MissesOnlyFirstAccessesWhereAllFits) {
 }
 
 // Batches, and what is fetched ahead in them, change nothing; nor does a run before.
-TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
-  this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+void OnePolicy::is_the_same_in_batches() const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
     const PolicySetup setup{.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};
-    Subject<TypeParam> subject(trace, params, capacity);
+    Subject subject(policy_, trace, params, capacity);
     Random random(5);
     std::vector<std::uint8_t> ops;
     CacheCounts expected;
@@ -280,9 +313,9 @@ TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
       expected.hits += hit ? 1 : 0;
       expected.writes += ops[i];
       expected.write_hits += hit ? ops[i] : 0;
-      expected.evictions += static_cast<Count>(subject.victims.blocks.size());
+      expected.evictions += static_cast<Count>(subject.victims.size());
     }
-    const auto cache = eviction_registry().make(TypeParam::kInfo.name, params, setup).value();
+    const auto cache = eviction_registry().make(policy_, params, setup).value();
     const std::span<const BlockId> blocks = trace.blocks;
     const std::span<const std::uint8_t> all_ops = ops;
     const std::span<const NextUse> next_uses = trace.next_uses;
@@ -300,57 +333,93 @@ TYPED_TEST(EvictionConformance, IsTheSameInBatches) {
   });
 }
 
-// A cache of raw keys, and what was handed out again in between, is one of dense ids.
-TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
-  if constexpr (OnlinePolicy<TypeParam>) {
-    this->for_each([](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-      Subject<TypeParam> dense(trace, params, capacity);
-      Cache<TypeParam, KeyIndex> keyed(parse_params<typename TypeParam::Params>(params).value(),
-                                       {.capacity = capacity}, KeyIndex());
-      const bool by_name = goes_by_name(TypeParam::kInfo.name, params);
-      const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
-      if (capacity > most) return;
-      const auto key_of = [&](BlockId block) {
-        return by_name ? block : mix64(block % 7) << 20 | block;
-      };
-      Random random(3);
-      struct {
-        std::vector<std::uint64_t> keys;
-        void evicted(std::uint64_t key) { keys.push_back(key); }
-      } victims;
-      const auto expect_same_victims = [&] {
-        std::vector<std::uint64_t> expected;
-        for (const BlockId block : dense.victims.blocks) expected.push_back(key_of(block));
-        ASSERT_EQ(victims.keys, expected);
-        victims.keys.clear();
-      };
-      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-        if (random.below(200) == 0) {
-          const auto size =
-              static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
-          dense.resize(std::min(size, most));
-          keyed.resize(std::min(size, most), victims);
-          expect_same_victims();
-        }
-        const Access<std::uint64_t> a{.block = key_of(trace.blocks[i])};
-        ASSERT_EQ(keyed.access(a, victims), dense.access(i)) << "at access " << i;
-        expect_same_victims();
-      }
-      EXPECT_EQ(keyed.size(), dense.cache().size());
-      EXPECT_TRUE(keyed.check().ok()) << keyed.check().message();
-    });
-  }
-}
-
-TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
+void OnePolicy::allocates_nothing_while_it_runs() const {
   const PolicyTrace trace = testing::policy_trace("mix", streams::mix(20'000, 300, 9));
   const PolicySetup setup{.capacity = 100, .blocks = trace.unique, .trace = trace.blocks};
-  const auto cache = eviction_registry().make(TypeParam::kInfo.name, {}, setup).value();
+  const auto cache = eviction_registry().make(policy_, {}, setup).value();
   const std::size_t bytes = cache->bytes();
   const long before = allocations();
   ASSERT_TRUE(cache->replay({.blocks = trace.blocks, .next_uses = trace.next_uses}).ok());
   EXPECT_EQ(allocations(), before);
   EXPECT_EQ(cache->bytes(), bytes);
+}
+
+// A cache of raw keys, and what was handed out again in between, is one of dense ids.
+void OnePolicy::is_the_same_on_raw_keys(
+    const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make) const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    const bool by_name = goes_by_name(policy_, params);
+    const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
+    if (capacity > most) return;
+    Subject dense(policy_, trace, params, capacity);
+    const std::unique_ptr<KeyedCache> keyed = make(params, capacity);
+    const auto key_of = [&](BlockId block) {
+      return by_name ? block : mix64(block % 7) << 20 | block;
+    };
+    Random random(3);
+    const auto expect_same_victims = [&] {
+      std::vector<std::uint64_t> expected;
+      for (const BlockId block : dense.victims) expected.push_back(key_of(block));
+      ASSERT_EQ(keyed->victims, expected);
+      keyed->victims.clear();
+    };
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      if (random.below(200) == 0) {
+        const auto size =
+            static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
+        dense.resize(std::min(size, most));
+        keyed->resize(std::min(size, most));
+        expect_same_victims();
+      }
+      ASSERT_EQ(keyed->access(key_of(trace.blocks[i])), dense.access(i)) << "at access " << i;
+      expect_same_victims();
+    }
+    EXPECT_EQ(keyed->size(), dense.cache().size());
+    EXPECT_TRUE(keyed->check().ok()) << keyed->check().message();
+  });
+}
+
+template <class P>
+class EvictionConformance : public OnePolicy {
+ protected:
+  EvictionConformance() : OnePolicy(P::kInfo.name) {}
+};
+
+template <class... Ps>
+::testing::Types<Ps...> types_of(TypeList<Ps...>);
+
+struct PolicyNames {
+  template <class P>
+  static std::string GetName(int) {
+    std::string name = P::kInfo.name;
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+};
+
+using Policies = decltype(types_of(AllEvictionPolicies{}));
+TYPED_TEST_SUITE(EvictionConformance, Policies, PolicyNames);
+
+TYPED_TEST(EvictionConformance, IsItsTwin) { this->is_its_twin(); }
+TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
+  this->is_its_twin_whatever_is_done_to_it();
+}
+TYPED_TEST(EvictionConformance, KeepsAccounts) { this->keeps_accounts(); }
+TYPED_TEST(EvictionConformance, MissesOnlyFirstAccessesWhereAllFits) {
+  this->misses_only_first_accesses_where_all_fits();
+}
+TYPED_TEST(EvictionConformance, IsTheSameInBatches) { this->is_the_same_in_batches(); }
+TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
+  this->allocates_nothing_while_it_runs();
+}
+
+TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
+  if constexpr (OnlinePolicy<TypeParam>) {
+    this->is_the_same_on_raw_keys(
+        [](const ParamMap& params, Count capacity) -> std::unique_ptr<KeyedCache> {
+          return std::make_unique<KeyedCacheOf<TypeParam>>(params, capacity);
+        });
+  }
 }
 
 TEST(EvictionPolicies, NamesAreUniqueAndDescribed) {

@@ -23,13 +23,12 @@ from pyarrow import csv
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.base.progress import Reporter
 from mcsim.cli.main import main
 from mcsim.figures import locality as pictures
 from mcsim.figures.style import styled
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, estimator_names
-from mcsim.locality.measure import by_interval, by_vm, parse_estimators, read_accesses, whole
+from mcsim.locality.measure import parse_estimators
 from mcsim.traces.trace import Trace
 
 MINUTE = 60 * 10**9
@@ -214,7 +213,7 @@ def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
         (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
         (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),
         (["mrc", "loops.csv", "--interval", "1h", "--per-vm"], "--per-vm and --interval: one at"),
-        (["mrc", "empty.csv"], "empty.csv: there are no reads (try --ops all)"),
+        (["mrc", "empty.csv"], "empty.csv: there are no reads (try ops all)"),
         (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
@@ -271,7 +270,7 @@ main(sys.argv[1:])
 
 
 def test_a_real_volume(run: Any, trace_dir: Path) -> None:
-    from mcsim.traces.trace import find_trace
+    from mcsim.traces.find import find_trace
 
     path = find_trace("web_3", [trace_dir])
     assert path is not None
@@ -279,40 +278,6 @@ def test_a_real_volume(run: Any, trace_dir: Path) -> None:
     assert code == 0
     # All but the first accesses: 331,109 to 154,699 blocks.
     assert out[2].split()[-2:] == ["154,699", f"{1 - 154_699 / 331_109:.4f}"]
-
-
-def test_streams_are_the_accesses_of_their_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcsim.locality.measure._PIECE", 7)
-    random = np.random.default_rng(5)
-    n = 300
-    trace = Trace.from_arrays(
-        np.sort(random.integers(0, 100, n)) * MINUTE,
-        random.integers(0, 50, n) * 4096,
-        random.integers(0, 40_000, n),
-        vm=random.integers(0, 3, n),
-        op=random.integers(0, 2, n),
-        vms=("x", "y", "z"),
-    )
-    accesses = read_accesses([trace], ops="all", block_bytes=4096, reporter=Reporter())
-    lengths = np.diff(accesses.request_begin.astype(np.int64))
-    of_vm = np.repeat(accesses.request_vm, lengths)
-    columns = (
-        accesses.ids,
-        np.repeat(accesses.request_time, lengths),
-        np.repeat(accesses.request_op, lengths),
-    )
-
-    def joined(stream: Any) -> list[list[int]]:
-        return [np.concatenate(parts).tolist() for parts in zip(*stream.pieces(), strict=True)]
-
-    assert joined(whole(accesses, "all")) == [column.tolist() for column in columns]
-    for v, stream in enumerate(by_vm(accesses)):
-        assert joined(stream) == [column[of_vm == v].tolist() for column in columns]
-        assert len(stream) == (of_vm == v).sum()
-    parts = by_interval(accesses, 60 * MINUTE, str)
-    assert len(parts) > 1
-    ids = [block for part in parts if len(part) for block in joined(part)[0]]
-    assert ids == accesses.ids.tolist()
 
 
 def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:

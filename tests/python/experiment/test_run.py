@@ -25,7 +25,8 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter, Stage
 from mcsim.experiment.runner import run
 from mcsim.results import tables
-from mcsim.results.results import SCHEMAS, Results
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 
 yaml = YAML()
 TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"

@@ -23,7 +23,9 @@ from mcsim import figures
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec
 from mcsim.results import published
-from mcsim.results.results import SCHEMAS, Draft, Results
+from mcsim.results.draft import Draft
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 
 HOUR = 3600 * 10**9
 BEGIN = 7 * HOUR

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import PartialDistances, analyse, estimate, hit_ratio_curve, merge
+from mcsim.locality.estimators import estimate, hit_ratio_curve
+from mcsim.locality.partial import PartialDistances, analyse, merge
 
 untimed = settings(deadline=None)  # how busy the machine is is not ours to answer for
 streams = st.integers(0, 30).flatmap(lambda most: st.lists(st.integers(0, most), max_size=200))

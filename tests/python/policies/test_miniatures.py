@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mcsim as mc
-from mcsim._core import engine
 from mcsim._core import policies as core
 from mcsim.base.errors import ConfigError
 from mcsim.policies.miniatures import _t975, rates_of
+from mcsim.traces.blocks import Blocks
 
 SIZES = [1000, 3000, 9000]
 
@@ -195,7 +195,7 @@ def test_mistakes(options: dict[str, object], message: str) -> None:
     ],
 )
 def test_p3_is_near_the_truth(
-    real_trace: Callable[[str], engine.Accesses], rate: float, most: dict[str, float]
+    real_trace: Callable[[str], Blocks], rate: float, most: dict[str, float]
 ) -> None:
     """Within twice what another implementation of the method was off by."""
     trace = real_trace("P3.lis")

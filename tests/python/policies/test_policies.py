@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.cli.main import cli
-from mcsim.policies.simulation import parse_policies
+from mcsim.policies.specs import parse_policies
 
 
 def skewed(length: int, seed: int = 1) -> np.ndarray:

@@ -15,10 +15,8 @@ from pyarrow import csv
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
-from mcsim.base.progress import Reporter
 from mcsim.cli.main import main
 from mcsim.figures.tuning import objectives_by_block
-from mcsim.locality.measure import read_accesses
 from mcsim.policies.tuning import _Room
 from mcsim.traces.trace import Trace
 
@@ -100,8 +98,8 @@ def test_a_few_requests_by_hand() -> None:
     rows = mc.tune(
         trace,
         "8KiB",
-        blocks=["4KiB", "8KiB"],
-        sub_blocks=["none", "4KiB"],
+        block_bytes=["4KiB", "8KiB"],
+        sub_block_bytes=["none", "4KiB"],
         writes=["through", "back", "around"],
     )
     assert len(rows) == 9  # a block of 4 KiB is one whole, asked for twice
@@ -139,14 +137,19 @@ def test_a_point_is_the_cache_alone() -> None:
     trace = trace_of([(0, 4 * block, 4) for block in blocks])
     names = ["lru", "arc:step=integer", "w-tinylfu", "opt"]
     alone = mc.simulate(blocks, names, [120])
-    rows = mc.tune(trace, 120 * 4 * KIB, policies=names, blocks=["4KiB"])
+    rows = mc.tune(trace, 120 * 4 * KIB, policies=names, block_bytes=["4KiB"])
     for cache in alone:
         row = only(rows, policy=cache.policy)
         assert row.hit_ratio == pytest.approx(cache.hit_ratio)
         assert row.backend_reads == cache.misses * 4 * KIB
     lines = mc.simulate_lines(blocks, names, [120], line=4)
     rows = mc.tune(
-        trace, 120 * 4 * KIB, policies=names, blocks=["16KiB"], sub_blocks=["4KiB"], threads=2
+        trace,
+        120 * 4 * KIB,
+        policies=names,
+        block_bytes=["16KiB"],
+        sub_block_bytes=["4KiB"],
+        threads=2,
     )
     for cache in lines:
         assert only(rows, policy=cache.policy).hit_ratio == pytest.approx(cache.hit_ratio)
@@ -172,8 +175,8 @@ def test_a_point_is_an_experiment(mode: str, line: int, tmp_path: Path) -> None:
         trace,
         "1MiB",
         policies="arc",
-        blocks=[line * sub_block],
-        sub_blocks=[sub_block],
+        block_bytes=[line * sub_block],
+        sub_block_bytes=[sub_block],
         writes=[mode],  # type: ignore[list-item]
     )[0]
     assert row.backend_reads == sub_block * vms.backend_reads.sum()
@@ -187,8 +190,8 @@ def test_a_miniature_is_near_what_it_is_of() -> None:
     trace = random_trace(60_000)
     options: dict[str, Any] = {
         "policies": "lru,arc",
-        "blocks": ["4KiB", "16KiB"],
-        "sub_blocks": ["none", "4KiB"],
+        "block_bytes": ["4KiB", "16KiB"],
+        "sub_block_bytes": ["none", "4KiB"],
         "writes": ["through", "back", "around"],
     }
     exact = mc.tune(trace, "4MiB", **options)
@@ -215,8 +218,8 @@ def test_a_miniature_of_a_public_trace(trace_dir: Path, tmp_path: Path) -> None:
     trace = Trace.open(path, format="csv", options=CLOUDPHYSICS, cache_dir=tmp_path)
     options: dict[str, Any] = {
         "policies": "lru,arc",
-        "blocks": ["4KiB", "64KiB"],
-        "sub_blocks": ["none", "4KiB"],
+        "block_bytes": ["4KiB", "64KiB"],
+        "sub_block_bytes": ["none", "4KiB"],
         "writes": ["through", "back"],
     }
     exact = mc.tune(trace, "128MiB", **options)
@@ -233,8 +236,8 @@ def test_what_caches_hold_is_told_and_kept() -> None:
     trace = random_trace(6000)
     options: dict[str, Any] = {
         "policies": "lru,arc",
-        "blocks": ["4KiB", "16KiB"],
-        "sub_blocks": ["none", "4KiB"],
+        "block_bytes": ["4KiB", "16KiB"],
+        "sub_block_bytes": ["none", "4KiB"],
         "writes": ["through", "back"],
     }
     told: list[tuple[list[Any], list[int]]] = []
@@ -253,12 +256,12 @@ def test_what_caches_hold_is_told_and_kept() -> None:
     for row in rows:
         assert row.bytes == by_point[row.policy, row.block, row.sub_block, row.writes]
     # Of whole blocks it is what `simulate` holds, and what is dirty.
-    accesses = read_accesses([trace], ops="all", block_bytes=4 * KIB, reporter=Reporter())
-    alone = mc.memory_needed(accesses, "arc", [256]).bytes[0]
+    blocks = trace.blocks("all", 4 * KIB)
+    alone = mc.memory_needed(blocks, "arc", [256]).bytes[0]
     whole = only(rows, policy="arc", block=4 * KIB, writes="through")
     back = only(rows, policy="arc", block=4 * KIB, writes="back")
     assert whole.bytes == alone
-    assert back.bytes - whole.bytes == 9 * accesses.id_count
+    assert back.bytes - whole.bytes == 9 * blocks.unique
     # With room for one at a time all is as it was.
     tight = mc.tune(trace, "1MiB", **options, threads=2, memory=int(rows.bytes.max()))
     assert tight.tolist() == rows.tolist()
@@ -294,8 +297,8 @@ def test_caches_wait_for_room() -> None:
 def test_the_picture_has_every_cache() -> None:
     options: dict[str, Any] = {
         "policies": "lru,arc",
-        "blocks": ["4KiB", "16KiB", "32KiB"],
-        "sub_blocks": ["none", "4KiB"],
+        "block_bytes": ["4KiB", "16KiB", "32KiB"],
+        "sub_block_bytes": ["none", "4KiB"],
         "writes": ["through", "back"],
         "objective": "latency",
     }
@@ -342,15 +345,18 @@ def test_threads_change_nothing() -> None:
     [
         ({"size": "32KiB"}, "size: 32KiB are less than one block of 64KiB"),
         (
-            {"blocks": ["4KiB", "8KiB"], "sub_blocks": ["8KiB"]},
-            "block: 4KiB are less than a sub-block of 8KiB; leave out the smaller block sizes",
+            {"block_bytes": ["4KiB", "8KiB"], "sub_block_bytes": ["8KiB"]},
+            "block_bytes: 4KiB are less than a sub-block of 8KiB; leave out the smaller",
         ),
         (
-            {"blocks": ["8KiB"], "sub_blocks": ["3KiB"]},
-            "block: 8KiB are no multiple of a sub-block of 3KiB",
+            {"block_bytes": ["8KiB"], "sub_block_bytes": ["3KiB"]},
+            "block_bytes: 8KiB are no multiple of a sub-block of 3KiB",
         ),
-        ({"blocks": ["8KiB", "12KiB"]}, "block: 12KiB, the largest, are no multiple of 8KiB"),
-        ({"blocks": ["many"]}, "block: "),
+        (
+            {"block_bytes": ["8KiB", "12KiB"]},
+            "block_bytes: 12KiB, the largest, are no multiple of 8KiB",
+        ),
+        ({"block_bytes": ["many"]}, "block_bytes: "),
         ({"writes": ["trough"]}, r"writes: 'trough' \(did you mean 'through'\?\)"),
         ({"objective": "latecy"}, r"objective: 'latecy' \(did you mean 'latency'\?\)"),
         ({"rate": 0}, r"rate: 0 is outside \(0, 1\]"),
@@ -359,7 +365,7 @@ def test_threads_change_nothing() -> None:
         ({"policies": "lur"}, "unknown eviction policy 'lur'"),
         ({"policies": "arc:steps=1"}, "steps"),
         ({"policies": "talus:policy=opt"}, "opt must know the future: it cannot be wrapped"),
-        ({"blocks": []}, "nothing to try"),
+        ({"block_bytes": []}, "nothing to try"),
     ],
 )
 def test_mistakes_are_told(options: dict[str, Any], message: str) -> None:

@@ -15,7 +15,9 @@ from mcsim.config import ExperimentSpec
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
 from mcsim.results import models
-from mcsim.results.results import SCHEMAS, Draft, Results
+from mcsim.results.draft import Draft
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 
 MS = 10**6
 DEVICE = {"read": "1ms", "write": "2ms", "dollars_per_gb": 1}

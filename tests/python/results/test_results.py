@@ -12,7 +12,9 @@ import pytest
 
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec
-from mcsim.results.results import SCHEMAS, Draft, Results, SystemTables
+from mcsim.results.draft import Draft, SystemTables
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 
 RUN_ID = "pair-0123456789ab"
 SPEC = ExperimentSpec.model_validate(
@@ -111,7 +113,8 @@ def test_a_killed_run_is_taken_over_and_a_live_one_is_not(tmp_path: Path) -> Non
 import sys, time
 from pathlib import Path
 import pyarrow as pa
-from mcsim.results.results import Draft, SCHEMAS, SystemTables
+from mcsim.results.draft import Draft, SystemTables
+from mcsim.results.schemas import SCHEMAS
 draft = Draft.begin(Path({str(tmp_path)!r}), {RUN_ID!r}, "build")
 empty = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
 draft.save_part(0, SystemTables(*empty, {{}}))

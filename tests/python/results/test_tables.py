@@ -11,7 +11,10 @@ from rich.console import Console
 
 from mcsim.config import ExperimentSpec
 from mcsim.results import tables
-from mcsim.results.results import SCHEMAS, Draft, Results
+from mcsim.results.draft import Draft
+from mcsim.results.render import render_comparison, render_systems
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 
 SPEC = {
     "name": "pair",
@@ -143,14 +146,14 @@ def shown(table: object) -> str:
 
 def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
     for text in (
-        shown(tables.render_comparison(results)),
-        shown(tables.render_systems(results)),
+        shown(render_comparison(results)),
+        shown(render_systems(results)),
     ):
         lines = text.splitlines()
         assert max(map(len, lines)) <= 100
         assert "synthetic workload" in lines[0]
         assert "…" not in text  # nothing was cut
-    assert "33.37" in shown(tables.render_comparison(results))
+    assert "33.37" in shown(render_comparison(results))
 
 
 def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
@@ -158,4 +161,4 @@ def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
     results = results_of(tmp_path, {**systems, "single-tier": [[2], [0]]}, accesses=[10, 0])
     row = row_of(results, "lru", "b")
     assert (row["hit_ratio"], row["mean_latency_ns"], row["gain"]) == (0.0, None, None)
-    assert "–" in shown(tables.render_comparison(results))
+    assert "–" in shown(render_comparison(results))

@@ -70,7 +70,7 @@ TEST(SubBlocks, AreTheirNaiveTwinAccessByAccess) {
       for (const std::uint32_t line_blocks : {3U, 8U}) {
         const Count lines = 6;
         const std::size_t blocks = whole_lines(trace.unique, line_blocks);
-        auto twin = naive::any_twin(name, {}, lines, blocks / line_blocks);
+        auto twin = naive::twin(name, {}, lines, blocks / line_blocks);
         if (twin == nullptr) continue;
         NaiveSubBlocks naive(std::move(twin), line_blocks);
         const auto uses = next_uses(trace.blocks, blocks, line_blocks).value();

@@ -5,64 +5,13 @@
 #include <span>
 
 #include "core/base/isa.hpp"
-#include "core/base/types.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/containers/live_slots.hpp"
+#include "core/locality/distances/distance_state.hpp"
 
-// Every hot loop that is compiled for each instruction set, and the one way to
-// reach it. A loop's body is an .inl file, which core/isa/{portable,avx2,avx512}.cpp
-// include in turn; callers write
-//
-//   with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(table, keys, first, previous); });
+// The loops of ParallelDistances (parallel_loops.inl).
 namespace mcsim {
 
-template <class Work>
-decltype(auto) with_isa(Work&& work) {
-#if defined(__x86_64__)
-  switch (isa()) {
-    case Isa::kAvx512:
-      return work.template operator()<Isa::kAvx512>();
-    case Isa::kAvx2:
-      return work.template operator()<Isa::kAvx2>();
-    case Isa::kPortable:
-      break;
-  }
-#endif
-  return work.template operator()<Isa::kPortable>();
-}
-
-// --- core/containers/block_table.inl --------------------------------------------
-
-class BlockTable;
-template <Isa kIsa>
-void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys, std::uint32_t first,
-                   std::span<std::uint32_t> previous);
-template <Isa kIsa>
-void exchange_values(BlockTable& table, std::span<const std::uint64_t> keys,
-                     std::span<std::uint32_t> values);
-template <Isa kIsa>
-void number_keys(BlockTable& table, std::span<const std::uint64_t> keys,
-                 std::span<std::uint32_t> numbers);
-template <Isa kIsa>
-void find_keys(const BlockTable& table, std::span<const std::uint64_t> keys,
-               std::span<std::uint32_t> values);
-
-// --- core/locality/distances/distance_loops.inl -------------------------------------------
-
-struct DistanceState;
-// Counts the distances of `keys`, and lists them unless `distances` is null. False
-// if there turned out to be more than `max_blocks` blocks.
-template <Isa kIsa>
-bool count_key_distances(BlockTable& table, DistanceState& state,
-                         std::span<const std::uint64_t> keys, Count* distances, Count max_blocks);
-// The same for block numbers below last.size().
-template <Isa kIsa>
-void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
-                           std::span<const std::uint32_t> blocks, Count* distances);
-
-// --- core/locality/distances/parallel_loops.inl --------------------------------------------
-
-struct TimeAxis;
-class DistanceBins;
-class LiveSlots;
 // Accesses take the slots from `slot` on, each a code, and belong to one of at most 256
 // parts, by the hash of the key or the number of the block.
 //
@@ -112,16 +61,5 @@ template <Isa kIsa>
 void count_stretch(const LiveSlots& slots, std::uint32_t* group_counts, DistanceBins& bins,
                    std::span<const std::uint32_t> codes, std::uint32_t first, std::uint32_t last,
                    std::uint32_t live);
-
-// --- core/containers/sample_filter.inl --------------------------------------------
-
-// Copies, in their order, the keys with mix64(key ^ salt) <= limit to `out`, which
-// has room for all, and returns how many they are.
-template <Isa kIsa>
-std::size_t select_sampled_keys(std::span<const std::uint64_t> keys, std::uint64_t salt,
-                                std::uint64_t limit, std::uint64_t* out);
-template <Isa kIsa>
-std::size_t select_sampled_ids(std::span<const std::uint32_t> ids, std::uint64_t salt,
-                               std::uint64_t limit, std::uint32_t* out);
 
 }  // namespace mcsim

@@ -1,0 +1,305 @@
+"""What `mcsim mrc` prints, draws and writes of curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcsim.cli.policy_report import PolicyReport
+from mcsim.cli.stream import (
+    Report,
+    print_plainly,
+    sizes_given,
+    table_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from mcsim.locality.curve import HitRatioCurve
+    from mcsim.locality.measure import Measured
+
+__all__ = ["SHARED", "ByPolicy", "Compared", "Curves", "PerInterval", "PerVm", "ratio_text"]
+
+SHARED = "all, sharing one cache"
+
+
+class ByPolicy(PolicyReport):
+    """A row a size, a column a policy."""
+
+    suffix = "-mrc-policies"
+    default_sizes = "0.1%:100%:13"
+
+    def show(self) -> None:
+        """Print the table and how its numbers came about."""
+        print_plainly(self.heading(), self.table())
+        if self.has_band:
+            print_plainly(self._about_miniatures())
+
+    def table(self) -> Any:
+        """Return the table that is printed."""
+        from mcsim.base.units import format_size
+
+        table = table_of(["size", "blocks", *(["rate"] if self.has_band else []), *self.policies])
+        for i, blocks in enumerate(self.capacities):
+            rows = [self.of(policy)[i] for policy in self.policies]
+            rate = [f"{rows[0].rate:.3g}"] if self.has_band else []
+            size = format_size(blocks * self.blocks.block_bytes)
+            table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
+        return table
+
+    def _cell(self, row: Any) -> str:
+        ratio = f"{row.hit_ratio:.4f}"
+        if not self.has_band or row.correction == "exact":
+            return ratio
+        margin = (row.high - row.low) / 2
+        return ratio if margin != margin else f"{ratio} ±{margin:.4f}"
+
+    def _about_miniatures(self) -> str:
+        how = {
+            "none": "ratios of the samples",
+            "adj": "adjusted to the length of the trace",
+        }
+        used = [how[name] for name in how if name in self.rows.correction]
+        exact = "those at rate 1 exact" if "exact" in self.rows.correction else ""
+        has_margin = self.rows.low.tolist() == self.rows.low.tolist()  # nan is not itself
+        band = "± half the 95 % band of the mean over the seeds" if has_margin else ""
+        parts = [part for part in (*used, exact, band) if part]
+        return "miniatures: " + "; ".join(parts)
+
+
+@dataclass
+class Curves(Report):
+    """What is said of curves; here of one."""
+
+    measured: list[Measured]
+
+    suffix = ""
+    subject = "Hit ratio of LRU over cache size"
+    default_sizes = (2, 14)
+    """From one to the next, and how many."""
+
+    def named(self) -> list[tuple[str, HitRatioCurve]]:
+        """Return the curves with what they are called."""
+        return [(one.label, one.curve) for one in self.measured]
+
+    def show(self, sizes: str | None) -> None:
+        """Print the table and what the estimators chose by themselves."""
+        print_plainly(self.heading(), self.table(self.sizes(sizes)))
+        for name, curve in {curve.note: (n, curve) for n, curve in self.named()}.values():
+            about = f"{name}: " if len(self.measured) > 1 else ""
+            if curve.note:
+                print_plainly(f"{about}{curve.note}")
+        unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
+        if unresolved:
+            blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
+            print_plainly(f"~ marks sizes below what the estimator resolves{blocks}")
+
+    def sizes(self, given: str | None) -> list[int]:
+        """Return the capacities of the table, in blocks."""
+        footprint = self.blocks.unique
+        if given is None:
+            step, count = self.default_sizes
+            powers = [step**k for k in range(64) if step**k < footprint]
+            return [*powers[-count:], footprint]
+        return sizes_given(given, footprint, self.blocks.block_bytes)
+
+    def table(self, sizes: Sequence[int]) -> Any:
+        """Return the table that is printed."""
+        import numpy as np
+
+        ((_, curve),) = self.named()
+        band = curve.band_at(sizes)
+        headings = ["size", "blocks", "hit ratio", *(["95 % band"] if band else [])]
+        table = table_of(headings)
+        resolved = curve.is_resolved(sizes)
+        for i, blocks in enumerate(sizes):
+            row = [*self._size(blocks), ratio_text(curve.at(blocks), bool(resolved[i]))]
+            if band:
+                low, high = (float(np.clip(side[i], 0, 1)) for side in band)
+                row.append(f"{low:.4f}–{high:.4f}")
+            table.add_row(*row)
+        return table
+
+    def _size(self, blocks: int) -> tuple[str, str]:
+        from mcsim.base.units import format_size
+
+        return format_size(blocks * self.blocks.block_bytes), f"{blocks:,}"
+
+    def figure(self, *, log: bool) -> Figure:
+        """Draw the curves."""
+        from mcsim.figures.locality import curves
+
+        return curves(self.named(), log=log).frame(self.title, self.footer())
+
+    def write(self, out: Path, *, log: bool, figures: bool) -> None:
+        """Write picture and tables, and print their names."""
+        from pyarrow import csv
+
+        rows = self._rows([(name, curve.thinned(log=log)) for name, curve in self.named()])
+        steps = self._rows(self.named())
+        self.write_files(
+            out / f"{self.source.file_name}-mrc{self.suffix}",
+            (lambda: self.figure(log=log)) if figures else None,
+            {
+                ".csv": lambda sink: csv.write_csv(rows, sink),
+                ".arrow": lambda sink: _write_arrow(steps, sink),
+            },
+        )
+
+    def _rows(self, named: Sequence[tuple[str, HitRatioCurve]]) -> pa.Table:
+        """Return one row a step of each curve; a single curve's table is `to_arrow`'s."""
+        import numpy as np
+        import pyarrow as pa
+
+        if len(named) == 1:
+            return named[0][1].to_arrow()
+        tables = [
+            curve.to_arrow()
+            .replace_schema_metadata(None)
+            .add_column(0, "curve", pa.array(np.full(len(curve.capacities), name)))
+            .append_column("resolved", pa.array(curve.is_resolved(curve.capacities)))
+            for name, curve in named
+        ]
+        return pa.concat_tables(tables, promote_options="default")
+
+
+class PerVm(Curves):
+    """A row a VM."""
+
+    suffix = "-per-vm"
+    subject = "Hit ratio of LRU over cache size, by VM"
+    default_sizes = (4, 6)
+
+    def table(self, sizes: Sequence[int]) -> Any:
+        """Return the table that is printed."""
+        return self._wide("VM", sizes)
+
+    def _wide(self, what: str, sizes: Sequence[int]) -> Any:
+        table = table_of(
+            [what, "accesses", "blocks", *(self._size(blocks)[0] for blocks in sizes)], left=1
+        )
+        for name, curve in self.named():
+            resolved = curve.is_resolved(sizes)
+            ratios = [
+                ratio_text(curve.at(blocks), bool(resolved[i])) if curve.accesses else "-"
+                for i, blocks in enumerate(sizes)
+            ]
+            table.add_row(
+                name,
+                f"{curve.accesses:,}",
+                f"{curve.distinct:,.0f}",
+                *ratios,
+                style="bold" if name == SHARED else "",
+            )
+        return table
+
+    def figure(self, *, log: bool) -> Figure:
+        """Draw the curves."""
+        from mcsim.figures.locality import curves
+
+        return curves(self.named(), log=log, together=SHARED).frame(self.title, self.footer())
+
+
+@dataclass
+class PerInterval(PerVm):
+    """A row an interval."""
+
+    length: int = 0
+    by_reference: bool = False
+
+    suffix = "-intervals"
+    subject = "Hit ratio of LRU by interval and cache size"
+
+    def table(self, sizes: Sequence[int]) -> Any:
+        """Return the table that is printed."""
+        return self._wide("from", sizes)
+
+    def figure(self, *, log: bool) -> Figure:
+        """Draw the curves."""
+        from mcsim.figures.locality import over_intervals
+
+        hour = 3600 * 10**9
+        unit, name = next(
+            (unit, name)
+            for unit, name in (
+                (1, "references") if self.by_reference else (24 * hour, "days"),
+                (hour, "hours"),
+                (hour // 60, "minutes"),
+                (10**9, "seconds"),
+                (1, "ns"),
+            )
+            if self.length * len(self.measured) >= 3 * unit
+        )
+        begins = [k * self.length / unit for k in range(len(self.measured) + 1)]
+        sheet = over_intervals(self.named(), begins, f"Since the first request ({name})")
+        return sheet.frame(self.title, self.footer())
+
+
+class Compared(Curves):
+    """A row an estimator."""
+
+    suffix = "-compare"
+    subject = "Estimates of LRU's hit ratio over cache size"
+    default_sizes = (4, 6)
+
+    def named(self) -> list[tuple[str, HitRatioCurve]]:
+        """Return the curves with what they are called."""
+        return [(one.curve.estimator, one.curve) for one in self.measured]
+
+    def table(self, sizes: Sequence[int]) -> Any:
+        """Return the table that is printed."""
+        import numpy as np
+
+        from mcsim.base.units import format_size
+
+        headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", "blocks"]
+        table = table_of([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
+        exact = self.measured[0].curve
+        at = exact.hundredths()
+        for one in self.measured:
+            curve = one.curve
+            apart = np.abs(curve.at(at) - exact.at(at))
+            is_exact = curve is exact
+            resolved = curve.is_resolved(sizes)
+            table.add_row(
+                curve.estimator,
+                "-" if is_exact else f"{curve.mae(exact):.5f}",
+                "-" if is_exact else f"{apart.max():.5f}",
+                f"{one.seconds:.3f} s",
+                f"{one.rate / 1e6:.1f}",
+                format_size(one.bytes),
+                f"{curve.distinct:,.0f}",
+                *(
+                    ratio_text(curve.at(blocks), bool(resolved[i]))
+                    for i, blocks in enumerate(sizes)
+                ),
+            )
+        table.caption = (
+            "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
+        )
+        table.caption_justify = "left"
+        return table
+
+    def figure(self, *, log: bool) -> Figure:
+        """Draw the curves."""
+        from mcsim.figures.locality import comparison, curves
+
+        named = self.named()
+        sheet = comparison(named, log=log) if len(named) > 1 else curves(named, log=log)
+        return sheet.frame(self.title, self.footer())
+
+
+def ratio_text(ratio: float, resolved: bool) -> str:
+    """Write a hit ratio, after ~ where the estimator does not resolve it."""
+    return f"{'' if resolved else '~'}{ratio:.4f}"
+
+
+def _write_arrow(table: pa.Table, sink: Any) -> None:
+    import pyarrow as pa
+
+    with pa.ipc.new_file(sink, table.schema) as file:
+        file.write_table(table)

@@ -1,0 +1,88 @@
+"""What a schema cannot say of an experiment: names used once, times in one unit and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from mcsim.base.suggest import did_you_mean
+from mcsim.config import ExperimentSpec, Source
+from mcsim.config.load import Location
+from mcsim.config.spec import (
+    Interval,
+    WindowSpec,
+)
+
+__all__ = ["check_figures", "check_times", "check_unique"]
+
+
+def check_unique(spec: ExperimentSpec, source: Source) -> None:
+    """Hold names of VMs and systems to be there, each once."""
+
+    def check(names: Iterable[str], where: Callable[[int], Location], what: str) -> None:
+        seen: set[str] = set()
+        for index, name in enumerate(names):
+            if name in seen:
+                raise source.complain(where(index), f"a second {what} {name!r}")
+            seen.add(name)
+
+    names = spec.workload.known_names
+    check(names, lambda i: ("workload", "vms", i), "VM")
+    if (warm_up := spec.warm_up_traces) is not None:
+        warmed = [vm.name for vm in warm_up.vms if vm.vms is None]
+        check(warmed, lambda i: ("warm_up", "vms", i), "VM")
+        for index, name in enumerate(warmed if names else []):
+            if name not in names:
+                message = f"the workload has no VM {name!r}{did_you_mean(name, names)}"
+                raise source.complain(("warm_up", "vms", index), message)
+        if not warm_up.vms and not warm_up.profiles:
+            raise source.complain(("warm_up",), "neither VMs nor a profile")
+    titles = (system.title for system in spec.systems)
+    check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
+    if not spec.workload.vms and not spec.workload.profiles:
+        raise source.complain(("workload",), "neither VMs nor a profile")
+
+
+def check_figures(spec: ExperimentSpec, source: Source) -> None:
+    """Hold the figures asked for to be those that there are."""
+    if not spec.figures:
+        return
+    from mcsim.figures import FIGURES
+
+    for index, name in enumerate(spec.figures):
+        if name not in FIGURES:
+            message = f"unknown figure {name!r}{did_you_mean(name, FIGURES)}"
+            raise source.complain(("figures", index), message)
+
+
+def check_times(spec: ExperimentSpec, source: Source) -> None:
+    """All lengths in the time of the interval; what begins ends later."""
+
+    def check(given: Interval | None, where: Location) -> None:
+        if given is None or given.by_reference == spec.interval.by_reference:
+            return
+        wanted = "references" if spec.interval.by_reference else "a length of time"
+        raise source.complain(where, f"expected {wanted}, as in `interval`, got '{given}'")
+
+    def check_order(begin: Interval | None, end: Interval | None, where: Location) -> None:
+        if begin is not None and end is not None and end.length <= begin.length:
+            raise source.complain(where, f"expected more than '{begin}', got '{end}'")
+
+    def check_window(window: WindowSpec, where: Location) -> None:
+        check(window.begin, (*where, "begin"))
+        check(window.end, (*where, "end"))
+        check_order(window.begin, window.end, (*where, "end"))
+
+    if isinstance(spec.warm_up, Interval):
+        check(spec.warm_up, ("warm_up",))
+        if spec.warm_up.length % spec.interval.length:
+            raise source.complain(
+                ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
+            )
+    elif spec.warm_up is not None:
+        check_window(spec.warm_up.window, ("warm_up", "window"))
+    check_window(spec.workload.window, ("workload", "window"))
+    for index, vm in enumerate(spec.workload.vms):
+        where: Location = ("workload", "vms", index)
+        check(vm.arrives, (*where, "arrives"))
+        check(vm.departs, (*where, "departs"))
+        check_order(vm.arrives, vm.departs, (*where, "departs"))

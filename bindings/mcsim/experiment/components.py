@@ -1,0 +1,219 @@
+"""Systems and optimisers built from declared names, and blame for what the core refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.base.units import format_duration, parse_interval
+from mcsim.config import ExperimentSpec, Source
+from mcsim.config.load import Location
+from mcsim.config.spec import BackendSpec, ComponentSpec, Interval, SystemSpec
+from mcsim.experiment.classes import (
+    find_class,
+    policy_of,
+    put_policies,
+)
+
+if TYPE_CHECKING:
+    from mcsim._core import engine
+    from mcsim._core.optimizers import Optimizer
+
+__all__ = ["Components"]
+
+
+class Components:
+    """Builds the systems of an experiment and their optimisers, from declared names.
+
+    What the core refuses is blamed on the line that asked for it: where several
+    parameters are given, the one that is refused alone.
+    """
+
+    def __init__(self, spec: ExperimentSpec, source: Source) -> None:
+        from mcsim import optimizers
+        from mcsim._core import engine
+
+        self._spec = spec
+        self._source = source
+        self._make_system = engine.System
+        self._make_python_system = engine.System.from_python
+        self._make_optimizer = optimizers.load
+        self._vms = spec.workload.known_names
+        self._declared = {
+            "system": {entry["name"]: entry for entry in engine.describe_systems()},
+            "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
+        }
+        self._machine = engine.Machine(
+            tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
+            backend=_device(spec.backend),
+        )
+
+    def resolved(self, index: int) -> SystemSpec:
+        """Check a system and write out its parameters and its optimiser."""
+        given = self._spec.systems[index]
+        where: Location = ("systems", index)
+        default_optimizer = self.build(index).default_optimizer
+        optimizer = given.optimizer
+        if optimizer is None and default_optimizer is not None:
+            optimizer = ComponentSpec.model_validate({"name": default_optimizer})
+        if optimizer is not None:
+            params = self._written_out("optimizer", optimizer, (*where, "optimizer"))
+            optimizer = ComponentSpec.model_validate({"name": optimizer.name, **params})
+        return SystemSpec.model_validate(
+            {"name": given.name, "label": given.title, "optimizer": optimizer}
+            | self._written_out("system", given, where)
+        )
+
+    def build(self, index: int) -> engine.System:
+        """Build a system, ready to run once."""
+        given = self._spec.systems[index]
+        where: Location = ("systems", index)
+        optimizer = self._build_optimizer(given.optimizer, (*where, "optimizer"))
+        params = self._checked_params("system", given, where)
+        interval = self._spec.interval.length
+        if ":" in given.name:
+            allocator = self._build_python(given, where)
+            put_policies(policy_of(given, self._source), self._source, where)
+            try:
+                return self._make_python_system(
+                    allocator, self._machine, interval=interval, vms=self._vms
+                )
+            except ConfigError as error:
+                raise self._source.complain(where, str(error)) from None
+
+        put_policies(params.get("policy"), self._source, where)
+
+        def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
+            return self._make_system(
+                given.name,
+                some,
+                self._machine,
+                optimizer,
+                interval=interval,
+                seed=self._spec.seed,
+                vms=self._vms,
+            )
+
+        try:
+            return make(params, optimizer)
+        except ConfigError as error:
+            self._blame_parameter(make, params, where)
+            at = (*where, "optimizer") if optimizer is not None else where
+            raise self._source.complain(at, str(error), about=where) from None
+
+    def _build_optimizer(self, given: ComponentSpec | None, where: Location) -> Optimizer | None:
+        if given is None:
+            return None
+        if ":" in given.name:
+            return self._make_optimizer(self._build_python(given, where))
+        params = self._checked_params("optimizer", given, where)
+
+        def make(some: dict[str, Any]) -> Optimizer:
+            return self._make_optimizer(given.name, some, seed=self._spec.seed)
+
+        try:
+            return make(params)
+        except ConfigError as error:
+            self._blame_parameter(make, params, where)
+            raise self._source.complain(where, str(error)) from None
+
+    def _blame_parameter(
+        self, make: Callable[[dict[str, Any]], object], params: dict[str, Any], where: Location
+    ) -> None:
+        for key, value in params.items():
+            try:
+                make({key: value})
+            except ConfigError as error:
+                raise self._source.complain((*where, key), str(error), about=where) from None
+
+    def _declaration(
+        self, kind: str, given: ComponentSpec, where: Location
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """The declared parameters of a component, by name."""
+        declared = self._declared[kind]
+        if given.name not in declared:
+            message = f"unknown {kind} {given.name!r}{did_you_mean(given.name, declared)}"
+            raise self._source.complain((*where, "name"), message, about=where)
+        return {param["name"]: param for param in declared[given.name]["params"]}
+
+    def _checked_params(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
+        """Parameters as the core takes them: known names, durations as numbers."""
+        if ":" in given.name:
+            return given.params
+        declared = self._declaration(kind, given, where)
+        return {
+            key: self._checked_param(declared, given, key, (*where, key)) for key in given.params
+        }
+
+    def _checked_param(
+        self, declared: Mapping[str, Any], given: ComponentSpec, key: str, where: Location
+    ) -> Any:
+        if key not in declared:
+            known = [*type(given).model_fields, *declared]
+            message = f"unknown key {key!r}{did_you_mean(key, known)}"
+            raise self._source.complain(where, message, about=where[:-1])
+        value = given.params[key]
+        if declared[key]["kind"] == "duration":
+            return self._length(value, where)
+        if declared[key]["kind"] == "per-vm" and isinstance(value, Mapping):
+            self._check_vm_names(value, where)
+            return dict(value)
+        if not isinstance(value, (bool, int, float, str)):
+            raise self._source.complain(where, f"expected a single value, got {value!r}")
+        return value
+
+    def _length(self, value: object, where: Location) -> int:
+        """A length in the experiment's own time: nanoseconds or references."""
+        by_reference = self._spec.interval.by_reference
+        try:
+            length, in_references = parse_interval(value)
+        except ValueError as error:
+            raise self._source.complain(where, str(error)) from None
+        if length and in_references != by_reference:
+            wanted = "references" if by_reference else "a length of time"
+            raise self._source.complain(
+                where, f"expected {wanted}, as in `interval`, got {value!r}"
+            )
+        return length
+
+    def _check_vm_names(self, value: Mapping[str, Any], where: Location) -> None:
+        for name, number in value.items():
+            if self._vms and name not in self._vms:
+                message = f"no VM {name!r}{did_you_mean(str(name), self._vms)}"
+                raise self._source.complain((*where, name), message, about=where)
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                raise self._source.complain((*where, name), f"expected a number, got {number!r}")
+
+    def _written_out(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
+        """All parameters with their values, as an experiment file would say them."""
+        if ":" in given.name:
+            return given.params
+        declared = self._declaration(kind, given, where)
+        checked = self._checked_params(kind, given, where)
+        written = {name: param["default"] for name, param in declared.items()} | checked
+        for name, param in declared.items():
+            if param["kind"] != "duration":
+                continue
+            if self._spec.interval.by_reference and written[name] and name not in checked:
+                raise self._source.complain(
+                    where,
+                    f"{given.name}: {name}: the default of {format_duration(written[name])} means "
+                    "nothing where references are counted: give it, such as '1000 references'",
+                )
+            written[name] = str(Interval(written[name], self._spec.interval.by_reference))
+        return written
+
+    def _build_python(self, given: ComponentSpec, where: Location) -> Any:
+        made = find_class(given.name, self._source, where)
+        try:
+            return made(**given.params)
+        except TypeError as error:
+            raise self._source.complain(where, str(error)) from None
+
+
+def _device(of: BackendSpec) -> engine.Device:
+    from mcsim._core import engine
+
+    return engine.Device(of.device, *of.quantities)

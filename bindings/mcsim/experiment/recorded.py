@@ -1,0 +1,77 @@
+"""What a run found, as the tables of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim._core import engine, locality
+from mcsim.results.draft import SystemTables
+from mcsim.results.schemas import SCHEMAS
+
+__all__ = ["curve_table", "system_tables"]
+
+# Points of a stored curve: even steps for linear axes, as many growing ones for
+# logarithmic axes.
+_CURVE_POINTS = 1000
+
+
+def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
+    """Tabulate a VM's curve at even and at growing steps, and at tiers' boundaries."""
+    last = max(1, curve.saturation)
+    steps = np.linspace(0, last, _CURVE_POINTS + 1)
+    growing = np.geomspace(1, last, _CURVE_POINTS)
+    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+    rows = len(capacities)
+    return pa.table(
+        {
+            "vm": pa.array([vm] * rows, pa.string()),
+            "scope": pa.array(["trace"] * rows, pa.string()),
+            "capacity": capacities,
+            "hits": curve.hits(capacities),
+            "accesses": np.full(rows, curve.accesses),
+        }
+    )
+
+
+def system_tables(
+    title: str,
+    result: engine.RunResult,
+    cuts: NDArray[np.int64],
+    vms: Sequence[str],
+    length: int,
+) -> SystemTables:
+    """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
+    names = np.array(vms, dtype=object)
+    intervals, _, tiers = result.tiers["hits"].shape
+    interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
+    metrics = {"interval": interval, "vm": names[vm], "tier": tier}
+    metrics |= {name: values.ravel() for name, values in result.tiers.items()}
+    interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
+    counts = {"interval": interval, "vm": names[vm], "begin_ns": interval * length}
+    counts |= {name: values.ravel() for name, values in result.vms.items()}
+    requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
+    decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
+    decisions["request"] = requests - cuts[0]
+    for name in ("objective", "upper_bound", "evaluations"):
+        decisions[name] = np.array([d[name] for d in result.decisions])
+    return SystemTables(
+        metrics=_table("metrics", title, metrics),
+        vms=_table("vms", title, counts),
+        decisions=_table("decisions", title, decisions),
+        timing={
+            "replay_seconds": result.replay_seconds,
+            "decide_seconds": result.decide_seconds,
+        },
+    )
+
+
+def _table(name: str, system: str, columns: dict[str, NDArray[Any]]) -> pa.Table:
+    schema = SCHEMAS[name]
+    rows = len(columns["interval"])
+    columns = {"system": np.full(rows, system, dtype=object)} | columns
+    return pa.table({f.name: pa.array(columns[f.name], f.type) for f in schema}, schema=schema)

@@ -1,0 +1,220 @@
+"""A step function of the cache size: how many of a stream's accesses each size hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim.base.columns import integers
+from mcsim.base.errors import ConfigError
+
+__all__ = ["COLUMNS", "Steps", "capacities_given"]
+
+COLUMNS = ("hits", "low", "high", "read_hits")
+"""What there may be of each capacity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Hits over capacities, and how to read them: at a size, or the size for a ratio.
+
+    `HitRatioCurve` tells of the attributes.
+    """
+
+    capacities: NDArray[np.int64]
+    hits: NDArray[np.float64]
+    accesses: int
+    distinct: float | None = None
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    resolved_from: float = 0.0
+    estimator: str = "exact"
+    note: str = ""
+    block_bytes: int | None = None
+    reads: int | None = None
+    read_hits: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        capacities = capacities_given(self.capacities)
+        if (np.diff(capacities) <= 0).any():
+            raise ConfigError("capacities: must be strictly increasing")
+        object.__setattr__(self, "capacities", _frozen(capacities))
+        for name in COLUMNS:
+            values = getattr(self, name)
+            if values is None:
+                continue
+            column = np.array(values, np.float64)
+            if column.shape != capacities.shape:
+                raise ConfigError(
+                    f"{name}: expected one for each of {capacities.size} capacities, got an "
+                    f"array of shape {column.shape}"
+                )
+            object.__setattr__(self, name, _frozen(column))
+        if (np.diff(self.hits) < 0).any():
+            raise ConfigError("hits: a larger LRU cache never hits less")
+
+    @property
+    def ratios(self) -> NDArray[np.float64]:
+        """Hits as a share of all accesses, in [0, 1], shape (k,)."""
+        return self._share(self.hits)
+
+    @property
+    def miss_ratios(self) -> NDArray[np.float64]:
+        """Misses as a share of all accesses, cold ones included, shape (k,)."""
+        return 1.0 - self.ratios
+
+    @property
+    def best_ratio(self) -> float:
+        """The hit ratio that no capacity exceeds."""
+        return float(self.ratios[-1]) if self.hits.size else 0.0
+
+    @property
+    def saturation(self) -> int:
+        """The smallest tabulated capacity in blocks that reaches `best_ratio`."""
+        if not self.hits.size:
+            return 0
+        return int(self.capacities[np.searchsorted(self.hits, self.hits[-1])])
+
+    @overload
+    def at(self, capacity: int) -> float: ...
+
+    @overload
+    def at(self, capacity: NDArray[np.int64] | Sequence[int]) -> NDArray[np.float64]: ...
+
+    def at(self, capacity: int | NDArray[np.int64] | Sequence[int]) -> float | NDArray[np.float64]:
+        """Look up the hit ratio of a cache of any size.
+
+        Parameters
+        ----------
+        capacity : int or array_like of int, shape (m,)
+            Cache sizes in blocks.
+
+        Returns
+        -------
+        float or ndarray of float64, shape (m,)
+            Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
+        """
+        wanted = np.asarray(capacity)
+        ratios = self._share(self._looked_up(self.hits, np.atleast_1d(wanted)))
+        return ratios if wanted.ndim else float(ratios[0])
+
+    def band_at(
+        self, capacities: ArrayLike
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Look up the 95 % band of the hit ratio.
+
+        Parameters
+        ----------
+        capacities : array_like of int, shape (m,)
+            Cache sizes in blocks.
+
+        Returns
+        -------
+        tuple of two ndarrays of float64, shape (m,), or None
+            Lower and upper end; None if the estimator has no band.
+        """
+        if self.low is None or self.high is None:
+            return None
+        low, high = (self._looked_up(side, capacities) for side in (self.low, self.high))
+        return self._share(low), self._share(high)
+
+    def is_resolved(self, capacities: ArrayLike) -> NDArray[np.bool_]:
+        """Tell at which capacities, in blocks, the estimate may be trusted; shape (m,)."""
+        return capacities_given(capacities) >= self.resolved_from
+
+    def capacity_for(self, ratio: float) -> int | None:
+        """Find the smallest cache that hits at least so often.
+
+        Parameters
+        ----------
+        ratio : float
+            Hit ratio, in [0, 1].
+
+        Returns
+        -------
+        int or None
+            Blocks; None if no capacity reaches the ratio (see `best_ratio`).
+
+        Raises
+        ------
+        ConfigError
+            If `ratio` is outside [0, 1].
+
+        Examples
+        --------
+        >>> from mcsim import HitRatioCurve
+        >>> curve = HitRatioCurve(np.array([1, 4]), np.array([2.0, 8.0]), accesses=10)
+        >>> curve.capacity_for(0.5), curve.capacity_for(0.9)
+        (4, None)
+        """
+        return self._capacity_for(self.hits, ratio)
+
+    def capacity_range_for(self, ratio: float) -> tuple[int | None, int | None] | None:
+        """Find the smallest caches that reach a ratio by the upper and the lower end of the band.
+
+        Parameters
+        ----------
+        ratio : float
+            Hit ratio, in [0, 1].
+
+        Returns
+        -------
+        tuple of two (int or None), or None
+            Blocks at best and at worst, None for an end that never reaches the ratio; None
+            if the estimator has no band.
+        """
+        if self.low is None or self.high is None:
+            return None
+        return self._capacity_for(self.high, ratio), self._capacity_for(self.low, ratio)
+
+    def resampled(self, capacities: ArrayLike) -> Self:
+        """Return the curve known at some capacities alone.
+
+        Parameters
+        ----------
+        capacities : array_like of int, shape (m,)
+            Blocks, strictly increasing. Between two of them the result is what the smaller
+            one hits: never more than this curve.
+        """
+        table = capacities_given(capacities)
+        columns: dict[str, Any] = {
+            name: None
+            if (column := getattr(self, name)) is None
+            else self._looked_up(column, table)
+            for name in COLUMNS
+        }
+        return replace(self, capacities=table, **columns)
+
+    def _share(self, hits: NDArray[np.float64]) -> NDArray[np.float64]:
+        return hits / self.accesses if self.accesses else np.zeros_like(hits)
+
+    def _looked_up(self, column: NDArray[np.float64], capacities: ArrayLike) -> NDArray[np.float64]:
+        """Read a column of the step function at capacities in any order."""
+        index = np.searchsorted(self.capacities, capacities_given(capacities), side="right")
+        return np.concatenate(([0.0], column))[index]
+
+    def _capacity_for(self, column: NDArray[np.float64], ratio: float) -> int | None:
+        if not 0 <= ratio <= 1:
+            raise ConfigError(f"ratio: {ratio:g} is outside [0, 1]")
+        if ratio == 0:
+            return 0
+        index = int(np.searchsorted(self._share(column), ratio))
+        return int(self.capacities[index]) if index < column.size else None
+
+
+def capacities_given(values: ArrayLike) -> NDArray[np.int64]:
+    """Return sizes in blocks as the core takes them."""
+    array = integers(values, "capacities")
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ConfigError(f"capacities: at most 2**63 - 1, got {array.max()}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view

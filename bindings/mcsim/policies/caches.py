@@ -1,0 +1,107 @@
+"""Caches of any policy and size, as the core takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim._core import policies as _policies
+from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.errors import ConfigError
+from mcsim.base.specs import ParamValue
+from mcsim.base.units import parse_bytes, parse_capacities
+from mcsim.policies.python_policies import PythonSpec
+from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
+from mcsim.traces.blocks import References, blocks_in
+
+__all__ = ["Caches", "default_memory", "memory_given"]
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Caches to simulate, as the core takes them.
+
+    Attributes
+    ----------
+    blocks : ndarray of uint32
+        The trace, its blocks numbered below `unique`.
+    operations : ndarray of uint8 or None
+        All are reads if there are none.
+    """
+
+    blocks: NDArray[np.uint32]
+    unique: int
+    operations: NDArray[np.uint8] | None
+    specs: list[PolicySpec | PythonSpec]
+    capacities: list[int]
+
+    @classmethod
+    def asked(
+        cls,
+        references: References,
+        policies: PolicyChoice,
+        sizes: Sequence[int | str],
+        ops: ArrayLike | None = None,
+    ) -> Caches:
+        """Read what `simulate` is given."""
+        specs = policies_given([policies] if isinstance(policies, str) else policies)
+        block_bytes = None
+        if (of_trace := blocks_in(references)) is not None:
+            if ops is not None:
+                raise ConfigError("ops: the blocks of a trace have theirs")
+            blocks, unique = of_trace.numbered
+            block_bytes = of_trace.block_bytes
+            operations: NDArray[np.uint8] | None = of_trace.ops
+        else:
+            keys = keys_of(cast(ArrayLike, references))
+            blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
+            operations = None if ops is None else operations_of(ops)
+        try:
+            capacities = [
+                capacity
+                for size in ([sizes] if isinstance(sizes, str) else sizes)
+                for capacity in parse_capacities(size, unique, block_bytes)
+            ]
+        except ValueError as error:
+            raise ConfigError(f"sizes: {error}") from None
+        return cls(blocks, unique, operations, specs, capacities)
+
+    @property
+    def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
+        """Policy, parameters and capacity of each: all sizes of the first policy, then others."""
+        return [
+            (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
+        ]
+
+    def table(self, columns: dict[str, NDArray[Any]]) -> np.recarray[Any, Any]:
+        """Put policy and capacity before what was found, a row a cache."""
+        policies = [str(spec) for spec in self.specs for _ in self.capacities]
+        rows: dict[str, NDArray[Any]] = {
+            "policy": np.array(policies, dtype=np.str_),
+            "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
+        } | columns
+        kinds = [(name, column.dtype) for name, column in rows.items()]
+        table = np.recarray(len(policies), dtype=kinds)
+        for name, column in rows.items():
+            table[name] = column
+        return table
+
+
+def default_memory() -> int:
+    """Return the bytes that caches may hold together unless told otherwise: half of all."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def memory_given(memory: int | str | None) -> int:
+    """Return bytes, those of `default_memory` if it is not said."""
+    if memory is None:
+        return default_memory()
+    try:
+        return memory if isinstance(memory, int) else parse_bytes(memory)
+    except ValueError as error:
+        raise ConfigError(f"memory: {error}") from None

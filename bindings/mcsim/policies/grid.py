@@ -1,0 +1,139 @@
+"""The grid of caches that is tuned over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.base.units import format_bytes, parse_bytes
+from mcsim.policies.miniatures import rates_of
+from mcsim.policies.specs import PolicySpec, parse_policies
+from mcsim.traces.blocks import bytes_of_block
+
+__all__ = ["WHOLE", "Grid", "Point", "WriteMode"]
+
+WriteMode = Literal["through", "back", "around"]
+
+WHOLE = "none"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One cache of the grid."""
+
+    policy: PolicySpec
+    block: int
+    sub_block: int
+    writes: WriteMode
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """Return what tells it from others."""
+        return str(self.policy), self.block, self.sub_block, self.writes
+
+    @property
+    def layout(self) -> tuple[int, int]:
+        """Return what the trace is interned by."""
+        return self.block, self.sub_block
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of the data path."""
+        given = ",".join(f"{key}={value}" for key, value in self.policy.params.items())
+        policy = f"{self.policy.name}({given})" if given else self.policy.name
+        return {"policy": policy, "writes": self.writes, "line": self.block // self.sub_block}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is to be tried, in the order in which it was asked for."""
+
+    size: int
+    points: list[Point]
+
+    @classmethod
+    def asked(
+        cls,
+        size: int | str,
+        policies: str | Sequence[str],
+        block_bytes: Sequence[int | str],
+        sub_block_bytes: Sequence[int | str],
+        writes: Sequence[WriteMode],
+    ) -> Grid:
+        """Read what `tune` is given."""
+        texts = [policies] if isinstance(policies, str) else policies
+        specs = [spec for text in texts for spec in parse_policies(text)]
+        of_size = _bytes("size", size)
+        sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
+        for mode in writes:
+            if mode not in get_args(WriteMode):
+                known = get_args(WriteMode)
+                raise ConfigError(
+                    f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
+                )
+        layouts = [
+            (block, block if sub == WHOLE else bytes_of_block("sub_block_bytes", sub))
+            for block in sizes
+            for sub in sub_block_bytes
+        ]
+        for block, sub in layouts:
+            _check(of_size, block, sub)
+        if odd := [block for block in sizes if max(sizes) % block]:
+            raise ConfigError(
+                f"block_bytes: {format_bytes(max(sizes))}, the largest, are no multiple of "
+                f"{format_bytes(odd[0])}"
+            )
+        points = [
+            Point(spec, block, sub, mode)
+            for spec in specs
+            for block, sub in layouts
+            for mode in writes
+        ]
+        if not points:
+            raise ConfigError("tune: there is nothing to try")
+        # Each once, however often it was asked for.
+        return cls(of_size, list({point.key: point for point in points}.values()))
+
+    @property
+    def largest(self) -> int:
+        """Return the largest block size."""
+        return max(point.block for point in self.points)
+
+    def rate(self, rate: float, seeds: int) -> float:
+        """Return the share of the pieces that is sampled for all points."""
+        return rates_of([self.size // self.largest], rate, seeds)[0] if rate < 1 else 1
+
+    def by_layout(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """Yield the positions of the points that have a layout in common."""
+        for layout in dict.fromkeys(point.layout for point in self.points):
+            yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
+
+
+def _check(size: int, block: int, sub_block: int) -> None:
+    if block > size:
+        raise ConfigError(
+            f"size: {format_bytes(size)} are less than one block of {format_bytes(block)}"
+        )
+    if sub_block > block:
+        raise ConfigError(
+            f"block_bytes: {format_bytes(block)} are less than a sub-block of "
+            f"{format_bytes(sub_block)}; leave out the smaller block sizes"
+        )
+    if block % sub_block:
+        raise ConfigError(
+            f"block_bytes: {format_bytes(block)} are no multiple of a sub-block of "
+            f"{format_bytes(sub_block)}"
+        )
+
+
+def _bytes(what: str, value: int | str) -> int:
+    try:
+        size = parse_bytes(value)
+    except ValueError as error:
+        raise ConfigError(f"{what}: {error}") from None
+    if size < 1:
+        raise ConfigError(f"{what}: must be positive")
+    return size

@@ -1,0 +1,125 @@
+"""Eviction policies by name: which there are, and how they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mcsim._core import policies as _policies
+from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
+from mcsim.policies.python_policies import PolicyFactory, PythonSpec
+
+__all__ = [
+    "PolicyChoice",
+    "PolicySpec",
+    "load_policies",
+    "parse_policies",
+    "policies_given",
+    "policy_names",
+    "wrapper_names",
+]
+
+PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
+"""What `simulate` takes."""
+
+
+def policy_names() -> list[str]:
+    """List the eviction policies; `mcsim describe` tells their parameters.
+
+    Examples
+    --------
+    >>> policy_names()[:4]
+    ['lru', 'fifo', 'clock', 'sieve']
+    """
+    wrappers = wrapper_names()
+    return [entry["name"] for entry in _policies.describe() if entry["name"] not in wrappers]
+
+
+def wrapper_names() -> list[str]:
+    """List the policies made of others, which their parameters name.
+
+    Written as ``'talus:policy=lru'``, ``'slide:policy=arc(step=integer)'`` and
+    ``'switching:candidates=lru+2q(kin=0.1,kout=0.3)'``: parameters of what is wrapped are in
+    parentheses, policies to choose from have a `+` between them.
+
+    Examples
+    --------
+    >>> wrapper_names()
+    ['talus', 'slide', 'switching']
+    """
+    return _policies.wrappers()
+
+
+def load_policies(library: str | os.PathLike[str]) -> list[str]:
+    """Load eviction policies from a shared library; from now on they are like all others.
+
+    Such a library is compiled against the headers of this mcsim, see `get_include`, and stays
+    loaded. To load it again changes nothing; after it was built anew, it takes a new process.
+
+    Parameters
+    ----------
+    library : path
+        The file.
+
+    Returns
+    -------
+    list of str
+        The names of its policies.
+
+    Raises
+    ------
+    ConfigError
+        If it is no such library, was built for another mcsim, or has a policy whose name is
+        taken; then none is added.
+    """
+    return _policies.load(os.fspath(library))
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """A policy as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
+
+    name: str
+    params: dict[str, str]
+
+    def __str__(self) -> str:
+        return title(self.name, self.params)
+
+    @property
+    def policy(self) -> str:
+        """What the core knows it by."""
+        return self.name
+
+    def declared(self) -> dict[str, ParamValue]:
+        """Return the parameters as the kinds that the policy declares."""
+        return as_declared(self.params, declared_by(_policies.describe(), self.name))
+
+
+def parse_policies(text: str) -> list[PolicySpec]:
+    """Read policies divided by commas, as the parameters of each are.
+
+    `all` is every one of `policy_names`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such policy or a value is missing.
+
+    Examples
+    --------
+    >>> [str(spec) for spec in parse_policies("lru,arc:step=integer")]
+    ['lru', 'arc:step=integer']
+    """
+    if text.strip() == "all":
+        return [PolicySpec(name, {}) for name in policy_names()]
+    names = [*policy_names(), *wrapper_names()]
+    return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
+
+
+def policies_given(policies: PolicyChoice) -> list[PolicySpec | PythonSpec]:
+    """Read one policy or several, by name or written in Python."""
+    specs: list[PolicySpec | PythonSpec] = []
+    for given in policies if isinstance(policies, Sequence) else [policies]:
+        specs += parse_policies(given) if isinstance(given, str) else [PythonSpec.of(given)]
+    return specs

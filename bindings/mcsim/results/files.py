@@ -1,0 +1,32 @@
+"""Files of a run, written and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+__all__ = ["read_json", "write_json", "write_parquet"]
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a table, which is there whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    pq.write_table(table, temporary, compression="zstd")
+    temporary.rename(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read what `write_json` wrote."""
+    value = json.loads(path.read_text(encoding="utf-8"))
+    assert isinstance(value, dict)
+    return value
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a mapping as JSON for people."""
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,89 @@
+"""The columns of a run's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+__all__ = ["SCHEMAS"]
+
+# Blocks and requests, by what the VM waited for: a tier, or the backend.
+_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
+
+_TIER_COUNTS = (
+    "hits",
+    "write_hits",
+    "fills",
+    "promotions",
+    "demotions",
+    "updates",
+    "moved_up",
+    "moved_down",
+    "evictions",
+    "invalidations",
+    "occupancy",
+    "target",
+    *_SERVED,
+)
+
+_VM_COUNTS = (
+    "accesses",
+    "misses",
+    "writes",
+    "write_misses",
+    "backend_reads",
+    "backend_writes",
+    "write_backs",
+    "dirtied",
+    "dirty",
+    *_SERVED,
+)
+
+SCHEMAS: Mapping[str, pa.Schema] = {
+    "metrics": pa.schema(
+        [
+            ("system", pa.string()),
+            ("interval", pa.int32()),
+            ("vm", pa.string()),
+            ("tier", pa.int32()),
+            *((name, pa.int64()) for name in _TIER_COUNTS),
+        ]
+    ),
+    "vms": pa.schema(
+        [
+            ("system", pa.string()),
+            ("interval", pa.int32()),
+            ("vm", pa.string()),
+            ("begin_ns", pa.int64()),  # since the workload's first access; or references
+            *((name, pa.int64()) for name in _VM_COUNTS),
+        ]
+    ),
+    "curves": pa.schema(
+        [
+            ("vm", pa.string()),
+            ("scope", pa.string()),
+            ("capacity", pa.int64()),
+            ("hits", pa.int64()),
+            ("accesses", pa.int64()),
+        ]
+    ),
+    "reuse_intensity": pa.schema(
+        [
+            ("vm", pa.string()),
+            ("window_end_ns", pa.int64()),  # since the workload's first access; or references
+            ("reuse_intensity", pa.float64()),
+            ("accesses", pa.int64()),
+        ]
+    ),
+    "decisions": pa.schema(
+        [
+            ("system", pa.string()),
+            ("interval", pa.int32()),
+            ("request", pa.int64()),
+            ("objective", pa.float64()),
+            ("upper_bound", pa.float64()),
+            ("evaluations", pa.int64()),
+        ]
+    ),
+}

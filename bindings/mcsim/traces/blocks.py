@@ -1,0 +1,358 @@
+"""References: what requests come to once each is split into the blocks it touches.
+
+This is the one way from requests to references; whatever takes references takes a `Trace`,
+which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of block numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from mcsim._core import engine
+from mcsim._core import policies as _policies
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import names_matching
+from mcsim.base.units import parse_bytes, parse_interval
+from mcsim.traces.workload import Workload, WorkloadVm
+
+if TYPE_CHECKING:
+    from mcsim.traces.trace import Trace
+
+__all__ = ["Blocks", "Ops", "References", "blocks_in", "bytes_of_block", "traces_in", "vms_of"]
+
+Number = TypeVar("Number", bound=np.generic)
+Ops = Literal["reads", "all", "writes"]
+
+References: TypeAlias = Union["Trace", Sequence["Trace"], "Blocks", ArrayLike]
+"""A trace or several, which stand for their reads in blocks of 4 KiB; blocks; or an array."""
+
+_PIECE = 1 << 20  # references
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """References to blocks: requests of VMs in the order of time, each split into its blocks.
+
+    Every VM has blocks of its own. Made by `Trace.blocks`, or by `Blocks.of` of several traces;
+    a column is made when it is first asked for.
+
+    Attributes
+    ----------
+    label : str
+        What they are, for people.
+    """
+
+    label: str
+    workload: Workload
+    ops_kept: Ops
+    accesses: engine.Accesses
+    """All of the workload, as the core holds them."""
+    requests: slice | NDArray[np.int64]
+    """Positions of the requests, among those of `accesses`."""
+
+    @classmethod
+    def of(
+        cls,
+        traces: Trace | Sequence[Trace],
+        ops: Ops = "reads",
+        block_bytes: int | str = 4096,
+        vms: str | Sequence[str] | None = None,
+        *,
+        line: int = 1,
+        progress: Callable[[int], object] | None = None,
+    ) -> Blocks:
+        """Split the requests of one or more traces into blocks, merged by time.
+
+        Parameters
+        ----------
+        traces : Trace or sequence of Trace
+            Where VMs of several have the same name, they are called ``trace:vm``.
+        ops, block_bytes, vms, line, progress
+            As of `Trace.blocks`.
+
+        Raises
+        ------
+        ConfigError
+            As of `Trace.blocks`, or if some of the traces have a clock and some do not.
+        """
+        several = list(traces) if isinstance(traces, Sequence) else [traces]
+        if ops not in ("reads", "all", "writes"):
+            raise ConfigError(f"ops: unknown choice {ops!r} (one of reads, all, writes)")
+        if line < 1:
+            raise ConfigError(f"line: expected at least one block, got {line}")
+        workload = Workload(vms_of(several, ops, vms), synthetic=False)
+        accesses = workload.intern(
+            {
+                "block_bytes": bytes_of_block("block_bytes", block_bytes),
+                "ops": "reads" if ops == "reads" else "all",
+                "line_blocks": line,
+            },
+            progress,
+        )
+        if accesses.access_count == 0:
+            what = {"reads": "reads (try ops all)", "all": "requests"}
+            sources = ", ".join(trace.metadata.source for trace in several)
+            raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
+        label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
+        return cls(label, workload, ops, accesses, slice(0, accesses.request_count))
+
+    def __len__(self) -> int:
+        return self.accesses.access_count if self.is_whole else int(self._lengths.sum())
+
+    def __repr__(self) -> str:
+        what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
+        vms = f"{len(self.vms)} VM{'s' if len(self.vms) > 1 else ''}"
+        return (
+            f"<Blocks of {self.label}: {vms}, {what}, {len(self):,} references to "
+            f"{self.unique:,} blocks of {self.block_bytes:,} bytes>"
+        )
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.uint32]:
+        """Return `ids`."""
+        return np.array(self.ids, dtype, copy=copy)
+
+    @cached_property
+    def ids(self) -> NDArray[np.uint32]:
+        """The block of each reference, a number below `unique`; shape (n,), read-only."""
+        return self.numbered[0]
+
+    @property
+    def unique(self) -> int:
+        """Distinct blocks; of lines, all the blocks that they have."""
+        return self.numbered[1]
+
+    @cached_property
+    def ops(self) -> NDArray[np.uint8]:
+        """0 for a read, 1 for a write; shape (n,), read-only."""
+        return self._per_reference(self.accesses.request_op)
+
+    @cached_property
+    def times(self) -> NDArray[np.int64] | None:
+        """When each reference was, in ns; shape (n,), read-only. None without a clock."""
+        return self._per_reference(self.accesses.request_time) if self.has_clock else None
+
+    @cached_property
+    def vm(self) -> NDArray[np.uint16]:
+        """The VM of each reference, a position in `vms`; shape (n,), read-only."""
+        return self._per_reference(self.accesses.request_vm)
+
+    @property
+    def vms(self) -> tuple[str, ...]:
+        """Names of all VMs of the workload."""
+        return tuple(vm.name for vm in self.workload.vms)
+
+    @property
+    def block_bytes(self) -> int:
+        """Size of a block, in bytes."""
+        return self.accesses.block_bytes
+
+    @property
+    def line(self) -> int:
+        """Blocks of a line (see `simulate_lines`)."""
+        return self.accesses.line_blocks
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether requests have times in ns, and not positions in a stream of references."""
+        return self.accesses.time_base == "clock"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are all references of the workload."""
+        return isinstance(self.requests, slice)
+
+    @cached_property
+    def numbered(self) -> tuple[NDArray[np.uint32], int]:
+        """Return the blocks, numbered from 0 on, and how many numbers there are."""
+        if self.is_whole:
+            return self.accesses.ids, self.accesses.id_count
+        return _policies.number(self._blocks(self._positions, self._lengths).astype(np.uint64))
+
+    def by_vm(self) -> list[Blocks]:
+        """Return those of every VM that has any, labelled by its name."""
+        vm = self.accesses.request_vm[self.requests]
+        order = np.argsort(vm, kind="stable")
+        by_vm = self._positions[order]
+        ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
+        parts = [
+            self._part(name, by_vm[begin:end])
+            for name, (begin, end) in zip(self.vms, pairwise(ends), strict=True)
+        ]
+        return [part for part in parts if len(part)]
+
+    def by_interval(
+        self, interval: str, label_of: Callable[[int], str] | None = None
+    ) -> list[Blocks]:
+        """Return those of every interval, empty ones included.
+
+        Parameters
+        ----------
+        interval : str
+            Such as ``'1h'``, or ``'50000 references'`` without a clock.
+        label_of : callable, optional
+            Gives the label of the interval that begins so long after the first request; by
+            default that length, in ns or references.
+
+        Raises
+        ------
+        ConfigError
+            If the interval is none, or of another kind than the times.
+        """
+        try:
+            length, by_reference = parse_interval(interval)
+        except ValueError as error:
+            raise ConfigError(f"interval: {error}") from None
+        if length == 0:
+            raise ConfigError("interval: must be positive")
+        if by_reference == self.has_clock:
+            wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
+            clock = "a" if by_reference else "no"
+            raise ConfigError(f"interval: the trace has {clock} clock: give a length {wanted}")
+        positions = self._positions
+        cuts = np.searchsorted(positions, engine.aligned_cuts(self.accesses, length)).tolist()
+        return [
+            self._part((label_of or str)(k * length), positions[begin:end])
+            for k, (begin, end) in enumerate(pairwise(cuts))
+        ]
+
+    def pieces(
+        self,
+    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64] | None, NDArray[np.uint8]]]:
+        """Yield block, time (None without a clock) and operation of about 10^6 references.
+
+        Blocks have the numbers that they have in the whole workload.
+        """
+        positions = self._positions
+        ends = np.cumsum(self._lengths)
+        first = 0
+        while first < len(positions):
+            done = ends[first - 1] if first else 0
+            last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
+            chosen = positions[first:last]
+            lengths = np.diff(ends[first:last], prepend=done)
+            yield (
+                self._blocks(chosen, lengths),
+                np.repeat(self.accesses.request_time[chosen], lengths) if self.has_clock else None,
+                np.repeat(self.accesses.request_op[chosen], lengths),
+            )
+            first = last
+
+    def _part(self, label: str, requests: slice | NDArray[np.int64]) -> Blocks:
+        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests)
+
+    @property
+    def _positions(self) -> NDArray[np.int64]:
+        if isinstance(self.requests, slice):
+            return np.arange(self.requests.start, self.requests.stop)
+        return self.requests
+
+    @property
+    def _lengths(self) -> NDArray[np.int64]:
+        """How many blocks each request has."""
+        begin = self.accesses.request_begin.view(np.int64)
+        positions = self._positions
+        return begin[positions + 1] - begin[positions]
+
+    def _blocks(self, chosen: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
+        if not len(chosen):
+            return np.empty(0, np.uint32)
+        begin = self.accesses.request_begin.view(np.int64)
+        if chosen[-1] - chosen[0] == len(chosen) - 1:  # a range: no copy
+            return self.accesses.ids[begin[chosen[0]] : begin[chosen[-1] + 1]]
+        skipped = begin[chosen] - np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
+
+    def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
+        values = np.repeat(column[self.requests], self._lengths)
+        values.flags.writeable = False
+        return values
+
+
+def blocks_in(references: References, *, line: int = 1) -> Blocks | None:
+    """Return the blocks of a trace, of several, or those given; None for an array.
+
+    Parameters
+    ----------
+    line : int
+        Blocks of a line, of a trace.
+
+    Raises
+    ------
+    ConfigError
+        As of `Trace.blocks`.
+    """
+    if isinstance(references, Blocks):
+        return references
+    traces = traces_in(references)
+    return None if traces is None else Blocks.of(traces, line=line)
+
+
+def traces_in(references: References) -> list[Trace] | None:
+    """Return the traces, if it is one or a sequence of them; None for all else."""
+    if isinstance(references, (Blocks, np.ndarray)):
+        return None
+    from mcsim.traces.trace import Trace
+
+    if isinstance(references, Trace):
+        return [references]
+    if isinstance(references, (list, tuple)) and references and isinstance(references[0], Trace):
+        return list(references)
+    return None
+
+
+def bytes_of_block(what: str, value: int | str) -> int:
+    """Read the size of a block: bytes, or as ``'4KiB'``.
+
+    Raises
+    ------
+    ConfigError
+        If it is none; the message begins with `what`.
+    """
+    try:
+        size = parse_bytes(value)
+    except ValueError as error:
+        raise ConfigError(f"{what}: {error}") from None
+    if not 0 < size < 2**32:
+        raise ConfigError(f"{what}: expected 1 byte to 4 GiB less one, got {value!r}")
+    return size
+
+
+def vms_of(
+    traces: Sequence[Trace], ops: Ops = "all", vms: str | Sequence[str] | None = None
+) -> tuple[WorkloadVm, ...]:
+    """Return the VMs of all traces, under names that tell them apart.
+
+    Parameters
+    ----------
+    ops : {'all', 'reads', 'writes'}
+        Which of their requests; reads are left to those who intern them.
+    vms : str or sequence of str, optional
+        Names of VMs and patterns such as ``'web_*'``; all if not given.
+
+    Raises
+    ------
+    ConfigError
+        If some have a clock and others do not, or no VM has such a name.
+    """
+    if len({trace.time_base for trace in traces}) > 1:
+        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
+    count = Counter(name for trace in traces for name in trace.vms)
+    names = list(count)
+    kept = set(names if vms is None else names_matching(vms, names))
+    given = [(t, t.slice(ops="writes") if ops == "writes" else t) for t in traces]
+    return tuple(
+        WorkloadVm(name if count[name] == 1 else f"{of.metadata.source}:{name}", trace, only=number)
+        for of, trace in given
+        for number, name in enumerate(trace.vms)
+        if name in kept
+    )

@@ -1,0 +1,81 @@
+"""The trace file that a name stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from mcsim._core import trace as _core_trace
+from mcsim.base.errors import ConfigError
+
+__all__ = ["TraceFinder", "find_trace"]
+
+
+# What lies beside traces under their names and is none.
+_NO_TRACES = frozenset(
+    (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")
+)
+
+
+class TraceFinder:
+    """Finds the trace files of VMs below some folders, which are looked through once.
+
+    Parameters
+    ----------
+    dirs : iterable of path-like
+        Folders, searched with all their subfolders.
+    """
+
+    def __init__(self, dirs: Iterable[str | os.PathLike[str]]) -> None:
+        self.folders = [Path(folder) for folder in dirs]
+
+    def find(self, name: str) -> Path | None:
+        """Find the file of a name; the rest is as of `find_trace`."""
+        for folder in self.folders:
+            if (folder / name).is_file():
+                return folder / name
+        found = self._by_name.get(name, {})
+        if len(found) > 1:
+            several = ", ".join(str(path) for path in found.values())
+            raise ConfigError(f"trace {name!r} could be any of {several}")
+        return next(iter(found.values()), None)
+
+    @cached_property
+    def _by_name(self) -> dict[str, dict[Path, Path]]:
+        """The files, by the names of their VMs and by where they really are."""
+        names: dict[str, dict[Path, Path]] = {}
+        for folder in self.folders:
+            for path in sorted(folder.rglob("*")):
+                if path.suffix.lower() not in _NO_TRACES and path.is_file():
+                    of_name = names.setdefault(_core_trace.vm_name_of(path.name), {})
+                    of_name[path.resolve()] = path
+        return names
+
+
+def find_trace(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path | None:
+    """Find the trace file of a VM below some folders.
+
+    A file is the VM's if its name up to the first dot is (``web_3`` for
+    ``msr/web_3.csv.zst``), but for logs, YAML and the like, which are no traces. `name` may also
+    be a file's path inside a folder.
+
+    Parameters
+    ----------
+    name : str
+        A VM's name.
+    dirs : iterable of path-like
+        Folders, searched with all their subfolders.
+
+    Returns
+    -------
+    Path or None
+        None if there is no such file.
+
+    Raises
+    ------
+    ConfigError
+        If several files could be meant; the message names them.
+    """
+    return TraceFinder(dirs).find(name)

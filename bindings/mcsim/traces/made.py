@@ -1,0 +1,192 @@
+"""Traces of columns that are in memory: arrays, Arrow tables, frames."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from mcsim.traces.arrays import check_batch, column_of
+from mcsim.traces.store import (
+    SCHEMA,
+    Batch,
+    Counts,
+    OptionValue,
+    TimeBase,
+    TraceMetadata,
+    record_batch_of,
+)
+from mcsim.traces.table_files import requests_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["MadeOfColumns", "OnBadLine", "OnUnsorted"]
+
+OnBadLine = Literal["error", "skip"]
+OnUnsorted = Literal["error", "sort"]
+
+
+class MadeOfColumns:
+    """The ways to make a `Trace` of columns."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
+        self._batches = batches
+        self._metadata = metadata
+
+    @classmethod
+    def from_arrays(
+        cls,
+        time: npt.ArrayLike,
+        offset: npt.ArrayLike,
+        length: npt.ArrayLike,
+        *,
+        vm: npt.ArrayLike = 0,
+        op: npt.ArrayLike = 0,
+        response: npt.ArrayLike = -1,
+        vms: Sequence[str] = ("vm",),
+        time_base: TimeBase = "clock",
+        source: str = "arrays",
+    ) -> Self:
+        """Make a trace of arrays; a single number stands for a column of it.
+
+        Parameters
+        ----------
+        time : array_like of int, shape (n,)
+            Nanoseconds, or references before each request if `time_base` is
+            ``'index'``; non-decreasing.
+        offset, length : array_like of int, shape (n,)
+            Bytes.
+        vm : array_like of int, shape (n,)
+            Positions in `vms`.
+        op : array_like of int, shape (n,)
+            0 read, 1 write.
+        response : array_like of int, shape (n,)
+            Nanoseconds, -1 where unknown.
+        vms : sequence of str
+            Names of the VMs.
+        time_base : {'clock', 'index'}
+        source : str
+            What made the arrays, for `metadata`.
+
+        Raises
+        ------
+        ConfigError
+            If a column has another length, holds what its type cannot, or breaks a
+            rule above.
+        """
+        given = (time, vm, op, offset, length, response)
+        n = np.size(np.asarray(time))
+        columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
+        batch = Batch(*columns)
+        check_batch(batch, len(vms))
+        return cls._of(batch, vms, time_base, source)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        table: pa.Table,
+        *,
+        source: str = "table",
+        on_bad_row: OnBadLine = "error",
+        on_unsorted: OnUnsorted = "error",
+        **mapping: OptionValue,
+    ) -> Self:
+        """Make a trace of the columns of an Arrow table.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Of anybody; one that `to_arrow` returned needs no mapping.
+        source : str
+            What messages and `metadata` call it.
+        on_bad_row : {'error', 'skip'}
+            Whether a row that cannot be a request is an error, or left out and counted.
+        on_unsorted : {'error', 'sort'}
+            As of `open`.
+        **mapping
+            Which columns are what: the options of the ``parquet`` format (`mcsim describe
+            parquet`), ``time="ts", time_unit="ms", offset="lba", offset_unit="sectors"``. A
+            column with a field's own name, such as ``time_ms``, ``vm``, ``op``, ``offset`` or
+            ``length``, needs none. Arrow's timestamps know their unit.
+
+        Raises
+        ------
+        ConfigError
+            If the mapping is wrong, or there are no such columns; it names those there are.
+        TraceError
+            If a row is no request; the message names it.
+
+        Examples
+        --------
+        >>> from mcsim.traces.trace import Trace
+        >>> table = pa.table({"ts": [0, 5], "lba": [8, 0], "rw": ["R", "W"]})
+        >>> trace = Trace.from_arrow(
+        ...     table, time="ts", time_unit="ms", op="rw", offset="lba", offset_unit="sectors"
+        ... )
+        >>> trace.blocks("all").ids.tolist(), trace.blocks("all").times.tolist()
+        ([0, 1], [0, 5000000])
+        """
+        batch, reader = requests_in(
+            table, source, mapping, skip_bad_rows=on_bad_row == "skip", sort=on_unsorted == "sort"
+        )
+        trace = cls._of(batch, reader.vms, reader.time_base, source)
+        told = replace(
+            trace._metadata,
+            synthetic=reader.synthetic,
+            skipped_lines=reader.skipped,
+            complaints=tuple(reader.complaints),
+        )
+        return cls(trace._batches, told)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, **mapping: Any) -> Self:
+        """Make a trace of the columns of a pandas frame; the arguments are as of `from_arrow`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mcsim.traces.trace import Trace
+        >>> frame = pd.DataFrame({"time_s": [0.5, 1.5], "vm": ["a", "b"], "offset": [0, 4096]})
+        >>> Trace.from_pandas(frame).vms
+        ('a', 'b')
+        """
+        return cls.from_arrow(pa.Table.from_pandas(frame), **mapping)
+
+    @classmethod
+    def from_polars(cls, frame: pl.DataFrame, **mapping: Any) -> Self:
+        """Make a trace of the columns of a Polars frame; the arguments are as of `from_arrow`.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from mcsim.traces.trace import Trace
+        >>> frame = pl.DataFrame({"time_s": [0.5, 1.5], "vm": ["a", "b"], "offset": [0, 4096]})
+        >>> Trace.from_polars(frame).vms
+        ('a', 'b')
+        """
+        return cls.from_arrow(frame.to_arrow(), **mapping)
+
+    @classmethod
+    def _of(cls, batch: Batch, vms: Sequence[str], time_base: TimeBase, source: str) -> Self:
+        """Make a trace of columns that were checked."""
+        digest = hashlib.sha256(repr((tuple(vms), time_base)).encode())
+        for column in batch:
+            digest.update(column.data)
+        metadata = TraceMetadata(
+            source=source,
+            source_digest=digest.hexdigest(),
+            digest=digest.hexdigest(),
+            format="arrays",
+            options={},
+            time_base=time_base,
+            vms=tuple(vms),
+            counts=Counts().plus(batch),
+        )
+        return cls([record_batch_of(batch)], metadata)

@@ -1,0 +1,170 @@
+"""Trace files read once: parsed into a store that is kept and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcsim._core import trace as _core_trace
+from mcsim.base.errors import HostError, TraceError
+from mcsim.base.units import parse_bytes
+from mcsim.traces.store import (
+    STORE_VERSION,
+    Batch,
+    Counts,
+    OptionValue,
+    Store,
+    TraceMetadata,
+    open_store,
+    write_store,
+)
+from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
+from mcsim.traces.tables import TableReader
+
+__all__ = ["Parse", "Progress", "as_declared", "cache_directory", "trace_formats"]
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes of the file dealt with and their total, as work goes on."""
+
+
+@dataclass
+class Parse:
+    """One way of reading one file into the store."""
+
+    source: Path
+    format: str
+    options: dict[str, OptionValue]
+    skip_bad_lines: bool
+    sort: bool
+    progress: Progress
+
+    def cached_store(self, cache_dir: Path) -> Store:
+        """Return the store of this file read this way, made now if there is none."""
+        source_digest = self._source_digest()
+        digest = self._digest(source_digest)
+        vm_name = _core_trace.vm_name_of(str(self.source))
+        path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
+        if path.is_file():
+            try:
+                store = open_store(path)
+                if store.metadata.digest == digest:
+                    self.progress(2 * self._size, 2 * self._size)
+                    return store
+            except TraceError:
+                pass  # damaged, or of another version: made anew
+        return self._parse(path, source_digest, digest)
+
+    def _digest(self, source_digest: str) -> str:
+        # The file's name counts because it may become that of the VM.
+        how = (
+            STORE_VERSION,
+            source_digest,
+            _core_trace.vm_name_of(str(self.source)),
+            self.format,
+            sorted(self.options.items()),
+            self.skip_bad_lines,
+            self.sort,
+        )
+        return hashlib.sha256(repr(how).encode()).hexdigest()
+
+    @property
+    def _size(self) -> int:
+        return self.source.stat().st_size
+
+    def _source_digest(self) -> str:
+        hasher = hashlib.sha256()
+        done = 0
+        try:
+            with self.source.open("rb") as file:
+                while piece := file.read(1 << 22):
+                    hasher.update(piece)
+                    done += len(piece)
+                    self.progress(done, 2 * self._size)
+        except OSError as error:
+            raise HostError(f"{self.source}: cannot be read: {error.strerror}") from error
+        return hasher.hexdigest()
+
+    def _reader(self) -> _core_trace.Reader | TableReader | OwnTable:
+        if self.format not in TABLE_FORMATS:
+            return _core_trace.Reader(
+                str(self.source), self.format, self.options, self.skip_bad_lines, self.sort
+            )
+        return open_table(
+            self.source,
+            self.format,
+            _core_trace.vm_name_of(str(self.source)),
+            self.options,
+            skip_bad_rows=self.skip_bad_lines,
+            keep_unsorted=self.sort,
+        )
+
+    def _parse(self, path: Path, source_digest: str, digest: str) -> Store:
+        reader = self._reader()
+
+        def batches() -> Iterator[Batch]:
+            while (columns := reader.next()) is not None:
+                self.progress(self._size + reader.consumed, 2 * self._size)
+                yield Batch(*columns)
+
+        def describe(counts: Counts) -> TraceMetadata:
+            return TraceMetadata(
+                source=self.source.name,
+                source_digest=source_digest,
+                digest=digest,
+                format=self.format,
+                options=self.options,
+                time_base=reader.time_base,
+                vms=tuple(reader.vms),
+                counts=counts,
+                skipped_lines=reader.skipped,
+                complaints=tuple(reader.complaints),
+                synthetic=isinstance(reader, OwnTable) and reader.synthetic,
+            )
+
+        store = write_store(path, batches(), describe, sort=lambda: reader.unsorted)
+        self.progress(2 * self._size, 2 * self._size)
+        return store
+
+
+def trace_formats() -> list[dict[str, Any]]:
+    """Return the trace formats: name, summary, reference and parameters of each."""
+    formats = _core_trace.formats()
+    (csv,) = (format for format in formats if format["name"] == "csv")
+    return formats + describe_table_formats(csv)
+
+
+def cache_directory() -> Path:
+    """Return where traces are kept that were parsed or generated."""
+    return Path(os.environ.get("MCSIM_CACHE_DIR") or ".mcsim/traces")
+
+
+def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Return options as the kinds their format declares, where that is plain.
+
+    So YAML may say ``time: 1`` for a column and ``unit_bytes: 4KiB`` for a size. All
+    else is left as it is, for the format to judge.
+    """
+    kinds = {
+        param["name"]: param["kind"]
+        for known in trace_formats()
+        if known["name"] == format
+        for param in known["params"]
+    }
+
+    def as_declared(name: str, value: OptionValue) -> OptionValue:
+        kind = kinds.get(name)
+        if kind == "text" and isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if kind == "bool" and value in ("true", "false"):
+            return value == "true"
+        if kind == "integer" and isinstance(value, str):
+            with suppress(ValueError):
+                return parse_bytes(value)
+        return value
+
+    return {name: as_declared(name, value) for name, value in options.items()}

@@ -1,0 +1,144 @@
+#include "policies/allocation/curve_maximizer.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "policies/allocation/shares.hpp"
+
+namespace mcsim {
+
+CurveMaximizer::CurveMaximizer(const char* name, const Params& params, SystemContext context,
+                               Rules rules)
+    : name_(name),
+      params_(params),
+      machine_(std::move(context.machine)),
+      interval_(params.rd_interval.ns > 0 ? params.rd_interval.ns : context.interval),
+      seed_(context.seed),
+      rules_(rules) {}
+
+absl::Status CurveMaximizer::use_optimizer(std::shared_ptr<Optimizer> optimizer) {
+  optimizer_ = std::move(optimizer);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Host>> CurveMaximizer::make_host(const Accesses& trace) {
+  if (optimizer_ == nullptr) return invalid_argument("{}: needs an optimizer", name_);
+  MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, trace.vms, 1.0));
+  const std::vector<double> equal(trace.vms.size(), 1.0);
+  const Division division = one_part_each(proportional(machine_, equal),
+                                          {.mode = params_.resize_mode, .victim = rules_.victim});
+  return make_data_path(params_, machine_, trace, division, seed_);
+}
+
+absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation& seen) {
+  const std::size_t vms = seen.vms.size();
+  const std::size_t tiers = machine_.tiers.size();
+  Stage stage;
+  stage.base.assign(vms, 0);
+  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(seen.vms[v].curve.accesses() > 0);
+  if (std::ranges::none_of(stage.active, std::identity())) return std::nullopt;
+
+  Decision decision{.targets = Allocation(tiers, vms)};
+  const std::size_t at_once = rules_.all_tiers_at_once ? tiers : 1;
+  for (stage.first = 0; stage.first < tiers; stage.first += at_once) {
+    stage.capacities.clear();
+    for (std::size_t k = 0; k < at_once; ++k) {
+      stage.capacities.push_back(machine_.tiers[stage.first + k].capacity_blocks);
+    }
+    MCSIM_ASSIGN_OR_RETURN(const Allocation chosen, solve(seen, stage, decision));
+    if (!grant(chosen, stage, decision.targets)) return std::nullopt;
+  }
+  return decision;
+}
+
+// Blocks of the stage's tiers for every VM, of those not active what they keep.
+absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage& stage,
+                                                 Decision& decision) const {
+  const std::size_t vms = seen.vms.size();
+  const std::size_t tiers = stage.capacities.size();
+  Allocation kept(tiers, vms);
+  for (std::size_t k = 0; k < tiers && rules_.idle == IdlePolicy::kKeep; ++k) {
+    for (std::size_t v = 0; v < vms; ++v) {
+      if (stage.active[v]) continue;
+      stage.capacities[k] -= kept.at(k, v) = seen.current.at(stage.first + k, v);
+    }
+  }
+  const AllocationProblem problem = problem_for(seen, stage);
+  MCSIM_ASSIGN_OR_RETURN(Solution solution, optimizer_->solve(problem));
+  decision.objective += solution.objective;
+  decision.upper_bound += solution.upper_bound;
+  decision.evaluations += solution.evaluations;
+  decision.optimizer_seconds += solution.seconds;
+  // Less of a faster tier would need more of the next; only the last can give.
+  for (std::size_t v = 0; v < vms && rules_.leftover == Leftover::kSpread; ++v) {
+    solution.choice[v].back() = useful_choice(problem, solution, v, tiers - 1);
+  }
+  Allocation chosen = solution.allocation(problem);
+  for (std::size_t v = 0; v < vms; ++v) {
+    if (stage.active[v]) {
+      chosen.at(0, v) -= counted_base(stage, v);
+      continue;
+    }
+    for (std::size_t k = 0; k < tiers; ++k) chosen.at(k, v) = kept.at(k, v);
+  }
+  return chosen;
+}
+
+AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Stage& stage) const {
+  Grid from = grid(stage);
+  AllocationProblem problem;
+  problem.sizes = std::move(from.sizes);
+  problem.capacities = std::move(from.capacities);
+  const std::size_t tiers = problem.tiers();
+  const std::size_t most = problem.sizes.size() - 1;
+  const auto index_of = [&](Count size) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(problem.sizes, size) -
+                                    problem.sizes.begin() - 1);
+  };
+  const Count sure = reserved(stage);
+  for (std::size_t v = 0; v < seen.vms.size(); ++v) {
+    std::vector<std::vector<double>> of_vm(tiers, std::vector<double>(most + 1, 0.0));
+    const Count base = stage.active[v] ? counted_base(stage, v) : 0;
+    for (std::size_t k = 0; k < tiers && stage.active[v]; ++k) {
+      for (std::size_t i = 0; i <= most; ++i) {
+        of_vm[k][i] = worth(seen, stage, v, k, std::max<Count>(problem.sizes[i] - base, 0));
+      }
+    }
+    problem.value.push_back(std::move(of_vm));
+    problem.lowest.emplace_back(tiers, stage.active[v] ? index_of(base + sure) : 0);
+    problem.highest.emplace_back(tiers, stage.active[v] ? most : 0);
+  }
+  return problem;
+}
+
+// Gives what was chosen, and what is left over by the rule; false if all is to stay as it is.
+bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& targets) const {
+  for (std::size_t k = 0; k < chosen.tiers(); ++k) {
+    const Count capacity = machine_.tiers[stage.first + k].capacity_blocks;
+    const std::span<const Count> parts = chosen.tier(k);
+    std::vector<Count> granted(parts.begin(), parts.end());
+    const Count used = std::accumulate(parts.begin(), parts.end(), Count{0});
+    if (rules_.leftover == Leftover::kSpread) {
+      spread(capacity - used, stage.active, granted);
+    } else {
+      if (used == 0) return false;
+      for (Count& blocks : granted) blocks = blocks * capacity / used;
+    }
+    for (std::size_t v = 0; v < granted.size(); ++v) {
+      targets.at(stage.first + k, v) = granted[v];
+      stage.base[v] += rules_.leftover == Leftover::kSpread ? granted[v] : parts[v];
+    }
+  }
+  return true;
+}
+
+double CurveMaximizer::weight(const Observation& seen, std::size_t vm) const {
+  const double rate = params_.weight == UtilityWeight::kRate
+                          ? static_cast<double>(seen.vms[vm].curve.accesses())
+                          : 1;
+  return priorities_[vm] * rate;
+}
+
+}  // namespace mcsim

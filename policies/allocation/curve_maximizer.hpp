@@ -1,0 +1,130 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/engine/system.hpp"
+#include "policies/hosts/data_path.hpp"
+
+namespace mcsim {
+
+// What a VM's hit ratio counts for.
+enum class UtilityWeight : std::uint8_t {
+  kRatio,  // 1: a quiet VM counts as much as a busy one (the paper)
+  kRate,   // its accesses in the interval: hits, not ratios
+};
+
+// What VMs without accesses in an interval keep.
+enum class IdlePolicy : std::uint8_t { kZero, kKeep };
+
+template <>
+struct Choices<UtilityWeight> {
+  static constexpr std::array names{std::pair{"ratio", UtilityWeight::kRatio},
+                                    std::pair{"rate", UtilityWeight::kRate}};
+};
+template <>
+struct Choices<IdlePolicy> {
+  static constexpr std::array names{std::pair{"zero", IdlePolicy::kZero},
+                                    std::pair{"keep", IdlePolicy::kKeep}};
+};
+
+// A system that divides tiers anew every interval so that what all VMs get is worth the
+// most, as their curves of the last interval say. A member states the sizes to choose from,
+// what they are worth to a VM and what it is sure of (the functions it overrides), and by
+// `Rules` what becomes of leftover space. Here are the rest: the data path, the problem, its
+// solution, leftover space, and what is reported of objective and bound.
+//
+// Tiers are solved in stages, from the fastest on, each given the result of those above: one
+// tier a stage, or all tiers in one.
+class CurveMaximizer : public System {
+ public:
+  struct Params : DataPathParams {
+    Duration rd_interval{0};
+    UtilityWeight weight = UtilityWeight::kRatio;
+    PerVm priorities;
+    ResizeMode resize_mode = ResizeMode::kLazy;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{
+              Field{"rd_interval", &Params::rd_interval,
+                    "between two allocations, and what reuse distances cover (0: the experiment's "
+                    "interval; Multi-Cache's paper: 1h)",
+                    0},
+              Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
+              Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how partitions come to their new targets"},
+          },
+          DataPathParams::fields());
+    }
+  };
+
+  std::optional<ProfileSpec> profile() const override { return ProfileSpec{.interval = interval_}; }
+  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
+
+ protected:
+  enum class Leftover : std::uint8_t {
+    kSpread,  // what is worth nothing to a VM is free; all free space is added in proportion
+    kScale,   // targets are scaled to fill the tier; if there are none, all stay as they are
+  };
+  struct Rules {
+    bool all_tiers_at_once = false;
+    VictimRule victim = VictimRule::kMostOver;
+    IdlePolicy idle = IdlePolicy::kZero;
+    Leftover leftover = Leftover::kSpread;
+  };
+  struct Stage {
+    std::size_t first = 0;          // tier
+    std::vector<Count> capacities;  // of its tiers, as far as they are to be divided
+    std::vector<Count> base;        // by VM: blocks of faster tiers
+    std::vector<bool> active;       // by VM: who takes part
+  };
+
+  // `name` is the system's, for messages.
+  CurveMaximizer(const char* name, const Params& params, SystemContext context, Rules rules);
+
+  // Cumulative sizes to choose from, and the capacities that they fill. They may count, for a
+  // VM, counted_base() blocks beside those of the stage.
+  struct Grid {
+    std::vector<Count> sizes;
+    std::vector<Count> capacities;
+  };
+  virtual Grid grid(const Stage& stage) const = 0;
+  virtual Count counted_base(const Stage&, std::size_t /*vm*/) const { return 0; }
+  // What `blocks` in the tiers of the stage up to `tier` are worth to an active VM.
+  virtual double worth(const Observation& seen, const Stage& stage, std::size_t vm,
+                       std::size_t tier, Count blocks) const = 0;
+  // Blocks of the stage that an active VM is sure of.
+  virtual Count reserved(const Stage&) const { return 0; }
+
+  // What a VM's gain counts for.
+  double weight(const Observation& seen, std::size_t vm) const;
+
+  const Machine& machine() const { return machine_; }
+  Nanoseconds interval() const { return interval_; }
+
+ private:
+  absl::StatusOr<Allocation> solve(const Observation& seen, Stage& stage, Decision& decision) const;
+  AllocationProblem problem_for(const Observation& seen, const Stage& stage) const;
+  bool grant(const Allocation& chosen, Stage& stage, Allocation& targets) const;
+
+  const char* name_;
+  Params params_;
+  Machine machine_;
+  Nanoseconds interval_;
+  std::uint64_t seed_;
+  Rules rules_;
+  std::shared_ptr<Optimizer> optimizer_;
+  std::vector<double> priorities_;  // by VM, known once the trace is
+};
+
+}  // namespace mcsim

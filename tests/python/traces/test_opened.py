@@ -1,0 +1,153 @@
+# Trusts: that an entry for several VMs is what an entry for each of them is.
+"""Several VMs of a file in one line of an experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mcsim as mc
+from mcsim.base.progress import Reporter
+from mcsim.experiment.experiment import Experiment
+from mcsim.traces.find import find_trace
+from mcsim.traces.opened import open_workload
+from mcsim.traces.workload import Workload
+
+SECOND = 10**9
+EXPERIMENT = """
+name: fleet
+interval: 10s
+workload:
+  vms:
+{entries}
+tiers: [{{device: dram, capacity_blocks: 20}}]
+systems: [lru, static]
+"""
+
+
+def fleet(names: list[str], requests: int = 400, seed: int = 3) -> mc.Trace:
+    random = np.random.default_rng(seed)
+    vm = np.concatenate([np.arange(len(names)), random.integers(0, len(names), requests)])
+    n = len(vm)
+    return mc.Trace.from_arrays(
+        np.arange(n) * SECOND // 10,
+        random.integers(0, 50, n) * 4096,
+        4096,
+        vm=vm,
+        op=random.integers(0, 2, n),
+        vms=names,
+    )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    fleet(["web_0", "web_1", "mail", "db.1"]).save("fleet.arrow")
+    return tmp_path
+
+
+def experiment(*entries: str, **more: str) -> Experiment:
+    text = EXPERIMENT.format(entries="\n".join(f"    - {entry}" for entry in entries))
+    for old, new in more.items():
+        text = text.replace(old, new)
+    Path("x.yaml").write_text(text)
+    return Experiment.load("x.yaml", [])
+
+
+def opened(*entries: str, **more: str) -> Workload:
+    made = experiment(*entries, **more)
+    return open_workload(made.spec, made.source, [], Reporter())
+
+
+def names(*entries: str) -> list[str]:
+    return [vm.name for vm in opened(*entries).vms]
+
+
+def test_all_patterns_lists_and_new_names() -> None:
+    of = "trace: fleet.arrow"
+    assert names(f"{{{of}, vms: all}}") == ["web_0", "web_1", "mail", "db.1"]
+    assert names(f'{{{of}, vms: "web_*"}}') == ["web_0", "web_1"]
+    assert names(f'{{{of}, vms: [mail, "web_[1-9]"]}}') == ["mail", "web_1"]
+    assert names(f"{{{of}, vms: {{mail: post, db.1: data}}}}") == ["post", "data"]
+    assert names(f'{{{of}, vms: all, name: "a-{{vm}}"}}')[2:] == ["a-mail", "a-db.1"]
+    # Beside VMs with an entry each, and twice under other names.
+    assert names(
+        f'{{{of}, vms: "web_*"}}', f"{{{of}, name: mail}}", f'{{{of}, vms: mail, name: "{{vm}}-2"}}'
+    ) == ["web_0", "web_1", "mail", "mail-2"]
+
+
+def counted(*entries: str) -> Any:
+    experiment(*entries)
+    return mc.run("x.yaml", figures=False).metrics().drop_columns(["system"]).to_pydict()
+
+
+def test_results_are_those_of_one_entry_each() -> None:
+    one = "{trace: fleet.arrow, vms: all, departs: 35s}"
+    each = [
+        f"{{trace: fleet.arrow, name: {name}, departs: 35s}}"
+        for name in ("web_0", "web_1", "mail", "db.1")
+    ]
+    assert counted(one) == counted(*each)
+
+
+@pytest.mark.parametrize("count", [8, 9, 1000])
+def test_many_vms_are_interned_as_few(count: int) -> None:
+    trace = fleet([f"vm{k}" for k in range(count)], requests=3000)
+    trace.save("many.arrow")
+    workload = opened("{trace: many.arrow, vms: all}", **{"10s": "60s"})
+    accesses = workload.intern({"ops": "all"})
+    (batch,) = trace.batches()
+    assert accesses.request_vm.tolist() == batch.vm.tolist()
+    assert accesses.request_time.tolist() == batch.time.tolist()
+    assert [vm.requests for vm in accesses.vms] == np.bincount(batch.vm).tolist()
+    places = list(zip(batch.vm.tolist(), batch.offset.tolist(), strict=True))
+    assert len(set(places)) == accesses.id_count
+    assert len(set(zip(places, accesses.ids.tolist(), strict=True))) == accesses.id_count
+
+
+def test_a_profile_stands_in_for_several() -> None:
+    root = Path(__file__).parents[3]
+    profile = f"workload:\n  profile: {root}/experiments/workloads/tiny.yaml"
+    workload = opened('{trace: none, vms: "*c*", name: "x-{vm}"}', **{"workload:": profile})
+    assert workload.synthetic
+    assert [vm.name for vm in workload.vms] == ["x-cyclic", "x-scanner"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (["{vms: all}"], r"vms\[0\]: missing key 'trace': the vms of which file\?"),
+        (["{trace: fleet.arrow}"], r"x.yaml:6: workload.vms\[0\]: missing key 'name'"),
+        (["{trace: f, vm: a, vms: b}"], "vm is one and vms are several: give one of them"),
+        (["{trace: f, vms: all, name: a}"], "of several vms expected a pattern such as 'host1-"),
+        (["{trace: f, vms: 3}"], r"vms\[0\].vms: expected all, a name, a pattern such as web_\*"),
+        (["{trace: f, vms: []}"], "expected all, a name, a pattern"),
+        (
+            ['{trace: fleet.arrow, vms: "db_*"}'],
+            r"x.yaml:6: workload.vms\[0\].vms: no VM 'db_\*'.* in 'fleet.arrow'; it holds web_0",
+        ),
+        (
+            ["{trace: fleet.arrow, vms: all}", "{trace: fleet.arrow, name: mail}"],
+            r"x.yaml:7: workload.vms\[1\]: a second VM 'mail'; rename it",
+        ),
+    ],
+)
+def test_mistakes(entries: list[str], message: str) -> None:
+    with pytest.raises(mc.ConfigError, match=message):
+        opened(*entries)
+
+
+def test_logs_and_yaml_are_no_traces(folder: Path) -> None:
+    below = folder / "traces" / "deep"
+    below.mkdir(parents=True)
+    for name in ("w10.csv", "w10.log", "w10.yaml", "w10.png"):
+        (below / name).write_text("offset\n0\n")
+    assert find_trace("w10", [folder / "traces"]) == below / "w10.csv"
+    (below / "w10.csv.gz").touch()
+    with pytest.raises(mc.ConfigError, match=r"'w10' could be any of .*w10.csv, .*w10.csv.gz$"):
+        find_trace("w10", [folder / "traces"])

@@ -1,0 +1,213 @@
+# Trusts: rows written by hand, and that what goes out as one kind of file comes back the same.
+"""Arrow and Parquet files and frames as traces, of mcsim and of anybody."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mcsim as mc
+from mcsim.cli.main import main
+
+MS = 10**6
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def columns(trace: mc.Trace) -> list[list[int]]:
+    return [np.concatenate(parts).tolist() for parts in zip(*trace.batches(), strict=True)]
+
+
+@pytest.fixture
+def own() -> mc.Trace:
+    return mc.Trace.from_arrays(
+        [0, 5, 5, 9],
+        [0, 4096, 0, 2**40],
+        [8192, 4096, 0, 1],
+        vm=[2, 1, 2, 0],
+        op=[0, 1, 0, 1],
+        response=[7, -1, -1, 3],
+        vms=("a", "b", "c"),
+        source="own",
+    )
+
+
+@pytest.mark.parametrize("name", ["w.parquet", "w.arrow", "w.csv.gz"])
+def test_what_mcsim_wrote_comes_back(own: mc.Trace, name: str) -> None:
+    again = mc.Trace.open(own.save(name))
+    assert columns(again)[2:] == columns(own)[2:]
+    assert [again.vms[v] for v in columns(again)[1]] == [own.vms[v] for v in columns(own)[1]]
+    if not name.endswith(".gz"):
+        assert (columns(again), again.vms, again.time_base) == (columns(own), own.vms, "clock")
+
+
+def test_synthetic_traces_stay_so(folder: Path) -> None:
+    from mcsim.traces.synth import synth_trace
+
+    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    trace = synth_trace(profile)
+    again = mc.Trace.open(trace.save("tiny.parquet"))
+    assert again.metadata.synthetic
+    assert mc.Trace.from_arrow(trace.to_arrow()).metadata.synthetic
+    assert columns(again) == columns(trace)
+
+
+def test_tables_and_frames_come_back(own: mc.Trace) -> None:
+    table = mc.Trace.from_arrow(own.to_arrow())
+    assert (columns(table), table.vms) == (columns(own), own.vms)
+    for trace in (mc.Trace.from_pandas(own.to_pandas()), mc.Trace.from_polars(own.to_polars())):
+        # A frame has no names of VMs: they are the numbers, in the order of their first requests.
+        assert trace.vms == ("2", "1", "0")
+        assert columns(trace)[:1] + columns(trace)[2:] == columns(own)[:1] + columns(own)[2:]
+
+
+def foreign(**more: Any) -> pa.Table:
+    rows = {
+        "when": [1.5, 2.5, 4.0],
+        "host": ["web", "db", "web"],
+        "disk": [0, 1, 0],
+        "lba": [8, 0, 16],
+        "sectors": [8, 16, 1],
+        "rw": ["Read", "W", "r"],
+        "note": ["x", None, "y"],
+    }
+    return pa.table(rows | more)
+
+
+MAPPING: dict[str, Any] = {
+    "time": "when",
+    "time_unit": "ms",
+    "vm": "host+disk",
+    "op": "rw",
+    "offset": "lba",
+    "offset_unit": "sectors",
+    "length": "sectors",
+    "length_unit": "sectors",
+}
+MAPPED = [
+    [3 * MS // 2, 5 * MS // 2, 4 * MS],
+    [0, 1, 0],
+    [0, 1, 0],
+    [4096, 0, 8192],
+    [4096, 8192, 512],
+    [-1, -1, -1],
+]
+
+
+def test_tables_of_anybody() -> None:
+    pq.write_table(foreign(), "x.parquet", row_group_size=2)
+    with pa.ipc.new_file("x.arrow", foreign().schema) as writer:
+        writer.write_table(foreign(), max_chunksize=2)
+    frame = foreign().to_pandas()
+    traces = [
+        mc.Trace.open("x.parquet", options=MAPPING),
+        mc.Trace.open("x.arrow", options=MAPPING),
+        mc.Trace.from_arrow(foreign(), **MAPPING),
+        mc.Trace.from_pandas(frame, **MAPPING),
+        mc.Trace.from_polars(pl.from_arrow(foreign()), **MAPPING),  # type: ignore[arg-type]
+    ]
+    foreign().to_pandas().to_csv("x.csv", index=False)
+    traces.append(mc.Trace.open("x.csv", format="csv", options=MAPPING))
+    for trace in traces:
+        assert columns(trace) == MAPPED
+        assert trace.vms == ("web_0", "db_1")
+        assert trace.time_base == "clock"
+
+
+def test_names_and_types_say_what_columns_are() -> None:
+    times = [datetime.datetime(1970, 1, 1, 0, 0, s) for s in (1, 3)]
+    trace = mc.Trace.from_pandas(pd.DataFrame({"time": times, "offset": [0, 1], "length": [1, 2]}))
+    assert columns(trace)[0] == [10**9, 3 * 10**9]
+    by_name = pa.table({"time_us": [1, 2], "offset": [0, 9], "response_ms": [1.5, None]})
+    with pytest.raises(mc.TraceError, match=r"table: row 2: no request: .*response_ms None"):
+        mc.Trace.from_arrow(by_name)
+    kept = mc.Trace.from_arrow(by_name, on_bad_row="skip")
+    assert (columns(kept)[0], columns(kept)[5]) == ([1000], [1_500_000])
+    assert (kept.metadata.skipped_lines, len(kept.metadata.complaints)) == (1, 1)
+    # Without times they are positions; without lengths each is a block.
+    plain = mc.Trace.from_arrow(pa.table({"block": [5, 6]}), offset="block", offset_unit="blocks")
+    assert columns(plain)[:1] + columns(plain)[3:5] == [[0, 1], [5 * 4096, 6 * 4096], [4096, 4096]]
+    assert plain.time_base == "index"
+    categories = pd.DataFrame({"offset": [0, 1], "vm": pd.Categorical(["b", "a"])})
+    assert mc.Trace.from_pandas(categories).vms == ("b", "a")
+
+
+def test_order(folder: Path) -> None:
+    table = pa.table({"time_ns": [5, 3, 5], "offset": [0, 1, 2]})
+    pq.write_table(table, "x.parquet")
+    for make in (
+        lambda **more: mc.Trace.from_arrow(table, **more),
+        lambda **more: mc.Trace.open("x.parquet", **more),
+    ):
+        with pytest.raises(mc.TraceError, match="row 2: time goes back"):
+            make(on_unsorted="error")
+        assert columns(make(on_unsorted="sort"))[3] == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "table", "message"),
+    [
+        ({"tme": "when"}, {}, r"no option 'tme' \(did you mean 'time'\?\)"),
+        ({"offset": "lab"}, {}, r"table: offset: no column 'lab' \(did you mean 'lba'\?\); there"),
+        (
+            {"time": "when", "offset": "lba"},
+            {},
+            r"table: time_unit: state it \(such as ms\), for the name of col",
+        ),
+        ({"time_unit": "hours"}, {}, "time_unit: 'hours' is none of by-name, s, ms, us, ns"),
+        ({"block_bytes": 0}, {}, "block_bytes: expected 1 byte to 1 GiB, got 0"),
+        ({}, {}, "table: offset: state its column; there are 'when', 'host', 'disk'"),
+        (MAPPING, {"lba": [8, -1, 0]}, "table: row 2: no request: when 2.5, .*lba -1"),
+        (MAPPING, {"rw": ["r", "w", "trim"]}, "table: row 3: no request: .*rw trim"),
+        (MAPPING, {"lba": [0, 0, 2**62]}, "table: row 3: no request"),
+        (MAPPING, {"lba": ["a", "b", "c"]}, "table: column 'lba': expected numbers, it has string"),
+        (MAPPING, {"lba": [0.0, 0.5, 1.0]}, "table: row 2: no request"),
+    ],
+)
+def test_mistakes(mapping: dict[str, Any], table: dict[str, Any], message: str) -> None:
+    with pytest.raises((mc.ConfigError, mc.TraceError), match=message):
+        mc.Trace.from_arrow(foreign(**table), **mapping)
+
+
+def test_damage(own: mc.Trace) -> None:
+    whole = own.save("w.parquet").read_bytes()
+    Path("cut.parquet").write_bytes(whole[:-20])
+    with pytest.raises(mc.TraceError, match=r"cut.parquet: not a whole parquet file"):
+        mc.Trace.open("cut.parquet")
+    Path("x.csv").write_text("offset\n0\n")
+    with pytest.raises(mc.TraceError, match=r"x.csv: not a whole parquet file"):
+        mc.Trace.open("x.csv", format="parquet")
+    table = own.to_arrow()
+    op = pa.array([0, 7, 0, 1], pa.uint8())
+    table = table.set_column(2, table.schema.field("op"), op)
+    pq.write_table(table, "op.parquet")
+    with pytest.raises(mc.TraceError, match="op"):
+        mc.Trace.open("op.parquet")
+
+
+def test_in_the_shell(own: mc.Trace, capsys: pytest.CaptureFixture[str]) -> None:
+    own.save("x.csv")
+    pq.write_table(foreign(), "y.parquet")
+    main(["trace", "convert", "x.csv", "w.parquet"])
+    main(["trace", "info", "w.parquet"])
+    assert "format parquet, times by clock" in capsys.readouterr().out
+    options = [word for k, v in MAPPING.items() for word in ("--option", f"{k}={v}")]
+    main(["trace", "info", "y.parquet", *options])
+    assert "web_0" in capsys.readouterr().out
+    main(["mrc", "w.parquet", "--ops", "all", "--sizes", "1", "--no-figures"])
+    assert "w: 3 VMs, reads and writes" in capsys.readouterr().out
+    main(["describe", "parquet"])
+    assert "offset_unit" in capsys.readouterr().out

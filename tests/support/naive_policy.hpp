@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <vector>
+
+#include "core/base/types.hpp"
+
+namespace mcsim::naive {
+
+// An eviction policy one can see is right.
+class Policy {
+ public:
+  explicit Policy(Count capacity) : capacity_(capacity) {}
+  virtual ~Policy() = default;
+
+  // True if it hits. A block that comes in while there is no space at all does not.
+  bool access(std::uint64_t block, std::uint64_t next_use) {
+    victims.clear();
+    return capacity_ > 0 && on_access(block, next_use);
+  }
+  virtual bool contains(std::uint64_t block) const = 0;
+  virtual void remove(std::uint64_t block) = 0;
+  void resize(Count capacity) {
+    victims.clear();
+    capacity_ = capacity;
+    on_resize();
+  }
+
+  std::vector<std::uint64_t> victims;  // of the last call, in order
+
+ protected:
+  using List = std::list<std::uint64_t>;
+
+  virtual bool on_access(std::uint64_t block, std::uint64_t next_use) = 0;
+  virtual void on_resize() = 0;
+
+  static bool has(const List& list, std::uint64_t block) {
+    return std::find(list.begin(), list.end(), block) != list.end();
+  }
+  static Count size(const List& list) { return static_cast<Count>(list.size()); }
+
+  Count capacity_;
+};
+
+}  // namespace mcsim::naive

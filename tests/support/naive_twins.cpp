@@ -1,0 +1,69 @@
+#include "tests/support/naive_twins.hpp"
+
+#include "tests/support/naive_policies.hpp"
+#include "tests/support/naive_policies_adaptive.hpp"
+#include "tests/support/naive_policies_frequency.hpp"
+#include "tests/support/naive_policies_irr.hpp"
+
+namespace mcsim::naive {
+
+std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity,
+                             std::size_t blocks) {
+  const auto given = [&](const char* key, auto otherwise) { return param(params, key, otherwise); };
+  if (name == "lru") return std::make_unique<Lru>(capacity);
+  if (name == "fifo") return std::make_unique<Fifo>(capacity);
+  if (name == "clock") return std::make_unique<Clock>(capacity);
+  if (name == "sieve") return std::make_unique<Sieve>(capacity);
+  if (name == "random") return std::make_unique<RandomEviction>(capacity);
+  if (name == "mru") return std::make_unique<Mru>(capacity);
+  if (name == "lfu") return std::make_unique<Lfu>(capacity, true);
+  if (name == "perfect-lfu") return std::make_unique<Lfu>(capacity, false);
+  if (name == "slru") return std::make_unique<Slru>(capacity, given("protected_share", 0.8));
+  if (name == "2q") {
+    return std::make_unique<TwoQ>(capacity, given("kin", 0.25), given("kout", 0.5));
+  }
+  if (name == "s3-fifo") {
+    return std::make_unique<S3Fifo>(capacity, given("small", 0.1),
+                                    given("promote_at", std::int64_t{2}),
+                                    given("variant", std::string("paper")) == "paper");
+  }
+  if (name == "arc") {
+    return std::make_unique<Arc>(capacity, given("step", std::string("real")) == "integer");
+  }
+  if (name == "opt") return std::make_unique<Opt>(capacity);
+  if (name == "car") return std::make_unique<Car>(capacity);
+  if (name == "lecar") {
+    return std::make_unique<LeCar>(capacity, given("learning_rate", 0.45), given("discount", 0.005),
+                                   given("history", 0.5), given("ties", std::string("recency")));
+  }
+  if (name == "cacheus") {
+    return std::make_unique<Cacheus>(capacity, given("variant", std::string("paper")) == "authors");
+  }
+  if (name == "lirs") {
+    return std::make_unique<Lirs>(capacity, given("hirs", 0.01), given("stack", 5.0));
+  }
+  if (name == "clock-pro") {
+    return std::make_unique<ClockPro>(capacity, given("min_cold", 0.01), given("max_cold", 0.99));
+  }
+  if (name == "w-tinylfu") return std::make_unique<WTinyLfu>(capacity, params, blocks);
+  if (name == "lfu-da" || name == "gdsf") return std::make_unique<LfuDa>(capacity);
+  if (name == "lru-k") {
+    return std::make_unique<LruK>(capacity, given("k", std::int64_t{2}),
+                                  given("correlated", std::int64_t{0}), given("history", 1.0));
+  }
+  if (name == "mq") {
+    return std::make_unique<Mq>(capacity, given("queues", std::int64_t{8}), given("lifetime", 10.0),
+                                given("ghosts", 4.0));
+  }
+  if (name == "hyperbolic") {
+    return std::make_unique<Hyperbolic>(capacity, given("sample", std::int64_t{64}),
+                                        given("leeway", 1.0));
+  }
+  if (name == "s4lru") {
+    return std::make_unique<S4Lru>(capacity, given("segments", std::int64_t{4}),
+                                   given("fill", false));
+  }
+  return nullptr;
+}
+
+}  // namespace mcsim::naive
