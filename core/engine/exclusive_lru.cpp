@@ -37,6 +37,7 @@ class ExclusiveLru final : public Host {
       : log_(trace.id_count(), stacks),
         sharing_(sharing),
         rules_(rules),
+        many_(trace.vms.size() > kFew),
         shared_(stacks.front()),
         owners_(trace),
         book_(std::move(writes), trace, Copies::kOne) {
@@ -116,8 +117,9 @@ class ExclusiveLru final : public Host {
   }
 
  private:
+  static constexpr std::size_t kFew = 16;
+
   // What becomes of the requests of a VM: reads, or writes in one of the modes.
-  static constexpr std::size_t kRead = 0;
   static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
 
   // Accesses by the tier that had the block, and requests by the slowest tier that they
@@ -262,8 +264,23 @@ class ExclusiveLru final : public Host {
   }
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum to
-  // at most the capacity, so at least one VM is over its own.
+  // at most the capacity, so at least one VM is over its own. Which one is the furthest
+  // nobody can guess: among few it is selected without branches.
   Vm& donor(std::size_t tier) {
+    if (!many_) {
+      const auto over = [&](const Vm& vm) { return vm.held[tier] - vm.target[tier]; };
+      if (rules_.victim == VictimRule::kFirstOver) {
+        return *std::ranges::find_if(vms_, [&](const Vm& vm) { return over(vm) > 0; });
+      }
+      Vm* furthest = vms_.data();
+      Count most = over(*furthest);
+      for (Vm& vm : vms_) {
+        const Count own = over(vm);
+        furthest = own > most ? &vm : furthest;
+        most = std::max(most, own);
+      }
+      return *furthest;
+    }
     const bool first_over = rules_.victim == VictimRule::kFirstOver;
     return vms_[first_over ? excess_[tier].first_above(0) : excess_[tier].first()];
   }
@@ -285,7 +302,7 @@ class ExclusiveLru final : public Host {
     vm.held[tier] += blocks;
     if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
     if constexpr (kSharing == Sharing::kContended) {
-      if (tier < kTiers) excess_[tier].add(vm.index, blocks);
+      if (many_ && tier < kTiers) excess_[tier].add(vm.index, blocks);
     }
   }
 
@@ -367,7 +384,9 @@ class ExclusiveLru final : public Host {
   PartitionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
-  // By VM, what it holds beyond its target; kept where VMs contend.
+  // Whether more VMs contend than are looked through for each block; and then, by VM, what
+  // it holds beyond its target.
+  bool many_;
   std::vector<Greatest> excess_;
   Stack shared_;
   std::vector<Vm> vms_;
