@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
-CORE_IS_MISSING = (
-    "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
-    "launcher `./mcsim`"
-)
-
 _HOME = {
     "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
@@ -114,6 +109,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "mcsim._core":
             raise
+        from mcsim.base.errors import CORE_IS_MISSING
+
         raise ImportError(CORE_IS_MISSING, name=error.name) from error
     globals()[name] = value
     return value

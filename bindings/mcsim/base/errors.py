@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "CORE_IS_MISSING",
     "ConfigError",
     "HostError",
     "InternalError",
@@ -10,6 +11,11 @@ __all__ = [
     "OutOfMemoryError",
     "TraceError",
 ]
+
+CORE_IS_MISSING = (
+    "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
+    "launcher `./mcsim`"
+)
 
 
 class McsimError(Exception):

@@ -42,7 +42,7 @@ __all__ = ["compare"]
 @memory_option
 @plugin_option
 @stream_options(
-    seed="Of policies that draw.", jobs="Caches replayed at a time; all cores if not given."
+    seed="Of policies that draw.", threads="Caches replayed at a time; all cores if not given."
 )
 @picture_options
 def compare(
@@ -52,8 +52,9 @@ def compare(
     memory: str | None,
     block_size: str,
     ops: Any,
+    vms: str | None,
     seed: int,
-    jobs: int | None,
+    threads: int | None,
     linear: bool,
     out: Path,
     no_figures: bool,
@@ -74,7 +75,7 @@ def compare(
     mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
-    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
+    source = Source(files, block_size, ops, vms, seed, threads or cores(), reading)
     with interruptible():
         done = simulated(source, policies, sizes, memory)
         report = _Comparison(source, done.blocks, "", done.capacities, done.rows)

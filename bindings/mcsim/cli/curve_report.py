@@ -145,8 +145,8 @@ class Curves(Report):
             out / f"{self.source.file_name}-mrc{self.suffix}",
             (lambda: self.figure(log=log)) if figures else None,
             {
-                ".csv": lambda sink: csv.write_csv(rows, sink),
-                ".arrow": lambda sink: _write_arrow(steps, sink),
+                ".csv": lambda sink: csv.write_csv(self.source.marked(rows), sink),
+                ".arrow": lambda sink: _write_arrow(self.source.marked(steps), sink),
             },
         )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mcsim import CORE_IS_MISSING
+from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.plugin import plugin_option
 
@@ -112,7 +112,7 @@ def cli() -> None:
     "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
 )
 @click.option(
-    "--jobs",
+    "--threads",
     metavar="N",
     type=click.IntRange(min=1),
     help="Systems replayed at a time; all cores if not given.",
@@ -124,21 +124,21 @@ def run(
     overrides: tuple[str, ...],
     trace_dirs: tuple[str, ...],
     out: str,
-    jobs: int | None,
+    threads: int | None,
     force: bool,
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.progress import Reporter
-    from mcsim.experiment.runner import default_trace_dirs
     from mcsim.experiment.runner import run as run_experiment
+    from mcsim.traces.find import default_trace_dirs
 
     results = run_experiment(
         file,
         overrides=overrides,
         trace_dirs=[*trace_dirs, *default_trace_dirs()],
         out=out,
-        jobs=jobs,
+        threads=threads,
         force=force,
         figures=not no_figures,
         reporter=Reporter(_console(stderr=True)),

@@ -44,14 +44,14 @@ __all__ = ["mrc"]
     help="Measure these estimators, written as for --estimator, by the exact curve.",
 )
 @click.option(
-    "--policy",
+    "--policies",
     metavar="NAME[:PARAM=VALUE,...],...",
     help="Curves of these eviction policies, by a replay for each size or in miniature.",
 )
 @click.option(
     "--mini",
     metavar="RATE",
-    help="With --policy: caches in miniature, given such a share of the blocks (0.01 or 1%).",
+    help="With --policies: caches in miniature, given such a share of the blocks (0.01 or 1%).",
 )
 @click.option(
     "--seeds",
@@ -75,12 +75,13 @@ def mrc(
     estimator: str,
     block_size: str,
     ops: Any,
+    vms: str | None,
     seed: int,
-    jobs: int | None,
+    threads: int | None,
     per_vm: bool,
     interval: str | None,
     compare: str | None,
-    policy: str | None,
+    policies: str | None,
     mini: str | None,
     seeds: int,
     sizes: str | None,
@@ -106,7 +107,7 @@ def mrc(
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc web_0.csv.gz --interval 1h
     mcsim mrc web_0.csv.gz --compare shards,shards-rate:rate=0.01,aet
-    mcsim mrc web_0.csv.gz --policy arc,lirs,s3-fifo --sizes 1%:100%:20 --mini 0.01
+    mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 1%:100%:20 --mini 0.01
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
 
@@ -114,19 +115,19 @@ def mrc(
         "--per-vm": per_vm,
         "--interval": interval,
         "--compare": compare,
-        "--estimator": policy and estimator != "exact",
-        "--policy": policy,
+        "--estimator": policies and estimator != "exact",
+        "--policies": policies,
     }
     if len(given := [name for name, value in modes.items() if value]) > 1:
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    if mini is not None and not policy:
-        raise ConfigError("--mini: of which policies? --policy says")
-    source = Source(files, block_size, ops, seed, jobs or cores(), reading)
+    if mini is not None and not policies:
+        raise ConfigError("--mini: of which policies? --policies says")
+    source = Source(files, block_size, ops, vms, seed, threads or cores(), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     with interruptible():
-        if policy:
-            by_policy = _by_policy(source, policy, sizes, memory, mini, seeds)
+        if policies:
+            by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
             by_policy.show()
             by_policy.write(out, log=not linear, figures=not no_figures)
             return

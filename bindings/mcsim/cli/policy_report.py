@@ -109,7 +109,7 @@ class _Run:
         held = rows.bytes * (self.rates * len(self.specs))
         about = "" if self.mini is None else "about "
         reporter.note(
-            f"memory for {len(held)} caches, {self.source.jobs} at a time within "
+            f"memory for {len(held)} caches, {self.source.threads} at a time within "
             f"{format_size(self.memory)}; {about}by size:"
         )
         for policy in self.policies:
@@ -123,7 +123,7 @@ class _Run:
         caches = len(self.specs) * len(self.capacities)
         options: dict[str, Any] = {
             "seed": self.source.seed,
-            "threads": self.source.jobs,
+            "threads": self.source.threads,
             "memory": self.memory,
         }
         seeds = 1 if self.mini is None else self.mini.seeds
@@ -198,5 +198,5 @@ class PolicyReport(Report):
         self.write_files(
             out / f"{self.source.file_name}{self.suffix}",
             draw,
-            {".csv": lambda sink: csv.write_csv(pa.table(columns), sink)},
+            {".csv": lambda sink: csv.write_csv(self.source.marked(pa.table(columns)), sink)},
         )

@@ -50,8 +50,9 @@ def size(
     estimator: str,
     block_size: str,
     ops: Any,
+    vms: str | None,
     seed: int,
-    jobs: int | None,
+    threads: int | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -74,7 +75,7 @@ def size(
     latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
-    source = Source((file,), block_size, ops, seed, jobs or cores(), reading)
+    source = Source((file,), block_size, ops, vms, seed, threads or cores(), reading)
     with interruptible():
         blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
-from mcsim.cli.trace import open_trace, reading_options
+from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
@@ -46,10 +48,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 INTERRUPTED = 130
 
 
-def stream_options(*, seed: str, jobs: str) -> Callable[[Command], Command]:
+def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
     """Give a command the options that make a `Source`, and say what some are of."""
     options = [
-        click.option("--block-size", default="4KiB", show_default=True, help="Size of a block."),
+        click.option(
+            "--block-bytes",
+            "block_size",
+            metavar="SIZE",
+            default="4KiB",
+            show_default=True,
+            help="Size of a block.",
+        ),
         click.option(
             "--ops",
             type=click.Choice(["reads", "all", "writes"]),
@@ -57,8 +66,9 @@ def stream_options(*, seed: str, jobs: str) -> Callable[[Command], Command]:
             show_default=True,
             help="Which requests reach the cache.",
         ),
+        vms_option,
         click.option("--seed", type=int, default=1, show_default=True, help=seed),
-        click.option("--jobs", metavar="N", type=click.IntRange(min=1), help=jobs),
+        click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
     ]
     return lambda command: _with(command, [*options, reading_options])
 
@@ -98,11 +108,13 @@ class Source:
     files: tuple[str, ...]
     block_size: str
     ops: Any
+    vms: str | None
     seed: int
-    jobs: int
+    threads: int
     reading: dict[str, Any]
     synthetic: bool = False
     """Whether any of what was read is."""
+    usual_ops: str = "reads"
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
@@ -111,25 +123,35 @@ class Source:
         traces = self.open(reporter)
         requests = sum(trace.request_count for trace in traces)
         with reporter.stage("intern", total=requests, unit="requests") as stage:
-            blocks = Blocks.of(traces, self.ops, self.block_bytes, progress=stage.update)
+            vms = None if self.vms is None else words_of(self.vms)
+            blocks = Blocks.of(traces, self.ops, self.block_bytes, vms, progress=stage.update)
         return replace(blocks, label=self.name)
 
     def open(self, reporter: Reporter) -> list[Trace]:
         """Read the traces."""
         traces: list[Trace] = []
         for file in self.files:
-            traces.append(open_trace(Path(file), reporter, **self.reading))
+            traces.append(open_trace(file, reporter, **self.reading))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
         return traces
+
+    def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
+        """Return those VMs of traces that `--vms` names; an error if one names none at all."""
+        from mcsim.base.suggest import names_matching
+
+        names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
+        kept = names if self.vms is None else names_matching(words_of(self.vms), names)
+        parts = [(trace, [name for name in trace.vms if name in set(kept)]) for trace in traces]
+        return [trace.slice(vms=of_trace) for trace, of_trace in parts if of_trace]
 
     @property
     def block_bytes(self) -> int:
         """Bytes; a mistake in the option is told when this is first asked for."""
         from mcsim.traces.blocks import bytes_of_block
 
-        return bytes_of_block("--block-size", self.block_size)
+        return bytes_of_block("--block-bytes", self.block_size)
 
     @property
     def name(self) -> str:
@@ -140,13 +162,33 @@ class Source:
 
     @property
     def file_name(self) -> str:
-        """What files are called after."""
+        """What files are called after: the traces, and which references if not the usual ones."""
+        from mcsim.base.units import format_bytes
+
         more = len(self._stems) - 3
-        return "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
+        traces = "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
+        unusual = [
+            self.ops if self.ops != self.usual_ops else "",
+            format_bytes(self.block_bytes) if self.block_bytes != 4096 else "",
+            "" if self.vms is None else re.sub(r"[^\w.-]+", "_", self.vms),
+        ]
+        return "-".join([traces, *filter(None, unusual)])
 
     @property
     def _stems(self) -> list[str]:
         return [Path(file).name.partition(".")[0] for file in self.files]
+
+    def marked(self, table: pa.Table) -> pa.Table:
+        """Return a table with columns that say of which references it is."""
+        import numpy as np
+        import pyarrow as pa
+
+        ops = pa.array(np.full(table.num_rows, self.ops), pa.string())
+        block_bytes = pa.array(np.full(table.num_rows, self.block_bytes))
+        table = table.append_column("ops", ops)
+        if "block_bytes" not in table.column_names:
+            table = table.append_column("block_bytes", block_bytes)
+        return table
 
     def heading(self, blocks: Blocks, by: str = "") -> str:
         """Say in a line what was read, and `by` what it is looked at."""
@@ -183,7 +225,7 @@ class Report:
 
     def footer(self) -> str:
         """Return the small print of pictures."""
-        from mcsim import __version__
+        from mcsim._core import __version__
 
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 
@@ -216,14 +258,13 @@ def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> lis
     """Write tables by their ending; files are there whole or not at all."""
     import pyarrow as pa
 
-    base.parent.mkdir(parents=True, exist_ok=True)
+    from mcsim.base.files import replacing
+
     written = []
     for ending, save in tables.items():
         path = base.with_suffix(ending)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}")
-        with pa.OSFile(str(temporary), "wb") as sink:
+        with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
             save(sink)
-        temporary.replace(path)
         written.append(path)
     return written
 
@@ -294,7 +335,7 @@ estimator_option = click.option(
 
 curve_options = stream_options(
     seed="Of estimators.",
-    jobs="Threads: curves made at a time, or for one alone; all cores if not given.",
+    threads="Threads: curves made at a time, or for one alone; all cores if not given.",
 )
 
 
@@ -318,7 +359,7 @@ def make_curves(
         measured = measure(
             tasks,
             seed=source.seed,
-            threads=source.jobs,
+            threads=source.threads,
             reporter=reporter,
             one_at_a_time=len(estimators) > 1,
         )

@@ -11,14 +11,12 @@ __all__ = ["synth"]
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
 @click.argument("profile", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the trace to this file (Arrow); by default it is kept in the cache.",
-)
+@click.argument("out", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the profile's seed.")
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     """Generate the requests of PROFILE, a YAML file, unless that was done before.
+
+    They are written as OUT, whose name says how (see convert), or kept in the cache.
 
     The same profile and seed give the same bytes. The trace says of itself that
     it is synthetic, and so does everything made from it.
@@ -30,10 +28,10 @@ def synth(profile: Path, out: Path | None, seed: int | None) -> None:
 
     reporter = Reporter(Console(stderr=True))
     with reporter.live(), reporter.stage("generate", unit="requests", about=profile.name) as stage:
-        trace = synth_trace(profile, progress=stage.update_of, seed=seed, out=out)
+        trace = synth_trace(profile, progress=stage.update_of, seed=seed)
     counts = trace.metadata.counts
     click.echo(
         f"synthetic trace of {len(trace.vms)} VMs: {counts.requests:,} requests "
         f"({counts.reads:,} reads), {counts.blocks:,} accesses to blocks of 4 KiB"
     )
-    click.echo(str(trace.store_path))
+    click.echo(str(trace.store_path if out is None else trace.save(out)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.trace import Trace
 
-__all__ = ["open_trace", "reading_options", "trace"]
+__all__ = ["open_trace", "reading_options", "trace", "vms_option", "words_of"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,12 +30,30 @@ trace.add_command(synth)
 
 def _reading_options(command: Command) -> Command:
     """Give a command its FILE and the options that say how that is to be read."""
-    return click.argument("file", type=click.Path(path_type=Path))(reading_options(command))
+    return click.argument("file", metavar="TRACE")(reading_options(command))
+
+
+vms_option = click.option(
+    "--vms", metavar="NAME,...", help="These VMs alone; names, or patterns such as 'web_*'."
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Divide the words of an option by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def reading_options(command: Command) -> Command:
-    """Give a command the options that say how its traces are to be read."""
+    """Give a command the options that say how its traces are to be found and read."""
     options = [
+        click.option(
+            "--trace-dir",
+            "trace_dirs",
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            multiple=True,
+            help="Where to look for traces by name, before $MCSIM_TRACE_DIR; may be repeated.",
+        ),
         click.option(
             "--format", help="Format of the file (see mcsim list); by its content if not given."
         ),
@@ -46,13 +64,25 @@ def reading_options(command: Command) -> Command:
             multiple=True,
             help="A parameter of the format (see mcsim describe FORMAT); may be repeated.",
         ),
+        click.option(
+            "--mapping",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Format and parameters as --save-mapping wrote them; others come on top.",
+        ),
+        click.option(
+            "--save-mapping",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Keep format and parameters in this file.",
+        ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
-        click.option("--on-unsorted", type=click.Choice(["error", "sort"]), default="error"),
+        click.option("--on-unsorted", type=click.Choice(["error", "sort"]), default="sort"),
         click.option(
             "--cache-dir",
             metavar="DIR",
             type=click.Path(path_type=Path),
-            help="Where parsed traces are kept; $MCSIM_CACHE_DIR or .mcsim/traces if not given.",
+            help="Where parsed traces are kept; $MCSIM_CACHE_DIR or the user's cache if not given.",
         ),
     ]
     for option in reversed(options):
@@ -62,17 +92,20 @@ def reading_options(command: Command) -> Command:
 
 @trace.command(short_help="Show what a trace holds, per VM.")
 @_reading_options
-@click.option("--block-size", default="4KiB", show_default=True, help="Size of a block.")
+@click.option(
+    "--block-bytes",
+    "block_size",
+    metavar="SIZE",
+    default="4KiB",
+    show_default=True,
+    help="Size of a block.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
 def info(block_size: str, as_json: bool, **reading: Any) -> None:
-    """Show the requests, blocks, footprint, span, rate and sizes of FILE, per VM."""
-    from mcsim.base.errors import ConfigError
-    from mcsim.base.units import parse_bytes
+    """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM."""
+    from mcsim.traces.blocks import bytes_of_block
 
-    try:
-        block_bytes = parse_bytes(block_size)
-    except ValueError as error:
-        raise ConfigError(f"--block-size: {error}") from None
+    block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
     found = opened.info(block_bytes)
     if as_json:
@@ -95,8 +128,8 @@ def info(block_size: str, as_json: bool, **reading: Any) -> None:
     help="Columns of text: mcsim's own, or those of MSR Cambridge.",
 )
 def convert(out: Path, layout: Any, **reading: Any) -> None:
-    """Write FILE as OUT: .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2."""
-    opened = _open(**reading)
+    """Write TRACE as OUT: .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2."""
+    opened = _open(**reading, out=out)
     opened.save(out, layout=layout)
     click.echo(f"{opened.request_count:,} requests to {out}")
 
@@ -108,7 +141,7 @@ def convert(out: Path, layout: Any, **reading: Any) -> None:
     "--start", metavar="TIME", help="From here on, such as 30min after the first request."
 )
 @click.option("--end", metavar="TIME", help="Up to here, such as 2h after the first request.")
-@click.option("--vm", "vms", multiple=True, help="Keep this VM; may be repeated.")
+@vms_option
 @click.option(
     "--ops", type=click.Choice(["all", "reads", "writes"]), default="all", show_default=True
 )
@@ -117,66 +150,91 @@ def slice_(
     out: Path,
     start: str | None,
     end: str | None,
-    vms: tuple[str, ...],
+    vms: str | None,
     ops: Any,
     layout: Any,
     **reading: Any,
 ) -> None:
-    """Write a part of FILE as OUT (see convert).
+    """Write a part of TRACE as OUT (see convert).
 
-    TIME is counted in references, such as '5000 references', if FILE has no clock.
+    TIME is counted in references, such as '5000 references', if TRACE has no clock.
     """
-    opened = _open(**reading)
+    from mcsim.base.errors import ConfigError
+
+    opened = _open(**reading, out=out)
     part = opened.slice(
         None if start is None else _time_of("--start", start, opened),
         None if end is None else _time_of("--end", end, opened),
-        vms or None,
+        None if vms is None else words_of(vms),
         ops,
     )
+    if part.request_count == 0:
+        asked = {"--start": start, "--end": end, "--vms": vms, "--ops": ops}
+        given = ", ".join(f"{name} {value}" for name, value in asked.items() if value)
+        raise ConfigError(f"{opened.metadata.source}: no request is left ({given})")
     part.save(out, layout=layout)
     click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
 
 
-def _open(file: Path, **reading: Any) -> Trace:
+def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
     from rich.console import Console
 
     from mcsim.base.progress import Reporter
 
     reporter = Reporter(Console(stderr=True))
     with reporter.live():
-        return open_trace(file, reporter, **reading)
+        return open_trace(file, reporter, out=out, **reading)
 
 
 def open_trace(
-    file: Path,
+    name: str,
     reporter: Reporter,
     *,
+    trace_dirs: tuple[Path, ...],
     format: str | None,
     options: tuple[str, ...],
+    mapping: Path | None,
+    save_mapping: Path | None,
     on_bad_line: Any,
     on_unsorted: Any,
     cache_dir: Path | None,
+    out: Path | None = None,
 ) -> Trace:
-    """Open a trace as the options of `reading_options` say."""
+    """Open a trace, a file or a name to look up, as the options of `reading_options` say.
+
+    Raises
+    ------
+    ConfigError
+        If an option is wrong, or the file is the one that is to be written, `out`.
+    """
     from mcsim.base.errors import ConfigError
+    from mcsim.traces.find import default_trace_dirs, file_of
+    from mcsim.traces.mapping import write_mapping
     from mcsim.traces.trace import Trace
 
     given: dict[str, bool | int | float | str] = {}
     for option in options:
-        name, equals, value = option.partition("=")
+        key, equals, value = option.partition("=")
         if not equals:
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
-        given[name] = value
+        given[key] = value
+    file = file_of(name, [*trace_dirs, *default_trace_dirs()])
+    if out is not None and out.exists() and out.samefile(file):
+        raise ConfigError(f"{out}: that is the trace itself; give it another name")
     with reporter.stage("read", unit="B", about=file.name) as stage:
-        return Trace.open(
+        trace = Trace.open(
             file,
             format=format,
             options=given,
+            mapping=mapping,
             cache_dir=cache_dir,
             on_bad_line=on_bad_line,
             on_unsorted=on_unsorted,
             progress=stage.update_of,
         )
+    if save_mapping is not None:
+        write_mapping(save_mapping, trace.metadata.format, trace.metadata.options)
+    return trace
 
 
 def _time_of(option: str, value: str, opened: Trace) -> int:

@@ -20,7 +20,7 @@ from mcsim.cli.stream import (
     write_figure,
     write_tables,
 )
-from mcsim.cli.trace import reading_options
+from mcsim.cli.trace import reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +40,14 @@ __all__ = ["tune"]
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @click.option("--size", required=True, help="Of the cache, such as 1GiB.")
 @click.option(
-    "--block",
+    "--block-bytes",
     metavar="SIZE,...",
     default="4KiB,8KiB,16KiB,32KiB,64KiB",
     show_default=True,
     help="Block sizes.",
 )
 @click.option(
-    "--sub-block",
+    "--sub-block-bytes",
     metavar="SIZE,...",
     default="none",
     show_default=True,
@@ -90,16 +90,17 @@ __all__ = ["tune"]
 @click.option("--tier", default="flash", show_default=True, help="Device of the cache.")
 @click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of policies that draw.")
-@click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
+@click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
 @memory_option
 @plugin_option
+@vms_option
 @reading_options
 @output_options
 def tune(
     files: tuple[str, ...],
     size: str,
-    block: str,
-    sub_block: str,
+    block_bytes: str,
+    sub_block_bytes: str,
     writes: str,
     policies: str,
     mini: str | None,
@@ -108,7 +109,8 @@ def tune(
     tier: str,
     backend: str,
     seed: int,
-    jobs: int | None,
+    threads: int | None,
+    vms: str | None,
     memory: str | None,
     out: Path,
     no_figures: bool,
@@ -129,7 +131,7 @@ def tune(
 
     \b
     mcsim tune web_0.csv.gz --size 1GiB
-    mcsim tune web_0.csv.gz --size 1GiB --block 64KiB --sub-block none,4KiB --writes back
+    mcsim tune web_0.csv.gz --size 1GiB --block-bytes 64KiB --sub-block-bytes 4KiB --writes back
     mcsim tune web_0.csv.gz --size 1GiB --policies lru,arc,2q:kin=0.1 --objective latency
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
@@ -148,21 +150,23 @@ def tune(
         raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
-        "block_bytes": _words(block),
-        "sub_block_bytes": _words(sub_block),
-        "writes": _words(writes),
+        "block_bytes": words_of(block_bytes),
+        "sub_block_bytes": words_of(sub_block_bytes),
+        "writes": words_of(writes),
     }
     # Mistakes are told before the work begins.
     grid = Grid.asked(size, **layouts)
     device_named("--tier", tier)
     device_named("--backend", backend)
     limit = memory_given(memory)
-    source = Source(files, "", "all", seed, jobs or cores(), reading)
+    source = Source(files, "4KiB", "all", vms, seed, threads or cores(), reading, usual_ops="all")
     reporter = Reporter(Console(stderr=True))
     caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
-    memory_told = _MemoryTold(reporter, len(grid.points), source.jobs, limit)
+    memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)
     with interruptible(), reporter.live():
         traces = source.open(reporter)
+        if vms is not None:
+            traces = source.chosen(traces)
         with reporter.stage("tune", total=caches, unit="caches") as stage:
             rows = replay(
                 traces,
@@ -174,7 +178,7 @@ def tune(
                 tier=tier,
                 backend=backend,
                 seed=seed,
-                threads=source.jobs,
+                threads=source.threads,
                 memory=limit,
                 told=memory_told,
                 progress=stage.update,
@@ -184,17 +188,13 @@ def tune(
     report.write(out, figures=not no_figures)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 @dataclass
 class _MemoryTold:
     """Says what caches will hold, those of the first sample: others are much like it."""
 
     reporter: Reporter
     caches: int
-    jobs: int
+    threads: int
     limit: int
     told: set[tuple[int, int]] = field(default_factory=set)
 
@@ -204,7 +204,7 @@ class _MemoryTold:
 
         if not self.told:
             self.reporter.note(
-                f"memory for {self.caches} caches, {self.jobs} at a time within "
+                f"memory for {self.caches} caches, {self.threads} at a time within "
                 f"{format_size(self.limit)}; about, by block size:"
             )
         block, sub_block = points[0].layout
@@ -294,7 +294,7 @@ class _Report:
 
     def footer(self) -> str:
         """Return the small print of the picture."""
-        from mcsim import __version__
+        from mcsim._core import __version__
 
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 

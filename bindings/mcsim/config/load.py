@@ -28,7 +28,8 @@ from ruamel.yaml.scalarint import ScalarInt
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.config.spec import DEFAULT_BLOCK_BYTES, SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
+from mcsim.config.spec import SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
+from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
 __all__ = ["Location", "Source", "check", "check_spec", "format_location"]
 

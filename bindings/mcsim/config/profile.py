@@ -30,7 +30,7 @@ from mcsim._core import synthetic as core
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.config.load import Location, Source, check
-from mcsim.config.spec import BlockBytes, Blocks
+from mcsim.config.values import BlockBytes, Blocks
 
 __all__ = ["SyntheticProfile", "read_profile", "vms_of"]
 

@@ -7,8 +7,8 @@ declaration in the core (`mcsim.experiment.experiment`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -18,30 +18,34 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    InstanceOf,
-    PlainSerializer,
     SerializerFunctionWrapHandler,
     StrictInt,
     StrictStr,
     Tag,
-    ValidationInfo,
     WithJsonSchema,
     model_serializer,
     model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim.base import units
+from mcsim.config.values import (
+    DEFAULT_BLOCK_BYTES,
+    BlockBytes,
+    Blocks,
+    Interval,
+    IntervalLength,
+    Latency,
+    Positive,
+    Price,
+    Quantities,
+)
 
 __all__ = [
-    "DEFAULT_BLOCK_BYTES",
     "SHORTHANDS",
     "BackendSpec",
     "ComponentSpec",
     "DeviceSpec",
     "ExperimentSpec",
-    "Interval",
-    "Quantities",
     "SystemSpec",
     "TierSpec",
     "VmSpec",
@@ -51,72 +55,9 @@ __all__ = [
     "WorkloadSpec",
 ]
 
-DEFAULT_BLOCK_BYTES = 4096
-
 # Where a map has one key that is nearly always all there is to say, the key's
 # value may stand for the map: `- lru` is `- {name: lru}`.
 SHORTHANDS = {"systems": "name", "optimizer": "name", "vms": "name", "backend": "device"}
-
-
-class Interval(NamedTuple):
-    """A length of time in nanoseconds or, by reference, in references."""
-
-    length: int
-    by_reference: bool
-
-    def __str__(self) -> str:
-        write = units.format_references if self.by_reference else units.format_duration
-        return write(self.length)
-
-
-class Quantities(NamedTuple):
-    """A device's latencies and price."""
-
-    read_ns: int
-    write_ns: int
-    dollars_per_gb: float
-
-
-def _quantity_schema(example: str, description: str) -> WithJsonSchema:
-    return WithJsonSchema(
-        {"type": ["string", "number"], "description": description, "examples": [example]}
-    )
-
-
-def _positive(parse: Callable[[object], int]) -> Callable[[object], int]:
-    def parse_positive(value: object) -> int:
-        number = parse(value)
-        if number == 0:
-            raise ValueError(f"expected more than nothing, got {value!r}")
-        return number
-
-    return parse_positive
-
-
-def _read_interval(value: object) -> Interval:
-    if isinstance(value, Interval):
-        return value
-    interval = Interval(*units.parse_interval(value))
-    if interval.length == 0:
-        raise ValueError(f"expected more than nothing, got {value!r}")
-    return interval
-
-
-def _read_blocks(value: object, info: ValidationInfo) -> int:
-    block_bytes = (info.context or {}).get("block_bytes", DEFAULT_BLOCK_BYTES)
-    return units.parse_blocks(value, block_bytes)
-
-
-def _read_price(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
-        raise ValueError(f"expected dollars per GB, got {value!r}")
-    return float(value)
-
-
-def _read_positive(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
-        raise ValueError(f"expected a number above 0, got {value!r}")
-    return float(value)
 
 
 class _Shorthand:
@@ -136,41 +77,6 @@ class _Shorthand:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {"anyOf": [{"type": "string", "description": self.key}, handler(schema)]}
-
-
-Latency = Annotated[
-    int,
-    BeforeValidator(units.parse_duration),
-    PlainSerializer(units.format_duration),
-    _quantity_schema("25us", "a length of time"),
-]
-Price = Annotated[
-    float,
-    BeforeValidator(_read_price),
-    WithJsonSchema({"type": "number", "minimum": 0, "description": "dollars per GB"}),
-]
-Positive = Annotated[
-    float,
-    BeforeValidator(_read_positive),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
-]
-Blocks = Annotated[
-    int,
-    BeforeValidator(_read_blocks),
-    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
-]
-BlockBytes = Annotated[
-    int,
-    BeforeValidator(_positive(units.parse_bytes)),
-    PlainSerializer(units.format_bytes),
-    _quantity_schema("4KiB", "a number of bytes"),
-]
-IntervalLength = Annotated[
-    InstanceOf[Interval],
-    BeforeValidator(_read_interval),
-    PlainSerializer(str),
-    _quantity_schema("1h", "a length of time or, for traces without a clock, of references"),
-]
 
 
 def _read_vms(value: object) -> object:
@@ -273,6 +179,8 @@ class VmTraceSpec(_Map):
     or a map from their names in the file to those that results show"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
+    mapping: StrictStr | None = None
+    """file, relative to this one, with the format and its options; those given here come on top"""
     options: dict[str, Any] = {}
     """options of the format"""
     on_bad_line: Literal["error", "skip"] = "error"
@@ -342,6 +250,7 @@ class WarmUpSpec(_TracesSpec):
 
 # How an error's place says which of two kinds a value was judged as: no key is called so.
 WARM_UP_KINDS = ("<length>", "<traces>")
+
 WarmUp = Annotated[
     Annotated[IntervalLength, Tag(WARM_UP_KINDS[0])] | Annotated[WarmUpSpec, Tag(WARM_UP_KINDS[1])],
     Discriminator(lambda given: WARM_UP_KINDS[isinstance(given, (Mapping, WarmUpSpec))]),

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable
 from mcsim.base.suggest import did_you_mean
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import (
-    Interval,
-    WindowSpec,
-)
+from mcsim.config.spec import WindowSpec
+from mcsim.config.values import Interval
 
 __all__ = ["check_figures", "check_times", "check_unique"]
 

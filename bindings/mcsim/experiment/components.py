@@ -10,7 +10,8 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, Interval, SystemSpec
+from mcsim.config.spec import BackendSpec, ComponentSpec, SystemSpec
+from mcsim.config.values import Interval
 from mcsim.experiment.classes import (
     find_class,
     policy_of,

@@ -4,7 +4,7 @@
     intern        once per view of the trace (systems may want another than the experiment's)
     curves        hits of LRU at every capacity, per VM
     characterise  once per distinct thing that controllers ask to know
-    replay        every system, `jobs` at a time
+    replay        every system, `threads` at a time
     figures       from the finished results alone
 
 A run that was finished before is not run again; one that was interrupted goes on
@@ -35,10 +35,11 @@ from mcsim.experiment.recorded import curve_table, system_tables
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
-__all__ = ["default_trace_dirs", "run"]
+__all__ = ["run"]
 
 View = dict[str, Any]
 
@@ -49,7 +50,7 @@ def run(
     overrides: Iterable[str] = (),
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     out: str | os.PathLike[str] = "results",
-    jobs: int | None = None,
+    threads: int | None = None,
     force: bool = False,
     figures: bool = True,
     reporter: Reporter | None = None,
@@ -66,7 +67,7 @@ def run(
         Where to look for traces; those of `MCSIM_TRACE_DIR` if not given.
     out : path
         The folder of all results.
-    jobs : int, optional
+    threads : int, optional
         Systems replayed at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
@@ -99,7 +100,7 @@ def run(
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
-            _Run(experiment, workload, draft, reporter, jobs or _cores()).execute()
+            _Run(experiment, workload, draft, reporter, threads or _cores()).execute()
             reporter.stop_log()
             results = draft.finish()
         except BaseException:
@@ -109,11 +110,6 @@ def run(
         if figures:
             _draw_figures(results, reporter)
     return results
-
-
-def default_trace_dirs() -> list[Path]:
-    """Return the folders that `MCSIM_TRACE_DIR` names."""
-    return [Path(d) for d in os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep) if d]
 
 
 def _cores() -> int:
@@ -157,7 +153,7 @@ class _Run:
     workload: Workload
     draft: Draft
     reporter: Reporter
-    jobs: int
+    threads: int
     _stop: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -276,7 +272,7 @@ class _Run:
         profiles: Sequence[locality.Profile],
     ) -> None:
         """Replay systems in threads; the core works without the interpreter's lock."""
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             running = [
                 pool.submit(self._replay_one, accesses, index, system, profiles)
                 for index, system in systems.items()

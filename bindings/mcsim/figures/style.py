@@ -12,7 +12,6 @@ whenever it is written from the same results.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mcsim.base.files import replacing
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
@@ -315,9 +315,7 @@ def write(
     for ending in endings:
         about = metadata[ending]
         final = path.with_suffix(f".{ending}")
-        temporary = final.with_name(f"{final.name}.{os.getpid()}")
-        with styled():
+        with styled(), replacing(final) as temporary:
             figure.savefig(temporary, format=ending, metadata=about)
-        temporary.replace(final)
         written.append(final)
     return written

@@ -119,6 +119,13 @@ def miniature(
         progress,
     )
     found = {name: column.reshape(len(chosen), -1) for name, column in flat.items()}
+    return caches.table(_estimates(caches, found, correction))
+
+
+def _estimates(
+    caches: Caches, found: dict[str, NDArray[Any]], correction: Correction
+) -> dict[str, NDArray[Any]]:
+    """Estimate counts of the whole from those of the samples, a row each."""
     rates = found["rate"][0]
     writes = 0 if caches.operations is None else int(np.count_nonzero(caches.operations))
     plain, adjusted = _whole(found["accesses"], found["hits"], found["rate"], len(caches.blocks))
@@ -132,26 +139,24 @@ def miniature(
         plain_writes if correction == "none" else adjusted_writes, writes
     )
     accesses = max(len(caches.blocks), 1)
-    return caches.table(
-        {
-            "hit_ratio": hits / accesses,
-            "low": low / accesses,
-            "high": high / accesses,
-            "correction": np.where(rates == 1, "exact", correction),
-            "plain": plain.mean(axis=0) / accesses,
-            "adjusted": adjusted.mean(axis=0) / accesses,
-            "rate": rates,
-            "blocks": found["capacity"][0],
-            "sampled": found["accesses"].mean(axis=0),
-            "writes": np.full(len(rates), writes, dtype=np.int64),
-            "write_hits": write_hits,
-            "write_hits_low": fewest,
-            "write_hits_high": most,
-            "bytes": found["bytes"].max(axis=0),
-            # What is simulated at rate 1 is, once for all seeds.
-            "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
-        }
-    )
+    return {
+        "hit_ratio": hits / accesses,
+        "low": low / accesses,
+        "high": high / accesses,
+        "correction": np.where(rates == 1, "exact", correction),
+        "plain": plain.mean(axis=0) / accesses,
+        "adjusted": adjusted.mean(axis=0) / accesses,
+        "rate": rates,
+        "blocks": found["capacity"][0],
+        "sampled": found["accesses"].mean(axis=0),
+        "writes": np.full(len(rates), writes, dtype=np.int64),
+        "write_hits": write_hits,
+        "write_hits_low": fewest,
+        "write_hits_high": most,
+        "bytes": found["bytes"].max(axis=0),
+        # What is simulated at rate 1 is, once for all seeds.
+        "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
+    }
 
 
 def _whole(

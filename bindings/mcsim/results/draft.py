@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
+from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json, write_parquet
 from mcsim.results.results import Results
@@ -114,7 +115,8 @@ class Draft:
         """Write the expanded experiment."""
         writer = YAML()
         writer.default_flow_style = False
-        writer.dump(spec.expanded(), self.folder / "spec.yaml")
+        with replacing(self.folder / "spec.yaml") as temporary:
+            writer.dump(spec.expanded(), temporary)
 
     def finish(self) -> Results:
         """Give the run its final name; one of the same id that is there is replaced."""

@@ -10,14 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mcsim.base.files import replacing
+
 __all__ = ["read_json", "write_json", "write_parquet"]
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a table, which is there whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    pq.write_table(table, temporary, compression="zstd")
-    temporary.rename(path)
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -28,5 +29,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON for people."""
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    """Write a mapping as JSON for people, which is there whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

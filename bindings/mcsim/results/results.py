@@ -148,6 +148,4 @@ class Results:
         """Add the time of a stage that works on the finished run, such as figures."""
         timings = self.timings
         timings["stages"][stage] = seconds
-        temporary = self.path / f"timings.json.{os.getpid()}"
-        write_json(temporary, timings)
-        temporary.replace(self.path / "timings.json")
+        write_json(self.path / "timings.json", timings)

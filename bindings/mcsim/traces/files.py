@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.files import replacing
 from mcsim.traces.store import (
     Batch,
     TraceMetadata,
     batch_of,
-    replacing,
     schema_with,
     write_store,
 )

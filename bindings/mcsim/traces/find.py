@@ -10,7 +10,7 @@ from pathlib import Path
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 
-__all__ = ["TraceFinder", "find_trace"]
+__all__ = ["TraceFinder", "default_trace_dirs", "file_of", "find_trace"]
 
 
 # What lies beside traces under their names and is none.
@@ -52,6 +52,31 @@ class TraceFinder:
                     of_name = names.setdefault(_core_trace.vm_name_of(path.name), {})
                     of_name[path.resolve()] = path
         return names
+
+
+def default_trace_dirs() -> list[Path]:
+    """Return the folders that $MCSIM_TRACE_DIR names."""
+    named = os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep)
+    return [Path(folder) for folder in named if folder]
+
+
+def file_of(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path:
+    """Return the file of that name, or the one that `find_trace` finds by it.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or several could be meant.
+    """
+    if Path(name).exists():
+        return Path(name)
+    finder = TraceFinder(dirs)
+    found = finder.find(name)
+    if found is None:
+        where = ", ".join(map(str, finder.folders))
+        below = f", and none below {where}" if where else "; --trace-dir says where to look"
+        raise ConfigError(f"{name}: no such file{below}")
+    return found
 
 
 def find_trace(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path | None:

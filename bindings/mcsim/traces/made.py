@@ -95,7 +95,7 @@ class MadeOfColumns:
         *,
         source: str = "table",
         on_bad_row: OnBadLine = "error",
-        on_unsorted: OnUnsorted = "error",
+        on_unsorted: OnUnsorted = "sort",
         **mapping: OptionValue,
     ) -> Self:
         """Make a trace of the columns of an Arrow table.

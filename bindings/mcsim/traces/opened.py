@@ -22,7 +22,8 @@ from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean, names_matching
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import Interval, VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
+from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
+from mcsim.config.values import Interval
 from mcsim.traces.find import TraceFinder
 from mcsim.traces.workload import Workload, WorkloadVm
 
@@ -119,10 +120,10 @@ def _open_all(
         for index, (vm, path) in enumerate(zip(given.vms, found, strict=True)):
             assert path is not None
             where: Location = (*place, "vms", index)
-            key = repr((path, vm.format, vm.options, vm.on_bad_line, vm.on_unsorted))
+            key = repr((path, vm.format, vm.mapping, vm.options, vm.on_bad_line, vm.on_unsorted))
             if key not in opened:
                 try:
-                    opened[key] = _open(vm, path, reporter)
+                    opened[key] = _open(vm, path, source.folder, reporter)
                 except ConfigError as error:
                     raise source.complain(where, str(error)) from None
             vms += [replace(one, entry=index) for one in _pick(vm, opened[key], source, where)]
@@ -167,7 +168,7 @@ def _find(vm: VmTraceSpec, folder: Path, finder: TraceFinder) -> Path | None:
     return finder.find(name)
 
 
-def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
+def _open(vm: VmTraceSpec, path: Path, folder: Path, reporter: Reporter) -> Trace:
     from mcsim.traces.trace import Trace
 
     with reporter.stage("parse", unit="bytes", about=vm.name) as stage:
@@ -175,6 +176,7 @@ def _open(vm: VmTraceSpec, path: Path, reporter: Reporter) -> Trace:
             path,
             format=vm.format,
             options=vm.options,
+            mapping=None if vm.mapping is None else folder / vm.mapping,
             on_bad_line=vm.on_bad_line,
             on_unsorted=vm.on_unsorted,
             progress=stage.update_of,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
+from mcsim.base.files import replacing
 from mcsim.base.units import parse_bytes
 from mcsim.traces.store import (
     STORE_VERSION,
@@ -27,6 +32,8 @@ from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_for
 from mcsim.traces.tables import TableReader
 
 __all__ = ["Parse", "Progress", "as_declared", "cache_directory", "trace_formats"]
+
+_GRAIN_NS = 2 * 10**9
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
@@ -45,7 +52,7 @@ class Parse:
 
     def cached_store(self, cache_dir: Path) -> Store:
         """Return the store of this file read this way, made now if there is none."""
-        source_digest = self._source_digest()
+        source_digest = self._known_digest(cache_dir)
         digest = self._digest(source_digest)
         vm_name = _core_trace.vm_name_of(str(self.source))
         path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
@@ -75,6 +82,31 @@ class Parse:
     @property
     def _size(self) -> int:
         return self.source.stat().st_size
+
+    def _known_digest(self, cache_dir: Path) -> str:
+        """Return the digest of the file; it is read only if it is not as it was the last time."""
+        where = hashlib.sha256(os.fsencode(self.source.resolve())).hexdigest()
+        note = cache_dir / f"digest-{where[:32]}.json"
+        before = self._state()
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            noted = json.loads(note.read_bytes())
+            if noted["state"] == before:
+                return str(noted["digest"])
+        digest = self._source_digest()
+        # Within the clock's grain of a change the next one might not show.
+        settled = time.time_ns() - before[1] > _GRAIN_NS
+        if settled and before == self._state():
+            with replacing(note) as file:
+                file.write_text(json.dumps({"state": before, "digest": digest}))
+        return digest
+
+    def _state(self) -> list[int]:
+        """Return what a file cannot change without: size, time of change in ns, and inode."""
+        try:
+            found = self.source.stat()
+        except OSError as error:
+            raise HostError(f"{self.source}: cannot be read: {error.strerror}") from error
+        return [found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev]
 
     def _source_digest(self) -> str:
         hasher = hashlib.sha256()
@@ -139,8 +171,13 @@ def trace_formats() -> list[dict[str, Any]]:
 
 
 def cache_directory() -> Path:
-    """Return where traces are kept that were parsed or generated."""
-    return Path(os.environ.get("MCSIM_CACHE_DIR") or ".mcsim/traces")
+    """Return where traces are kept that were parsed or generated.
+
+    It is ``$MCSIM_CACHE_DIR`` or ``mcsim/traces`` in the user's cache folder.
+    """
+    if named := os.environ.get("MCSIM_CACHE_DIR"):
+        return Path(named)
+    return platformdirs.user_cache_path("mcsim", appauthor=False) / "traces"
 
 
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

@@ -7,10 +7,7 @@ has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens 
 from __future__ import annotations
 
 import json
-import secrets
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import __version__
-from mcsim.base.errors import HostError, TraceError
+from mcsim.base.errors import TraceError
+from mcsim.base.files import replacing, temporary_beside
 
 __all__ = [
     "BATCH_REQUESTS",
@@ -36,7 +34,6 @@ __all__ = [
     "metadata_in",
     "open_store",
     "record_batch_of",
-    "replacing",
     "schema_with",
     "write_store",
 ]
@@ -263,28 +260,6 @@ def record_batch_of(batch: Batch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside `path` that takes its place if all goes well.
-
-    Raises
-    ------
-    HostError
-        If the folder cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch()
-    except OSError as error:
-        raise HostError(f"{path.parent}: cannot write there: {error.strerror}") from error
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def write_store(
     path: Path,
     batches: Iterable[Batch],
@@ -310,8 +285,7 @@ def write_store(
         time, equal times staying as they were. Needs 16 bytes a request of memory.
     """
     counts = Counts()
-    with replacing(path) as final, tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        as_read = Path(folder) / "as_read.arrow"
+    with replacing(path) as final, temporary_beside(path) as as_read:
         with pa.ipc.new_file(str(as_read), SCHEMA) as writer:
             for batch in batches:
                 counts = counts.plus(batch)

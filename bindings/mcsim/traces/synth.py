@@ -44,7 +44,6 @@ def synth_trace(
     progress: Callable[[int, int], None] | None = None,
     *,
     seed: int | None = None,
-    out: str | os.PathLike[str] | None = None,
 ) -> Trace:
     """Generate the requests of a profile, unless that was done before.
 
@@ -58,8 +57,6 @@ def synth_trace(
         ``progress(done_requests, total_requests)``.
     seed : int, optional
         Instead of the profile's.
-    out : path-like, optional
-        Write the store to this file instead.
 
     Returns
     -------
@@ -80,11 +77,8 @@ def synth_trace(
             raise ConfigError(f"seed: {seed} is outside [0, 2^64)")
         profile = profile.model_copy(update={"seed": seed})
     digest = profile_digest(profile)
-    if out is not None:
-        path = Path(out)
-    else:
-        folder = Path(cache_dir) if cache_dir is not None else cache_directory()
-        path = folder / f"{profile.name}-{digest[:16]}.arrow"
+    folder = Path(cache_dir) if cache_dir is not None else cache_directory()
+    path = folder / f"{profile.name}-{digest[:16]}.arrow"
     store = _kept(path, digest) or _generate(profile, source, digest, path, progress)
     return Trace(store, store.metadata)
 

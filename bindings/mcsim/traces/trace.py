@@ -20,6 +20,7 @@ from mcsim.base.suggest import names_matching
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
+from mcsim.traces.mapping import read_mapping
 from mcsim.traces.parsed import Parse, Progress, as_declared, cache_directory
 from mcsim.traces.selection import Selection, clamped
 from mcsim.traces.store import (
@@ -67,9 +68,10 @@ class Trace(MadeOfColumns):
         *,
         format: str | None = None,
         options: Mapping[str, OptionValue] | None = None,
+        mapping: str | os.PathLike[str] | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
         on_bad_line: OnBadLine = "error",
-        on_unsorted: OnUnsorted = "error",
+        on_unsorted: OnUnsorted = "sort",
         progress: Progress | None = None,
     ) -> Trace:
         """Open a trace file, parsing it unless that was done before.
@@ -83,9 +85,12 @@ class Trace(MadeOfColumns):
             Name of the format; by default found out from the content.
         options : mapping, optional
             The format's own parameters; sizes may have units, as in ``4KiB``.
+        mapping : path-like, optional
+            A YAML file with ``format`` and parameters, as ``mcsim trace info
+            --save-mapping`` writes it; what is given beside it comes on top.
         cache_dir : path-like, optional
             Where parsed traces are kept; by default ``$MCSIM_CACHE_DIR``, else
-            ``.mcsim/traces``.
+            ``mcsim/traces`` in the user's cache folder.
         on_bad_line : {'error', 'skip'}
             Whether a line that contradicts the format stops the reading, or is left
             out and counted in `metadata`.
@@ -109,6 +114,9 @@ class Trace(MadeOfColumns):
         source = Path(path)
         _check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         _check_choice("on_unsorted", on_unsorted, ("error", "sort"))
+        if mapping is not None:
+            of_file, kept = read_mapping(mapping)
+            format, options = format or of_file, kept | dict(options or {})
         is_table = table_format(source) if source.is_file() else None
         if is_table == "arrow" and is_store(source):
             if format is not None or options:

@@ -148,7 +148,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
-        (["run", "bad.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+        (["run", "bad.yaml", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
         (["report", "none"], "mcsim: none: no such run"),

@@ -97,7 +97,7 @@ def test_one_curve(run: Any, folder: Path) -> None:
 
 def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
     profile = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-    assert run("trace", "synth", profile, "--out", "made.arrow")[0] == 0
+    assert run("trace", "synth", profile, "made.arrow")[0] == 0
     for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
         code, out, _ = run(command, "made.arrow", *options)
         assert code == 0
@@ -122,7 +122,19 @@ def test_by_interval(run: Any) -> None:
     assert cells(out, "0min")[1:] == ["20", "6", "0.7000"]
     assert cells(out, "20min")[1:] == ["20", "6", "0.7000"]
     assert cells(out, "40min")[1:] == ["1", "1", "0.0000"]
-    assert Path("results/loops-mrc-intervals.png").is_file()
+    assert Path("results/loops-all-mrc-intervals.png").is_file()
+
+
+def test_files_say_of_which_references_they_are(run: Any) -> None:
+    for arguments in ([], ["--ops", "all"], ["--block-bytes", "8KiB"], ["--vms", "a"]):
+        assert run("mrc", "loops.csv", "--no-figures", *arguments)[0] == 0
+    names = {path.stem for path in Path("results").glob("*.csv")}
+    assert names == {"loops-mrc", "loops-all-mrc", "loops-8KiB-mrc", "loops-a-mrc"}
+    ops = {name: csv.read_csv(f"results/{name}.csv")["ops"].to_pylist()[0] for name in names}
+    assert ops["loops-mrc"] == "reads"
+    assert ops["loops-all-mrc"] == "all"
+    assert csv.read_csv("results/loops-8KiB-mrc.csv")["block_bytes"].to_pylist()[0] == 8192
+    assert run("mrc", "loops.csv", "--vms", "c*")[0] == 2
 
 
 def test_comparison(run: Any) -> None:
@@ -203,7 +215,7 @@ def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
         (["mrc", "loops.csv", "--estimator", "exact:rate"], "exact: expected PARAM=VALUE, got"),
         (["mrc", "loops.csv", "--compare", "exact,nope"], "unknown estimator 'nope'"),
         (["mrc", "loops.csv", "--compare", ","], "--compare: expected names of estimators"),
-        (["mrc", "loops.csv", "--block-size", "4 kilo"], "--block-size: expected a size"),
+        (["mrc", "loops.csv", "--block-bytes", "4 kilo"], "--block-bytes: expected a size"),
         (["mrc", "loops.csv", "--sizes", "5KiB"], "--sizes: '5KiB' is not a whole number of bl"),
         (
             ["mrc", "loops.csv", "--sizes", "120%"],

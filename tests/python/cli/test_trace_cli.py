@@ -26,6 +26,7 @@ ROWS = f"""time_ns,vm,op,offset,length
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
     path = tmp_path / "web.csv"
     path.write_text(ROWS)
     return path
@@ -52,7 +53,7 @@ def test_info_shows_every_vm_and_the_total(file: Path, capsys: pytest.CaptureFix
 
 
 def test_info_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("info", file, "--json", "--block-size", "8KiB") == 0
+    assert run("info", file, "--json", "--block-bytes", "8KiB") == 0
     said = json.loads(capsys.readouterr().out)
     assert said["total"]["unique_blocks"] == 2
     assert said["total"]["block_bytes"] == 8192
@@ -79,7 +80,7 @@ def test_convert(file: Path, tmp_path: Path) -> None:
 
 def test_slice(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "part.arrow"
-    arguments = ("--start", "30min", "--end", "10h", "--vm", "web_0", "--ops", "reads")
+    arguments = ("--start", "30min", "--end", "10h", "--vms", "web_0", "--ops", "reads")
     assert run("slice", file, out, *arguments) == 0
     assert "1 of 5 requests" in capsys.readouterr().out
     (batch,) = Trace.open(out).batches()
@@ -99,9 +100,16 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
     [
         (("info", "nothing.csv"), "nothing.csv: no such file"),
         (("info", "web.csv", "--option", "offset"), "--option: expected NAME=VALUE, got 'offset'"),
-        (("info", "web.csv", "--block-size", "4 kilo"), "--block-size: expected a size"),
+        (("info", "web.csv", "--block-bytes", "4 kilo"), "--block-bytes: expected a size"),
         (("slice", "web.csv", "o.arrow", "--start", "5"), "--start: expected a length of time"),
-        (("slice", "web.csv", "o.arrow", "--vm", "web_7"), "no VM 'web_7'"),
+        (("slice", "web.csv", "o.arrow", "--vms", "web_7"), "no VM 'web_7'"),
+        (("convert", "web.csv", "web.csv"), "web.csv: that is the trace itself; give it another"),
+        (("slice", "web.csv", "./web.csv"), "web.csv: that is the trace itself"),
+        (
+            ("slice", "web.csv", "o.arrow", "--start", "2h", "--end", "1h"),
+            "web.csv: no request is left (--start 2h, --end 1h, --ops all)",
+        ),
+        (("info", "web_9"), "web_9: no such file; --trace-dir says where"),
         (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
     ],
 )
@@ -117,3 +125,40 @@ def test_mistakes_end_in_one_line_and_code_2(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("mcsim: ")
     assert message in last
+
+
+def test_traces_are_found_by_name(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = tmp_path / "traces" / "msr"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    file.rename(below / "fleet.csv")
+    assert run("info", "fleet") == 2
+    assert "fleet: no such file; --trace-dir says where to look" in capsys.readouterr().err
+    assert run("info", "fleet", "--trace-dir", tmp_path / "traces") == 0
+    monkeypatch.setenv("MCSIM_TRACE_DIR", str(tmp_path / "traces"))
+    assert run("info", "fleet") == 0
+    assert capsys.readouterr().out.count("fleet.csv: format csv") == 2
+
+
+def test_a_mapping_is_kept_and_used_again(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("7;x;0;4\n9;y;8;4\n")
+    given = {"header": "false", "delimiter": ";", "time": "1", "time_unit": "ms", "vm": "2"}
+    given |= {"offset": "3", "offset_unit": "sectors"}
+    options = [word for k, v in given.items() for word in ("--option", f"{k}={v}")]
+    mapping = tmp_path / "mine.yaml"
+    assert run("info", file, "--format", "csv", *options, "--save-mapping", mapping) == 0
+    first = capsys.readouterr().out
+    assert run("info", file, "--mapping", mapping) == 0
+    assert capsys.readouterr().out == first
+    again = Trace.open(file, mapping=mapping)
+    (batch,) = again.batches()
+    assert (again.vms, batch.offset.tolist()) == (("x", "y"), [0, 4096])
+    (batch,) = Trace.open(file, mapping=mapping, options={"time_unit": "s"}).batches()
+    assert batch.time.tolist() == [7 * 10**9, 9 * 10**9]
+    mapping.write_text("offset: [1]\n")
+    assert run("info", file, "--mapping", mapping) == 2
+    assert "mine.yaml:1: offset: expected a value, got [1]" in capsys.readouterr().err

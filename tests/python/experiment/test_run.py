@@ -88,7 +88,7 @@ def parquet_bytes(results: Results) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run(tiny(), out=tmp_path_factory.mktemp("results"), jobs=1, figures=False)
+    return run(tiny(), out=tmp_path_factory.mktemp("results"), threads=1, figures=False)
 
 
 def test_every_access_is_a_hit_or_a_miss_in_every_interval(results: Results) -> None:
@@ -167,10 +167,10 @@ def test_the_four_accesses_of_spec_e4(tmp_path: Path) -> None:
 
 
 def test_threads_and_repetition_change_no_byte(results: Results, tmp_path: Path) -> None:
-    again = run(tiny(), out=tmp_path, jobs=4, figures=False)
+    again = run(tiny(), out=tmp_path, threads=4, figures=False)
     assert again.run_id == results.run_id
     assert parquet_bytes(again) == parquet_bytes(results)
-    forced = run(tiny(), out=tmp_path, jobs=2, force=True, figures=False)
+    forced = run(tiny(), out=tmp_path, threads=2, force=True, figures=False)
     assert parquet_bytes(forced) == parquet_bytes(results)
 
 
@@ -195,7 +195,7 @@ class Recorder(Reporter):
 
 def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Path) -> None:
     spec = tiny(warm_up=str(results.spec.interval))
-    warm = run(spec, out=tmp_path, jobs=1, figures=False)
+    warm = run(spec, out=tmp_path, threads=1, figures=False)
     assert warm.metrics().equals(results.metrics())
     after_first = results.vms().filter(pc.greater(results.vms()["interval"], 0))
     assert warm.measured("vms").equals(after_first)
@@ -430,12 +430,12 @@ def test_what_was_finished_is_not_run_again(results: Results) -> None:
 
 def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay static"))
+        run(tiny(), out=tmp_path, threads=1, figures=False, reporter=Recorder("replay static"))
     (partial,) = tmp_path.iterdir()
     assert ".partial-" in partial.name
 
     recorder = Recorder()
-    resumed = run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=recorder)
+    resumed = run(tiny(), out=tmp_path, threads=1, figures=False, reporter=recorder)
     replayed = [title for title in recorder.titles if title.startswith("replay")]
     assert replayed == [
         "replay static",
@@ -449,7 +449,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path:
 
 def test_an_interrupt_before_any_system_finished_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(tiny(), out=tmp_path, jobs=1, figures=False, reporter=Recorder("replay lru"))
+        run(tiny(), out=tmp_path, threads=1, figures=False, reporter=Recorder("replay lru"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -232,7 +232,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, li
 
 def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(
-        capsys, "mrc", "blocks.txt", "--policy", "arc,lru", "--sizes", "50,100:10000:3"
+        capsys, "mrc", "blocks.txt", "--policies", "arc,lru", "--sizes", "50,100:10000:3"
     )
     assert code == 0, err
     assert "memory for 8 caches, " in err
@@ -247,7 +247,7 @@ def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[st
 def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(
         capsys,
-        *("mrc", "blocks.txt", "--policy", "arc,lru", "--sizes", "50,5000"),
+        *("mrc", "blocks.txt", "--policies", "arc,lru", "--sizes", "50,5000"),
         *("--mini", "5%", "--seeds", 3),
     )
     assert code == 0, err
@@ -271,7 +271,7 @@ def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[s
 def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(
         capsys,
-        *("mrc", "blocks.txt", "--policy", "arc", "--sizes", "5000", "--mini", "0.05"),
+        *("mrc", "blocks.txt", "--policies", "arc", "--sizes", "5000", "--mini", "0.05"),
         *("--seeds", 1, "--no-figures"),
     )
     assert code == 0, err
@@ -281,14 +281,14 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--mini", "0.1"], "--mini: of which policies? --policy says"),
-        (["--policy", "arc", "--mini", "2"], "--mini: expected a share such as 0.8 or 80%"),
-        (["--policy", "arc", "--mini", "0"], "--mini: expected more than nothing"),
-        (["--policy", "arc", "--per-vm"], "--per-vm and --policy: one at a time"),
-        (["--policy", "arc", "--sizes", "1:2"], "--sizes: expected FROM:TO:COUNT, got '1:2'"),
-        (["--policy", "arc", "--sizes", "1:2:1"], "--sizes: expected a count of at least 2"),
-        (["--policy", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
-        (["--policy", "arc", "--estimator", "aet"], "--estimator and --policy: one at a time"),
+        (["--mini", "0.1"], "--mini: of which policies? --policies says"),
+        (["--policies", "arc", "--mini", "2"], "--mini: expected a share such as 0.8 or 80%"),
+        (["--policies", "arc", "--mini", "0"], "--mini: expected more than nothing"),
+        (["--policies", "arc", "--per-vm"], "--per-vm and --policies: one at a time"),
+        (["--policies", "arc", "--sizes", "1:2"], "--sizes: expected FROM:TO:COUNT, got '1:2'"),
+        (["--policies", "arc", "--sizes", "1:2:1"], "--sizes: expected a count of at least 2"),
+        (["--policies", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
+        (["--policies", "arc", "--estimator", "aet"], "--estimator and --policies: one at a time"),
     ],
 )
 def test_mistakes_on_the_command_line(

@@ -437,7 +437,7 @@ def in_tiers(tmp_path: Path, *systems: Any, **changes: Any) -> Any:
     }
     path = tmp_path / "spec.yaml"
     YAML().dump(spec | changes, path)
-    return mc.run(path, out=tmp_path / "results", figures=False, jobs=2)
+    return mc.run(path, out=tmp_path / "results", figures=False, threads=2)
 
 
 def of_system(results: Any, system: str) -> Any:

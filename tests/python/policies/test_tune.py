@@ -395,7 +395,7 @@ def run(
 
 
 def test_command(run: Any) -> None:
-    options = ["--size", "1MiB", "--block", "4KiB,16KiB", "--sub-block", "none,4KiB"]
+    options = ["--size", "1MiB", "--block-bytes", "4KiB,16KiB", "--sub-block-bytes", "none,4KiB"]
     code, out, err = run(*options, "--policies", "lru,arc", "--objective", "latency")
     assert code == 0, err
     assert "18 caches" in err
@@ -415,7 +415,7 @@ def test_command(run: Any) -> None:
 
 
 def test_command_in_miniature(run: Any) -> None:
-    options = ["--size", "4MiB", "--block", "4KiB", "--writes", "back,through"]
+    options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back,through"]
     code, out, _ = run(*options, "--mini", "30%", "--seeds", "3", "--no-figures")
     assert code == 0
     assert "in miniature, at rate 0.3" in out[0]

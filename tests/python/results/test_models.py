@@ -142,7 +142,7 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
             {"name": "multicache", "label": "lirs", "policy": "lirs", "chain": "victim"},
         ],
     }
-    results = run(spec, out=tmp_path, jobs=2, figures=False)
+    results = run(spec, out=tmp_path, threads=2, figures=False)
     metrics, vms = results.to_polars("metrics"), results.to_polars("vms")
 
     def total(table: Any, system: str, column: str) -> int:

@@ -152,9 +152,23 @@ def test_the_digest_names_everything_that_counts(tmp_path: Path) -> None:
     assert len(digests) == len(changes)
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_the_command_writes_what_the_name_says(tmp_path: Path) -> None:
+    profile = str(written(tmp_path, GOOD))
+    for name in ("tiny.csv", "tiny.parquet", "tiny.arrow"):
+        assert CliRunner().invoke(synth, [profile, str(tmp_path / name)]).exit_code == 0
+    assert (tmp_path / "tiny.csv").read_text().startswith("time_ns,vm,op,offset,length")
+    assert (tmp_path / "tiny.parquet").read_bytes()[:4] == b"PAR1"
+    assert open_store(tmp_path / "tiny.arrow").metadata.synthetic
+
+
 def test_the_command_writes_a_store_that_says_synthetic(tmp_path: Path) -> None:
     out = tmp_path / "out.arrow"
-    done = CliRunner().invoke(synth, [str(written(tmp_path, GOOD)), "--out", str(out)])
+    done = CliRunner().invoke(synth, [str(written(tmp_path, GOOD)), str(out)])
     assert done.exit_code == 0, done.output
     assert "synthetic trace of 2 VMs: 4,500 requests (2,500 reads)" in done.output
     assert open_store(out).metadata.synthetic

@@ -1,0 +1,131 @@
+"""Values of an experiment: times, sizes, prices, as text is read and a schema tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+from pydantic import (
+    BeforeValidator,
+    InstanceOf,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+)
+
+from mcsim.base import units
+
+__all__ = [
+    "DEFAULT_BLOCK_BYTES",
+    "BlockBytes",
+    "Blocks",
+    "Interval",
+    "IntervalLength",
+    "Latency",
+    "Positive",
+    "Price",
+    "Quantities",
+]
+
+
+class Interval(NamedTuple):
+    """A length of time in nanoseconds or, by reference, in references."""
+
+    length: int
+    by_reference: bool
+
+    def __str__(self) -> str:
+        write = units.format_references if self.by_reference else units.format_duration
+        return write(self.length)
+
+
+class Quantities(NamedTuple):
+    """A device's latencies and price."""
+
+    read_ns: int
+    write_ns: int
+    dollars_per_gb: float
+
+
+def _quantity_schema(example: str, description: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": ["string", "number"], "description": description, "examples": [example]}
+    )
+
+
+def _positive(parse: Callable[[object], int]) -> Callable[[object], int]:
+    def parse_positive(value: object) -> int:
+        number = parse(value)
+        if number == 0:
+            raise ValueError(f"expected more than nothing, got {value!r}")
+        return number
+
+    return parse_positive
+
+
+def _read_interval(value: object) -> Interval:
+    if isinstance(value, Interval):
+        return value
+    interval = Interval(*units.parse_interval(value))
+    if interval.length == 0:
+        raise ValueError(f"expected more than nothing, got {value!r}")
+    return interval
+
+
+def _read_blocks(value: object, info: ValidationInfo) -> int:
+    block_bytes = (info.context or {}).get("block_bytes", DEFAULT_BLOCK_BYTES)
+    return units.parse_blocks(value, block_bytes)
+
+
+def _read_price(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        raise ValueError(f"expected dollars per GB, got {value!r}")
+    return float(value)
+
+
+def _read_positive(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+        raise ValueError(f"expected a number above 0, got {value!r}")
+    return float(value)
+
+
+Latency = Annotated[
+    int,
+    BeforeValidator(units.parse_duration),
+    PlainSerializer(units.format_duration),
+    _quantity_schema("25us", "a length of time"),
+]
+
+Price = Annotated[
+    float,
+    BeforeValidator(_read_price),
+    WithJsonSchema({"type": "number", "minimum": 0, "description": "dollars per GB"}),
+]
+
+Positive = Annotated[
+    float,
+    BeforeValidator(_read_positive),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+
+Blocks = Annotated[
+    int,
+    BeforeValidator(_read_blocks),
+    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+]
+
+BlockBytes = Annotated[
+    int,
+    BeforeValidator(_positive(units.parse_bytes)),
+    PlainSerializer(units.format_bytes),
+    _quantity_schema("4KiB", "a number of bytes"),
+]
+
+IntervalLength = Annotated[
+    InstanceOf[Interval],
+    BeforeValidator(_read_interval),
+    PlainSerializer(str),
+    _quantity_schema("1h", "a length of time or, for traces without a clock, of references"),
+]
+
+DEFAULT_BLOCK_BYTES = 4096

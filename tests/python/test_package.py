@@ -1,0 +1,189 @@
+"""Trusts: the source itself, parsed; the floors, names and limits that are written out here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import mcsim
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "bindings" / "mcsim"
+
+# From the top floor down: a room imports from those after it, and from the compiled core.
+FLOORS = [
+    "cli",
+    "experiment",
+    "figures",
+    "results",
+    "policies",
+    "locality",
+    "traces",
+    "config",
+    "optimizers",
+    "base",
+]
+
+PUBLIC = [
+    "Blocks",
+    "ConfigError",
+    "ExperimentSpec",
+    "HitRatioCurve",
+    "McsimError",
+    "Policy",
+    "PriorityPolicy",
+    "Results",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "estimate",
+    "estimator_names",
+    "get_cmake_dir",
+    "get_include",
+    "hit_ratio_curve",
+    "hit_ratio_curves",
+    "load_policies",
+    "memory_needed",
+    "miniature",
+    "optimize",
+    "policy_names",
+    "reuse_distances",
+    "run",
+    "simulate",
+    "simulate_lines",
+    "tune",
+    "wrapper_names",
+]
+
+SCREEN = 50
+LONGER = {
+    "mcsim.cli.mrc.mrc": "a parameter for every option",
+    "mcsim.cli.tune.tune": "a parameter for every option, handed on one by one",
+}
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def imported(file: Path) -> Iterator[tuple[int, str]]:
+    """Every import of the package's own, wherever it stands: of functions, for types alone."""
+    modules = {module_of(each) for each in FILES}
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: imports begin at the package"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield (
+                    node.lineno,
+                    name if name in modules or node.module == "mcsim" else str(node.module),
+                )
+
+
+def ours(file: Path) -> Iterator[tuple[int, str]]:
+    return (
+        (line, module.split(".")[1])
+        for line, module in imported(file)
+        if module.startswith("mcsim.")
+    )
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_no_import_runs_back_up(room: str) -> None:
+    below = {"_core", *FLOORS[FLOORS.index(room) :]}
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {room} stands below {other}"
+        for file in FILES
+        if file.parent.name == room
+        for line, other in ours(file)
+        if other not in below
+    ]
+    assert wrong == []
+
+
+def test_every_file_is_in_a_room() -> None:
+    outside = {str(file.relative_to(PACKAGE)) for file in FILES if file.parent == PACKAGE}
+    assert outside == {"__init__.py", "__main__.py"}
+    assert {file.parent.name for file in FILES if file.parent != PACKAGE} == set(FLOORS)
+
+
+def test_the_guide_shows_the_floors() -> None:
+    text = (ROOT / "bindings" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)/` \| \w.*\w \|$", text, re.MULTILINE) == FLOORS
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    for room in FLOORS:
+        assert ast.get_docstring(parsed(PACKAGE / room / "__init__.py")), room
+
+
+def test_tests_are_in_the_rooms_of_what_they_test() -> None:
+    folders = {path.name for path in (ROOT / "tests" / "python").iterdir() if path.is_dir()}
+    assert folders - {"__pycache__"} <= set(FLOORS)
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(mcsim.__all__) == PUBLIC
+    assert dir(mcsim) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(mcsim, name) is not None
+
+
+def test_an_import_shows_no_room_until_it_is_entered() -> None:
+    program = "import mcsim; print(*sorted(name for name in vars(mcsim) if name[0] != '_'))"
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    # What the face itself needs to look names up.
+    assert shown == ["Any", "TYPE_CHECKING", "annotations", "importlib"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=module_of)
+def test_a_file_has_at_most_400_lines(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def functions(node: ast.AST, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef):
+            yield f"{name}.{child.name}", child
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield from functions(child, f"{name}.{child.name}")
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    """Count the lines of a function, its docstring left out."""
+    docstring = function.body[0]
+    assert function.end_lineno is not None
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        assert docstring.end_lineno is not None
+        lines -= docstring.end_lineno - docstring.lineno + 1
+    return lines
+
+
+def test_a_function_fits_a_screen_or_has_its_reason() -> None:
+    longer = {
+        name
+        for file in FILES
+        for name, function in functions(parsed(file), module_of(file))
+        if lines_of(function) > SCREEN
+    }
+    assert longer == set(LONGER)

@@ -1,0 +1,35 @@
+"""Trusts: the limit that the kernel puts on the size of files, as a disk that is full."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mcsim.base.errors import HostError
+from mcsim.traces.trace import Trace
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet", "csv", "csv.gz", "csv.zst", "csv.bz2"])
+def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, ending: str) -> None:
+    offsets = np.random.default_rng(1).integers(0, 2**40, 200_000)
+    trace = Trace.from_arrays(np.arange(200_000), offsets, 4096)
+    path = tmp_path / f"trace.{ending}"
+    with pytest.raises(HostError) as caught, files_of_at_most(100_000):
+        trace.save(path)
+    assert str(caught.value) == f"{path}: cannot be written: File too large"
+    assert list(tmp_path.iterdir()) == []
