@@ -44,7 +44,10 @@ class Knapsack {
       objects_.insert(objects_.end(), groups_[v].begin(), groups_[v].end());
     }
     std::ranges::sort(objects_, precedes);
-    for (const auto& group : groups_) chosen_.push_back(group.front());
+    for (const auto& group : groups_) {
+      chosen_.push_back(group.front());
+      lightest_.push_back(*std::ranges::min_element(group, {}, &Object::weight));
+    }
     repair();
     upgrade();
   }
@@ -103,15 +106,11 @@ class Knapsack {
       std::size_t heaviest = 0;
       Count most = -1;
       for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const Count spare = chosen_[g].weight - lightest(g).weight;
+        const Count spare = chosen_[g].weight - lightest_[g].weight;
         if (spare > most) most = spare, heaviest = g;
       }
-      chosen_[heaviest] = lightest(heaviest);
+      chosen_[heaviest] = lightest_[heaviest];
     }
-  }
-
-  const Object& lightest(std::size_t group) const {
-    return *std::ranges::min_element(groups_[group], {}, &Object::weight);
   }
 
   void upgrade() {
@@ -128,6 +127,7 @@ class Knapsack {
 
   Count capacity_;
   std::vector<std::vector<Object>> groups_;  // by ratio
+  std::vector<Object> lightest_;             // by group
   std::vector<Object> objects_;              // of all groups, by ratio
   std::vector<Object> chosen_;               // one per group
 };

@@ -25,7 +25,6 @@ py::dict spec_dict(const ProfileSpec& spec) {
   d["ri_window"] = spec.ri_window;
   d["ri_aggregate"] = name_of(spec.ri_aggregate);
   d["unique"] = name_of(spec.unique);
-  d["capacities"] = spec.capacities;
   return d;
 }
 
@@ -33,7 +32,7 @@ void bind_spec(py::module_& m) {
   py::class_<ProfileSpec>(m, "ProfileSpec", "What to measure of every VM, and how often.")
       .def(py::init([](Nanoseconds interval, bool drifting, const std::string& scope,
                        Count distance_limit, Nanoseconds ri_window, const std::string& ri_aggregate,
-                       const std::string& unique, std::vector<Count> capacities) {
+                       const std::string& unique) {
              return ProfileSpec{
                  .interval = interval,
                  .drifting = drifting,
@@ -41,8 +40,7 @@ void bind_spec(py::module_& m) {
                  .distance_limit = distance_limit,
                  .ri_window = ri_window,
                  .ri_aggregate = choice_or_raise<RiAggregate>("ri_aggregate", ri_aggregate),
-                 .unique = choice_or_raise<UniqueCounter>("unique", unique),
-                 .capacities = std::move(capacities)};
+                 .unique = choice_or_raise<UniqueCounter>("unique", unique)};
            }),
            py::kw_only(), py::arg("interval") = ProfileSpec{}.interval,
            py::arg("drifting") = ProfileSpec{}.drifting,
@@ -50,8 +48,7 @@ void bind_spec(py::module_& m) {
            py::arg("distance_limit") = ProfileSpec{}.distance_limit,
            py::arg("ri_window") = ProfileSpec{}.ri_window,
            py::arg("ri_aggregate") = name_of(ProfileSpec{}.ri_aggregate),
-           py::arg("unique") = name_of(ProfileSpec{}.unique),
-           py::arg("capacities") = ProfileSpec{}.capacities)
+           py::arg("unique") = name_of(ProfileSpec{}.unique))
       .def_readonly("interval", &ProfileSpec::interval)
       .def_readonly("drifting", &ProfileSpec::drifting)
       .def_property_readonly("scope", [](const ProfileSpec& s) { return name_of(s.scope); })
@@ -60,7 +57,6 @@ void bind_spec(py::module_& m) {
       .def_property_readonly("ri_aggregate",
                              [](const ProfileSpec& s) { return name_of(s.ri_aggregate); })
       .def_property_readonly("unique", [](const ProfileSpec& s) { return name_of(s.unique); })
-      .def_readonly("capacities", &ProfileSpec::capacities)
       .def("to_dict", &spec_dict)
       .def(
           "__eq__", [](const ProfileSpec& a, const ProfileSpec& b) { return a == b; },
@@ -134,19 +130,20 @@ void bind_curve(py::module_& m) {
 template <class T, class Read>
 py::array_t<T> table(const Profile& profile, Read&& read) {
   std::vector<T> values;
-  for (const auto& interval : profile.vms) {
+  const auto& rows = profile.measured->vms;
+  for (const auto& interval : rows) {
     for (const VmProfile& vm : interval) values.push_back(static_cast<T>(std::invoke(read, vm)));
   }
-  const auto intervals = static_cast<py::ssize_t>(profile.vms.size());
-  const auto vms = static_cast<py::ssize_t>(profile.vms.empty() ? 0 : profile.vms.front().size());
+  const auto intervals = static_cast<py::ssize_t>(rows.size());
+  const auto vms = static_cast<py::ssize_t>(rows.empty() ? 0 : rows.front().size());
   return to_array(std::move(values)).reshape({intervals, vms});
 }
 
 template <class T, class Read>
 py::array_t<T> series(const Profile& profile, Read&& read) {
   std::vector<T> values;
-  values.reserve(profile.reuse_intensity.size());
-  for (const RiSample& sample : profile.reuse_intensity) {
+  values.reserve(profile.measured->reuse_intensity.size());
+  for (const RiSample& sample : profile.measured->reuse_intensity) {
     values.push_back(std::invoke(read, sample));
   }
   return to_array(std::move(values));
@@ -163,9 +160,9 @@ std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size)
   return static_cast<std::size_t>(index);
 }
 
-const HitCurve& curve_at(const Profile& profile, py::ssize_t interval, py::ssize_t vm) {
-  const auto& row = profile.vms[checked_index("interval", interval, profile.vms.size())];
-  return row[checked_index("vm", vm, row.size())].curve;
+HitCurve curve_at(const Profile& profile, py::ssize_t interval, py::ssize_t vm) {
+  const std::size_t at = checked_index("interval", interval, profile.interval_count());
+  return profile.curve(at, checked_index("vm", vm, profile.measured->distances.size()));
 }
 
 void bind_profile(py::module_& m) {
@@ -176,7 +173,7 @@ void bind_profile(py::module_& m) {
       .def_property_readonly(
           "cuts",
           [](const P& p) {
-            return to_array(std::vector<std::int64_t>(p.cuts.begin(), p.cuts.end()));
+            return to_array(std::vector<std::int64_t>(p.cuts().begin(), p.cuts().end()));
           })
       .def_property_readonly("requests",
                              [](const P& p) { return table<Count>(p, &VmProfile::requests); })
@@ -191,8 +188,7 @@ void bind_profile(py::module_& m) {
       .def_property_readonly(
           "ri_window_unique",
           [](const P& p) { return table<Count>(p, &VmProfile::ri_window_unique); })
-      .def("curve", &curve_at, py::arg("interval"), py::arg("vm"),
-           py::return_value_policy::reference_internal)
+      .def("curve", &curve_at, py::arg("interval"), py::arg("vm"))
       .def_property_readonly(
           "ri_time", [](const P& p) { return series<Nanoseconds>(p, &RiSample::window_end); })
       .def_property_readonly("ri_vm", [](const P& p) { return series<VmId>(p, &RiSample::vm); })
@@ -202,20 +198,16 @@ void bind_profile(py::module_& m) {
                              [](const P& p) { return series<Count>(p, &RiSample::accesses); });
   m.def(
       "characterise",
-      [](const Accesses& accesses, const ProfileSpec& spec, py::object progress) {
+      [](const Accesses& accesses, const std::vector<ProfileSpec>& specs, py::object progress) {
         const Tick tick = make_tick(std::move(progress));
-        py::gil_scoped_release release;
-        return std::make_shared<P>(value_or_raise(characterise(accesses, spec, tick)));
+        Characterised found;
+        {
+          py::gil_scoped_release release;
+          found = value_or_raise(characterise(accesses, specs, tick));
+        }
+        return py::make_tuple(std::move(found.profiles), std::move(found.whole_curves));
       },
-      py::arg("accesses"), py::arg("spec"), py::arg("progress") = py::none());
-  m.def(
-      "whole_curves",
-      [](const Accesses& accesses, py::object progress) {
-        const Tick tick = make_tick(std::move(progress));
-        py::gil_scoped_release release;
-        return value_or_raise(whole_curves(accesses, tick));
-      },
-      py::arg("accesses"), py::arg("progress") = py::none());
+      py::arg("accesses"), py::arg("specs"), py::arg("progress") = py::none());
 }
 
 template <class Key>

@@ -23,7 +23,7 @@ py::object observation(const Observation& seen, const Machine& machine) {
   std::vector<double> reuse(vms);
   py::array_t<bool> departed(static_cast<py::ssize_t>(vms));
   for (std::size_t v = 0; v < vms; ++v) {
-    curves.append(py::cast(HitCurve(seen.vms[v].curve)));
+    curves.append(py::cast(seen.curves[v].curve()));
     accesses[v] = seen.vms[v].accesses;
     reads[v] = seen.vms[v].reads;
     unique[v] = seen.vms[v].unique_blocks;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace mcsim {
@@ -21,7 +22,9 @@ constexpr Count kTickEvery = Count{1} << 21;
 class Runner {
  public:
   Runner(const Accesses& trace, System& system, const Profile* profile, const Tick& tick)
-      : trace_(trace), system_(system), profile_(profile), tick_(tick) {}
+      : trace_(trace), system_(system), profile_(profile), tick_(tick) {
+    if (profile != nullptr) seen_.emplace(*profile);
+  }
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
@@ -56,8 +59,8 @@ class Runner {
   // The request before which a decision is taken next, or one that there is not.
   std::size_t next_decision() const {
     constexpr auto kNever = std::numeric_limits<std::size_t>::max();
-    if (profile_ == nullptr || decided_ + 1 >= profile_->cuts.size()) return kNever;
-    return profile_->cuts[decided_ + 1];
+    if (profile_ == nullptr || decided_ + 1 >= profile_->cuts().size()) return kNever;
+    return profile_->cuts()[decided_ + 1];
   }
 
   // Takes all decisions before that request, and none that falls there.
@@ -75,6 +78,7 @@ class Runner {
       const VmId vm = trace_.departures[gone_].vm;
       host_->release(vm);
       departed_[vm] = true;
+      if (seen_) seen_->forget(vm);
     }
   }
 
@@ -117,15 +121,6 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // What was measured of the VMs that are here.
-  std::vector<VmProfile> profiles_of(std::size_t interval) const {
-    std::vector<VmProfile> profiles = profile_->vms[interval];
-    for (std::size_t vm = 0; vm < profiles.size(); ++vm) {
-      if (departed_[vm]) profiles[vm] = {};
-    }
-    return profiles;
-  }
-
   // All of it, or nothing: modes are refused for their number alone.
   absl::Status apply(const Decision& decision) {
     const std::vector<WriteMode>& modes = decision.write_modes;
@@ -139,7 +134,7 @@ class Runner {
     const auto start = Clock::now();
     release_departed();
     const std::vector<VmCounters> now = host_->counters();
-    const std::vector<VmProfile> profiles = profiles_of(interval);
+    seen_->advance();
     Allocation current(now[0].tiers.size(), now.size());
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
       for (std::size_t k = 0; k < now[vm].tiers.size() && !departed_[vm]; ++k) {
@@ -148,7 +143,8 @@ class Runner {
     }
     MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
                            system_.decide({.interval = interval,
-                                           .vms = profiles,
+                                           .vms = seen_->vms(),
+                                           .curves = seen_->curves(),
                                            .counters = now,
                                            .current = current,
                                            .departed = departed_}));
@@ -163,6 +159,7 @@ class Runner {
   System& system_;
   const Profile* profile_;
   const Tick& tick_;
+  std::optional<ProfileReader> seen_;  // of the profile, as far as it was decided on
   std::unique_ptr<Host> host_;
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were

@@ -29,6 +29,7 @@ struct SystemContext {
 struct Observation {
   std::size_t interval = 0;
   std::span<const VmProfile> vms;        // of the interval that just ended
+  std::span<const RunningCurve> curves;  // by VM, of what the profile's scope covers
   std::span<const VmCounters> counters;  // running totals
   const Allocation& current;             // targets in force
   // VMs that are gone: nothing is known of them any more, and they have no targets.

@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation
   const std::size_t tiers = machine_.tiers.size();
   Stage stage;
   stage.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(seen.vms[v].curve.accesses() > 0);
+  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(seen.curves[v].accesses() > 0);
   if (std::ranges::none_of(stage.active, std::identity())) return std::nullopt;
 
   Decision decision{.targets = Allocation(tiers, vms)};
@@ -136,7 +136,7 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
 
 double CurveMaximizer::weight(const Observation& seen, std::size_t vm) const {
   const double rate = params_.weight == UtilityWeight::kRate
-                          ? static_cast<double>(seen.vms[vm].curve.accesses())
+                          ? static_cast<double>(seen.curves[vm].accesses())
                           : 1;
   return priorities_[vm] * rate;
 }

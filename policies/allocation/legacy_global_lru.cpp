@@ -1,17 +1,63 @@
 #include "policies/allocation/legacy_global_lru.hpp"
 
+#include <algorithm>
 #include <vector>
 
-#include "core/containers/dense_list.hpp"
+#include "core/containers/recency_log.hpp"
 
 namespace mcsim {
 namespace {
 
+// How many accesses ahead of the replay memory is asked for.
+constexpr std::size_t kAhead = 24;
+
+// A tier's blocks by when they were last appended.
+class Order {
+ public:
+  Order(std::size_t universe, Count capacity) : Order(universe, stacks(universe, capacity)) {}
+
+  // Log entries that it takes.
+  static std::uint64_t entries(std::size_t universe, Count capacity) {
+    const std::uint64_t most = most_blocks(universe, capacity);
+    return RecencyLog<1>::entries({&most, 1});
+  }
+
+  bool contains(BlockId id) const { return log_.contains(id); }
+  Count size() const { return size_; }
+  void append(BlockId id) { size_ += static_cast<Count>(log_.access(stack_, id)); }
+  void erase(BlockId id) {
+    log_.remove(stack_, id);
+    --size_;
+  }
+  BlockId drop_oldest() {
+    --size_;
+    return log_.demote(stack_, 0);
+  }
+  void prefetch(BlockId id) const { log_.prefetch(id); }
+
+ private:
+  using Stacks = std::vector<RecencyLog<1>::Stack>;
+
+  Order(std::size_t universe, const Stacks& one) : log_(universe, one), stack_(one.front()) {}
+
+  static std::uint64_t most_blocks(std::size_t universe, Count capacity) {
+    return std::min(universe, static_cast<std::size_t>(capacity)) + 1;
+  }
+  static Stacks stacks(std::size_t universe, Count capacity) {
+    const std::uint64_t most = most_blocks(universe, capacity);
+    return RecencyLog<1>::stacks({&most, 1});
+  }
+
+  RecencyLog<1> log_;
+  RecencyLog<1>::Stack stack_;
+  Count size_ = 0;
+};
+
 class LegacyGlobalLru final : public Host {
  public:
   LegacyGlobalLru(const Machine& machine, const Accesses& trace)
-      : first_(trace.id_count()),
-        second_(trace.id_count()),
+      : first_(trace.id_count(), machine.tiers[0].capacity_blocks),
+        second_(trace.id_count(), machine.tiers[1].capacity_blocks),
         first_capacity_(machine.tiers[0].capacity_blocks),
         second_capacity_(machine.tiers[1].capacity_blocks),
         owner_(trace.id_count()),
@@ -27,12 +73,16 @@ class LegacyGlobalLru final : public Host {
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
+    const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
       VmCounters& vm = counters_[trace.request_vm[r]];
       const bool write = trace.request_op[r] != 0;
       std::size_t slowest = 0;
-      for (const BlockId id : trace.blocks_of(r)) {
-        const std::size_t tier = serve(vm, id);
+      for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
+        const BlockId ahead = ids[std::min(i + kAhead, ids.size() - 1)];
+        first_.prefetch(ahead);
+        second_.prefetch(ahead);
+        const std::size_t tier = serve(vm, ids[i]);
         count(vm, tier, write);
         slowest = std::max(slowest, write ? kBackend : tier);
       }
@@ -47,7 +97,7 @@ class LegacyGlobalLru final : public Host {
 
   // Of which the authors' code knows nothing.
   void release(std::size_t vm) override {
-    const auto drop = [&](DenseList& list, BlockId id, TierCounters& of) {
+    const auto drop = [&](Order& list, BlockId id, TierCounters& of) {
       if (!list.contains(id)) return;
       list.erase(id);
       ++of.invalidations;
@@ -91,8 +141,7 @@ class LegacyGlobalLru final : public Host {
       return 1;
     }
     if (first_.contains(id)) {
-      first_.erase(id);
-      first_.push_back(id);
+      first_.append(id);
       return 0;
     }
     ++vm.tiers[0].fills;
@@ -119,25 +168,25 @@ class LegacyGlobalLru final : public Host {
   }
 
   void insert(VmCounters& vm, BlockId id) {
-    first_.push_back(id);
+    first_.append(id);
     ++vm.tiers[0].occupancy;
     if (first_.size() > first_capacity_) {
       drop_oldest(first_, 0);
-      second_.push_back(id);
+      second_.append(id);
       ++vm.tiers[1].fills;
       ++vm.tiers[1].occupancy;
       if (second_.size() > second_capacity_) drop_oldest(second_, 1);
     }
   }
 
-  void drop_oldest(DenseList& list, std::size_t tier) {
-    TierCounters& of = counters_[owner_[list.pop_front()]].tiers[tier];
+  void drop_oldest(Order& list, std::size_t tier) {
+    TierCounters& of = counters_[owner_[list.drop_oldest()]].tiers[tier];
     ++of.evictions;
     --of.occupancy;
   }
 
-  DenseList first_;   // oldest first
-  DenseList second_;  // oldest first
+  Order first_;
+  Order second_;
   Count first_capacity_;
   Count second_capacity_;
   std::vector<VmId> owner_;                       // by block
@@ -152,6 +201,13 @@ absl::StatusOr<std::unique_ptr<Host>> make_legacy_global_lru(const Machine& mach
   if (machine.tiers.size() != 2) {
     return invalid_argument("legacy: the authors' code has exactly 2 tiers, got {}",
                             machine.tiers.size());
+  }
+  for (const TierSpec& tier : machine.tiers) {
+    const std::uint64_t entries = Order::entries(trace.id_count(), tier.capacity_blocks);
+    if (entries < kNoBlock) continue;
+    return absl::ResourceExhaustedError(
+        fmt::format("legacy: tier {} needs {} log entries, more than 2^32: use a larger block size",
+                    tier.device.name, entries));
   }
   return std::make_unique<LegacyGlobalLru>(machine, trace);
 }

@@ -105,7 +105,7 @@ Count MultiCache::counted_base(const Stage& stage, std::size_t vm) const {
 
 double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_t vm,
                          std::size_t /*tier*/, Count blocks) const {
-  const HitCurve& curve = seen.vms[vm].curve;
+  const RunningCurve& curve = seen.curves[vm];
   const Count base = stage.base[vm];
   const double gained = curve.ratio(base + blocks) - curve.ratio(base);
   const double reuse =

@@ -39,7 +39,7 @@ def interned(blocks: list[int] | np.ndarray, vm: np.ndarray | None = None) -> en
 
 def run(accesses: engine.Accesses, system: engine.System, **kwargs: Any) -> engine.RunResult:
     spec = system.profile_spec
-    profile = None if spec is None else locality.characterise(accesses, spec)
+    profile = None if spec is None else locality.characterise(accesses, [spec])[0][0]
     cuts = engine.aligned_cuts(accesses, kwargs.pop("interval", 1 << 62))
     return engine.run(accesses, system, profile, cuts, **kwargs)
 

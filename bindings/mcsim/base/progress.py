@@ -71,11 +71,14 @@ class Reporter:
     Attributes
     ----------
     seconds : dict
-        Time per stage; a stage that comes several times adds up.
+        Time per stage; a stage that comes several times adds up, but where several run at a
+        time the clock runs once, so that stages sum up to the whole.
     """
 
     def __init__(self, console: Console | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self._under_way: dict[str, int] = {}
+        self._since: dict[str, float] = {}
         self._console = console
         self._lock = threading.Lock()
         self._waiting: list[str] = []
@@ -142,19 +145,34 @@ class Reporter:
             Which part of the stage this is, such as the name of a system.
         """
         stage = Stage(name, total, unit)
+        self._begin(name)
         title = f"{name} {about}".rstrip()
         if self._progress is not None:
             stage._progress = self._progress
             stage._task = self._progress.add_task(title, total=total, rate="")
+        finished = False
         try:
             yield stage
+            finished = True
         finally:
             if self._progress is not None and stage._task is not None:
                 self._progress.remove_task(stage._task)
+            self._end(name, finished)
         elapsed = time.monotonic() - stage.begun
-        with self._lock:
-            self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
         self.note(f"{title:<34} {elapsed:8.2f} s  {stage.summary()}".rstrip())
+
+    def _begin(self, name: str) -> None:
+        with self._lock:
+            if not self._under_way.get(name):
+                self._since[name] = time.monotonic()
+            self._under_way[name] = self._under_way.get(name, 0) + 1
+
+    def _end(self, name: str, finished: bool) -> None:
+        with self._lock:
+            self._under_way[name] -= 1
+            if finished and not self._under_way[name]:
+                elapsed = time.monotonic() - self._since[name]
+                self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
 
 
 def _live_progress(console: Console) -> Any:

@@ -6,6 +6,7 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,6 +19,7 @@ from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
+    from mcsim.config.spec import FigureFormat
     from mcsim.results.results import Results
 
 __all__ = ["main"]
@@ -165,13 +167,33 @@ def report(folder: str) -> None:
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
 )
-def figures(folders: tuple[str, ...], names: tuple[str, ...], out: str | None) -> None:
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "pdf", "svg"]),
+    multiple=True,
+    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
+)
+def figures(
+    folders: tuple[str, ...],
+    names: tuple[str, ...],
+    out: str | None,
+    formats: tuple[FigureFormat, ...],
+) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
     from mcsim.figures import draw
     from mcsim.results.results import Results
 
     runs = [Results.open(folder) for folder in folders]
-    for path in draw(runs, names or None, out, on_skip=lambda why: click.echo(why, err=True)):
+    drawn = draw(
+        runs,
+        names or None,
+        out,
+        formats=formats or runs[0].spec.figure_formats,
+        processes=len(os.sched_getaffinity(0)),
+        on_skip=lambda why: click.echo(why, err=True),
+    )
+    for path in drawn:
         click.echo(path)
     if len(runs) > 1:
         _show_published(runs)

@@ -83,7 +83,9 @@ class Source:
         root = _parse_yaml(text, lambda line: f"{path}:{line}")
         if not isinstance(root, CommentedMap):
             raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
-        return cls(str(path), root, path.resolve().parent)
+        source = cls(str(path), {}, path.resolve().parent)
+        source.root = root  # nobody else's: copying what knows its lines takes long
+        return source
 
     def override(self, assignment: str) -> None:
         """Apply one `--set key=value`: a dotted path, indices of lists as numbers.

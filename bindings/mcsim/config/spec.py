@@ -156,6 +156,9 @@ class TierSpec(BackendSpec):
     """space for all VMs together"""
 
 
+FigureFormat = Literal["png", "pdf", "svg"]
+
+
 class WindowSpec(_Map):
     """A part of the workload, in time since its first request."""
 
@@ -318,6 +321,8 @@ class ExperimentSpec(_Map):
     """what is compared"""
     figures: list[StrictStr] | None = None
     """which figures to draw; all that apply if not given"""
+    figure_formats: list[FigureFormat] = ["png"]
+    """what they are written as: png, pdf or svg"""
 
     @property
     def warm_up_intervals(self) -> int:

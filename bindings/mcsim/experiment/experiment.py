@@ -123,7 +123,7 @@ class Experiment:
 
         spec = self.spec.expanded()
         del spec["name"]
-        for key in ("description", "figures", "plugins"):
+        for key in ("description", "figures", "figure_formats", "plugins"):
             spec.pop(key, None)
         window = spec.pop("workload").get("window")
         if window:

@@ -29,8 +29,8 @@ def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]
     rows = len(capacities)
     return pa.table(
         {
-            "vm": pa.array([vm] * rows, pa.string()),
-            "scope": pa.array(["trace"] * rows, pa.string()),
+            "vm": pa.repeat(pa.scalar(vm, pa.string()), rows),
+            "scope": pa.repeat(pa.scalar("trace", pa.string()), rows),
             "capacity": capacities,
             "hits": curve.hits(capacities),
             "accesses": np.full(rows, curve.accesses),
@@ -46,13 +46,13 @@ def system_tables(
     length: int,
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
-    names = np.array(vms, dtype=object)
+    names = pa.array(vms, pa.string())
     intervals, _, tiers = result.tiers["hits"].shape
     interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
-    metrics = {"interval": interval, "vm": names[vm], "tier": tier}
+    metrics = {"interval": interval, "vm": names.take(pa.array(vm)), "tier": tier}
     metrics |= {name: values.ravel() for name, values in result.tiers.items()}
     interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
-    counts = {"interval": interval, "vm": names[vm], "begin_ns": interval * length}
+    counts = {"interval": interval, "vm": names.take(pa.array(vm)), "begin_ns": interval * length}
     counts |= {name: values.ravel() for name, values in result.vms.items()}
     requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
     decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
@@ -70,8 +70,8 @@ def system_tables(
     )
 
 
-def _table(name: str, system: str, columns: dict[str, NDArray[Any]]) -> pa.Table:
+def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
     schema = SCHEMAS[name]
     rows = len(columns["interval"])
-    columns = {"system": np.full(rows, system, dtype=object)} | columns
-    return pa.table({f.name: pa.array(columns[f.name], f.type) for f in schema}, schema=schema)
+    columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
+    return pa.table({f.name: columns[f.name] for f in schema}, schema=schema)

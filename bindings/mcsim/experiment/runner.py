@@ -2,9 +2,9 @@
 
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
-    curves        hits of LRU at every capacity, per VM
-    characterise  once per distinct thing that controllers ask to know
+    characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
     replay        every system, `threads` at a time
+    tables        what was found, as files
     figures       from the finished results alone
 
 A run that was finished before is not run again; one that was interrupted goes on
@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def run(
     out : path
         The folder of all results.
     threads : int, optional
-        Systems replayed at a time; as many as there are cores if not given.
+        Systems replayed and figures drawn at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
         Run again what was finished.
@@ -95,7 +95,7 @@ def run(
         if not force and (final / "DONE").exists():
             results = _reopened(final, reporter)
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, reporter)
+                _draw_figures(results, threads or _cores(), reporter)
             return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
@@ -108,7 +108,7 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, reporter)
+            _draw_figures(results, threads or _cores(), reporter)
     return results
 
 
@@ -133,12 +133,19 @@ def _reopened(final: Path, reporter: Reporter) -> Results:
     return results
 
 
-def _draw_figures(results: Results, reporter: Reporter) -> None:
+def _draw_figures(results: Results, processes: int, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
     with reporter.stage("figures") as stage:
-        drawn = figures.draw(results, results.spec.figures, on_skip=reporter.note)
+        spec = results.spec
+        drawn = figures.draw(
+            results,
+            spec.figures,
+            formats=spec.figure_formats,
+            processes=processes,
+            on_skip=reporter.note,
+        )
         stage.unit = "files"
         stage.update(len(drawn))
     reporter.stop_log()
@@ -172,33 +179,53 @@ class _Run:
             "line_blocks": 1,
         }
         views = [system.view(**own_view) for system in systems]
-        self._run_view(own_view, systems, views, own=True)
-        for view in _distinct(views):
-            if view != own_view:
-                self._run_view(view, systems, views, own=False)
+        # The experiment's own view, which most systems want, comes last: what takes others is
+        # replayed while it is prepared.
+        in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
+        running: list[Future[None]] = []
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                for view in in_turn:
+                    running += self._start_view(pool, view, systems, views, own=view == own_view)
+                wait(running, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self._stop.set()
+                raise
+        errors = [error for future in running if (error := future.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
+            raise error
         self._write()
 
-    def _run_view(
-        self, view: View, systems: list[engine.System], views: list[View], own: bool
-    ) -> None:
-        """Do all that needs the trace as one view shows it."""
+    def _start_view(
+        self,
+        pool: Executor,
+        view: View,
+        systems: list[engine.System],
+        views: list[View],
+        own: bool,
+    ) -> list[Future[None]]:
+        """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
         whole = own and not self.draft.has_tables("curves", "reuse_intensity")
         if not pending and not whole:
-            return
+            return []
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
         accesses = self._intern(view, wanted_by)
         asked = [systems[index].profile_spec for index in (members if whole else pending)]
-        profiles = [
-            self._characterise(accesses, spec)
-            for spec in _distinct([spec for spec in asked if spec is not None])
-        ]
+        specs = _distinct([spec for spec in asked if spec is not None])
+        profiles, curves = self._characterise(accesses, specs) if specs or whole else ([], [])
         if whole:
-            self._write_environment(accesses)
-            self._write_curves(accesses)
-            self._write_reuse_intensity(accesses, profiles)
-        self._replay(accesses, {index: systems[index] for index in pending}, profiles)
+            with self.reporter.stage("tables"):
+                self._write_environment(accesses)
+                self._write_curves(accesses, curves)
+                self._write_reuse_intensity(accesses, profiles)
+        del curves  # larger than all that follows needs
+        # In threads: the core works without the interpreter's lock.
+        return [
+            pool.submit(self._replay_one, accesses, index, systems[index], profiles)
+            for index in pending
+        ]
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
         about = f"for {wanted_by}" if wanted_by else ""
@@ -223,19 +250,15 @@ class _Run:
             )
 
     def _characterise(
-        self, accesses: engine.Accesses, spec: locality.ProfileSpec
-    ) -> locality.Profile:
+        self, accesses: engine.Accesses, specs: list[locality.ProfileSpec]
+    ) -> tuple[list[locality.Profile], list[locality.HitCurve]]:
         total = accesses.access_count
         with self.reporter.stage("characterise", total, "accesses") as stage:
-            profile = locality.characterise(accesses, spec, stage.update)
+            found = locality.characterise(accesses, specs, stage.update)
             stage.update(total)
-        return profile
+        return found
 
-    def _write_curves(self, accesses: engine.Accesses) -> None:
-        total = accesses.access_count
-        with self.reporter.stage("curves", total, "accesses") as stage:
-            curves = locality.whole_curves(accesses, stage.update)
-            stage.update(total)
+    def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         tables = [
             curve_table(vm.name, curve, np.cumsum(tiers))
@@ -249,7 +272,7 @@ class _Run:
         table = SCHEMAS["reuse_intensity"].empty_table()
         if profiles:
             first = profiles[0]
-            names = np.array([vm.name for vm in accesses.vms], dtype=object)
+            names = pa.array([vm.name for vm in accesses.vms], pa.string())
             start, begin = accesses.request_time[[0, accesses.warm_up]]
             # Windows in which nothing warms up.
             length = first.spec.ri_window
@@ -257,34 +280,13 @@ class _Run:
             after |= accesses.warm_up == 0
             table = pa.table(
                 {
-                    "vm": pa.array(names[first.ri_vm][after], pa.string()),
+                    "vm": names.take(pa.array(first.ri_vm[after])),
                     "window_end_ns": first.ri_time[after] - begin,
                     "reuse_intensity": first.ri_value[after],
                     "accesses": first.ri_accesses[after],
                 }
             )
         self.draft.write_table("reuse_intensity", table)
-
-    def _replay(
-        self,
-        accesses: engine.Accesses,
-        systems: dict[int, engine.System],
-        profiles: Sequence[locality.Profile],
-    ) -> None:
-        """Replay systems in threads; the core works without the interpreter's lock."""
-        with ThreadPoolExecutor(self.threads) as pool:
-            running = [
-                pool.submit(self._replay_one, accesses, index, system, profiles)
-                for index, system in systems.items()
-            ]
-            try:
-                wait(running, return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self._stop.set()
-                raise
-        errors = [error for future in running if (error := future.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
-            raise error
 
     def _replay_one(
         self,
@@ -334,13 +336,12 @@ class _Run:
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
-        touched = np.zeros(accesses.id_count, dtype=bool)
-        touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
-        for entry, vm in zip(described, accesses.vms, strict=True):
+        for entry, vm, unique in zip(
+            described, accesses.vms, _unique_blocks(accesses), strict=True
+        ):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
-            ids = slice(vm.first_id, vm.first_id + vm.unique_blocks)
-            entry["unique_blocks"] = int(np.count_nonzero(touched[ids]))
+            entry["unique_blocks"] = unique
         self.draft.write_json(
             "environment",
             describe_environment()
@@ -359,11 +360,23 @@ class _Run:
         parts = [self.draft.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
         assert len(complete) == len(systems)
-        for name in ("metrics", "vms", "decisions"):
-            self.draft.write_table(name, pa.concat_tables([getattr(p, name) for p in complete]))
-        self.draft.write_spec(self.experiment.spec)
+        with self.reporter.stage("tables"):
+            for name in ("metrics", "vms", "decisions"):
+                joined = pa.concat_tables([getattr(part, name) for part in complete])
+                self.draft.write_table(name, joined)
+            self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+def _unique_blocks(accesses: engine.Accesses) -> list[int]:
+    """Count the blocks that every VM touched after the warm-up."""
+    if accesses.warm_up == 0:
+        return [vm.unique_blocks for vm in accesses.vms]
+    touched = np.zeros(accesses.id_count, dtype=bool)
+    touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
+    ids = [slice(vm.first_id, vm.first_id + vm.unique_blocks) for vm in accesses.vms]
+    return [int(np.count_nonzero(touched[of_vm])) for of_vm in ids]
 
 
 class _StoppedError(Exception):

@@ -10,18 +10,22 @@ matplotlib is loaded when the first figure is drawn.
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.style import Sheet, save, styled
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError
+from mcsim.results.series import CannotDrawError, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES", "CannotDrawError", "PaperFigure", "draw", "plot"]
 
 _Runs = Results | Sequence[Results]
+
+# More of them cannot be told apart.
+_MOST_VMS = 24
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,11 @@ class PaperFigure:
 
     def plot(self, runs: Sequence[Results]) -> Figure:
         """Plot the figure with title, legend and footer."""
+        for run in runs:
+            if (vms := len(vms_of(run))) > _MOST_VMS:
+                raise CannotDrawError(
+                    f"shows VMs one by one, at most {_MOST_VMS}; the run has {vms:,}"
+                )
         with styled():
             if self.of_runs is not None:
                 sheet = self.of_runs(runs)
@@ -157,9 +169,11 @@ def draw(
     names: Iterable[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
     *,
+    formats: Sequence[FigureFormat] = ("png",),
+    processes: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
 ) -> list[Path]:
-    """Write figures as PNG and PDF.
+    """Write figures to files.
 
     Parameters
     ----------
@@ -169,6 +183,10 @@ def draw(
         Keys of `FIGURES`; all if not given.
     folder : path, optional
         Where to write; `figures` in the folder of the run if not given.
+    formats : sequence of {'png', 'pdf', 'svg'}
+        A file is written in each.
+    processes : int
+        Processes that draw at a time. The files do not depend on it.
     on_skip : callable
         Told, in one line each, of figures that these results cannot feed.
 
@@ -188,15 +206,59 @@ def draw(
     out = listed[0].path / "figures" if folder is None else Path(folder)
     wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
+    tasks = [(name, figure, listed, out, formats) for name, figure in wanted.items()]
     written: list[Path] = []
-    for name, figure in wanted.items():
-        try:
-            plotted = figure.plot(listed)
-        except CannotDrawError as reason:
-            on_skip(f"{name} ({figure.title}) is not drawn: {reason}")
-            continue
-        written += save(plotted, out / name, figure.title, listed)
+    for drawn in _draw_all(tasks, processes):
+        if isinstance(drawn, str):
+            on_skip(drawn)
+        else:
+            written += drawn
     return written
+
+
+_Task = tuple[str, PaperFigure, list[Results], Path, Sequence[FigureFormat]]
+
+
+def _draw_one(task: _Task) -> list[Path] | str:
+    """Write one figure; return its files, or why it is not drawn."""
+    name, figure, runs, out, formats = task
+    try:
+        plotted = figure.plot(runs)
+    except CannotDrawError as reason:
+        return f"{name} ({figure.title}) is not drawn: {reason}"
+    return save(plotted, out / name, figure.title, runs, formats)
+
+
+def _draw_all(tasks: list[_Task], processes: int) -> Iterator[list[Path] | str]:
+    """Do the tasks and yield what comes of each, in order.
+
+    Other processes are forked: they find matplotlib and the tasks in memory, and a script
+    of the user's does not begin anew in them. Where there is no fork, this one does it all.
+    """
+    if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        yield from map(_draw_one, tasks)
+        return
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+
+    context = multiprocessing.get_context("fork")
+    pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
+    try:
+        yield from pool.map(_draw_inherited, range(len(tasks)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_inherited: list[_Task] = []
+
+
+def _begin_process(tasks: list[_Task]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to it
+    _inherited[:] = tasks
+
+
+def _draw_inherited(index: int) -> list[Path] | str:
+    return _draw_one(_inherited[index])
 
 
 def _applicable(runs: Sequence[Results]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.base.files import replacing
-from mcsim.config.spec import SystemSpec
+from mcsim.config.spec import FigureFormat, SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
@@ -286,8 +286,10 @@ def _footer(runs: Sequence[Results], synthetic: bool) -> str:
     return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
 
 
-def save(figure: Figure, path: Path, title: str, runs: Sequence[Results]) -> list[Path]:
-    """Write a figure as PNG and PDF, complete or not at all.
+def save(
+    figure: Figure, path: Path, title: str, runs: Sequence[Results], formats: Sequence[FigureFormat]
+) -> list[Path]:
+    """Write a figure in each of the formats, complete or not at all.
 
     Parameters
     ----------
@@ -299,7 +301,7 @@ def save(figure: Figure, path: Path, title: str, runs: Sequence[Results]) -> lis
     subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
     if any(run.synthetic for run in runs):
         subject += " (synthetic workload)"
-    return write(figure, path, title, subject, ("png", "pdf"))
+    return write(figure, path, title, subject, formats)
 
 
 def write(

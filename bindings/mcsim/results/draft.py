@@ -40,6 +40,7 @@ class Draft:
     folder: Path
     final: Path
     _lock: IO[str]
+    _spec: ExperimentSpec | None = None
 
     @classmethod
     def begin(cls, out: Path, run_id: str, build: str) -> Draft:
@@ -113,6 +114,7 @@ class Draft:
 
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
+        self._spec = spec
         writer = YAML()
         writer.default_flow_style = False
         with replacing(self.folder / "spec.yaml") as temporary:
@@ -132,7 +134,10 @@ class Draft:
         else:
             self.folder.rename(self.final)
         self._lock.close()
-        return Results(self.final)
+        results = Results(self.final)
+        if self._spec is not None:
+            vars(results)["spec"] = self._spec  # what reading the file again would give
+        return results
 
     def abandon(self) -> None:
         """Leave the finished systems for the next run, or nothing if there are none."""

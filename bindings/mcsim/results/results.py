@@ -105,7 +105,13 @@ class Results:
 
     def table(self, name: str) -> pa.Table:
         """Return a table by name, one of `SCHEMAS`."""
-        return pq.read_table(self.path / f"{name}.parquet")
+        if name not in self._tables:
+            self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
+        return self._tables[name]
+
+    @cached_property
+    def _tables(self) -> dict[str, pa.Table]:
+        return {}
 
     def measured(self, name: str) -> pa.Table:
         """Return `metrics` or `vms` without the intervals of the warm-up."""

@@ -15,6 +15,14 @@ namespace mcsim {
 // first access. LRU of size c hits iff distance < c.
 inline constexpr Count kCold = -1;
 
+// Whether an access of this distance is the first to its block since a moment after which
+// `distinct` blocks have been accessed: all of them came in between, and none did if its block
+// is one of them.
+inline bool is_new(Count distance, Count distinct) {
+  static_assert(kCold == -1, "the largest of unsigned numbers");
+  return static_cast<std::uint64_t>(distance) >= static_cast<std::uint64_t>(distinct);
+}
+
 // Exact distances by an order-statistics structure over last access times
 // (Olken 1981). O(log n) per access.
 //

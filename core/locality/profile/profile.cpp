@@ -1,5 +1,6 @@
 #include "core/locality/profile/profile.hpp"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -9,11 +10,10 @@
 #include <utility>
 
 #include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
 namespace {
-
-constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max();
 
 // A piece of the trace, interval or window: requests up to `cut`, times up to
 // `end`.
@@ -64,29 +64,25 @@ absl::Status check(const Accesses& trace, const ProfileSpec& spec) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             spec.distance_limit);
   }
-  for (std::size_t i = 0; i < spec.capacities.size(); ++i) {
-    const Count below = i == 0 ? 0 : spec.capacities[i - 1];
-    if (spec.capacities[i] <= below) {
-      return invalid_argument("capacities[{}]: must be above {}, got {}", i, below,
-                              spec.capacities[i]);
-    }
-  }
   return absl::OkStatus();
 }
 
 // Reuse intensity of one VM, from its accesses to one figure an interval.
 class IntensityMeter {
  public:
-  IntensityMeter(const ProfileSpec& spec, VmId vm, std::size_t blocks,
-                 std::span<const Piece> windows)
-      : aggregate_(spec.ri_aggregate), vm_(vm), windows_(windows), counter_(spec.unique, blocks) {}
+  IntensityMeter(const ProfileSpec& spec, VmId vm, std::span<const Piece> windows)
+      : aggregate_(spec.ri_aggregate), vm_(vm), windows_(windows), counter_(spec.unique) {}
 
   // Closes the windows that end before request `r`, which comes next.
   void begin_request(std::size_t r) {
     while (r >= windows_[open_].cut) close_window();
   }
+  // The request before which the next window closes.
+  std::size_t next_cut() const { return windows_[open_].cut; }
 
-  void access(std::size_t block) { counter_.access(block); }
+  void count(std::span<const Count> distances, std::span<const BlockId> blocks) {
+    counter_.count(distances, blocks);
+  }
 
   void end_interval(const Piece& interval, VmProfile& profile) {
     while (open_ < windows_.size() && windows_[open_].ends_within(interval)) close_window();
@@ -142,78 +138,221 @@ class IntensityMeter {
   double intensity_ = 0;
 };
 
-// Everything measured of one VM. It sees the VM's requests alone, so the VMs
-// can be worked on in parallel.
-class VmMeter {
+// Counts the distances of one VM interval by interval.
+class DistanceMeter {
  public:
-  VmMeter(const Accesses& trace, const ProfileSpec& spec, VmId vm, std::span<const Piece> windows)
+  explicit DistanceMeter(DistanceLog& log) : log_(log) {}
+
+  void count(std::span<const Count> distances) {
+    make_room(distances.size());
+    Count unique = unique_;
+    std::size_t across = across_count_;
+    for (const Count distance : distances) {
+      const bool fresh = is_new(distance, unique);
+      // Without a branch: what does not count within falls into the first place.
+      ++within_[fresh ? 0 : static_cast<std::size_t>(distance) + 1];
+      across_[across] = static_cast<std::uint32_t>(distance);
+      across += fresh && distance != kCold ? 1 : 0;
+      unique += fresh ? 1 : 0;
+    }
+    unique_ = unique;
+    across_count_ = across;
+  }
+
+  // Distinct blocks of the interval so far.
+  Count unique() const { return unique_; }
+
+  void end_interval() {
+    flush();
+    log_.end_interval();
+    unique_ = 0;
+  }
+
+ private:
+  // Distances within an interval are below its distinct blocks, and no count overflows.
+  void make_room(std::size_t more) {
+    if (counted_ + more > std::numeric_limits<std::uint32_t>::max()) flush();
+    counted_ += more;
+    const std::size_t places = static_cast<std::size_t>(unique_) + more + 1;
+    if (within_.size() < places) within_.resize(std::max(places, 2 * within_.size()));
+    if (across_.size() < across_count_ + more + 1) {
+      across_.resize(std::max(across_count_ + more + 1, 2 * across_.size()));
+    }
+  }
+
+  // Moves what was counted into the log.
+  void flush() {
+    const auto within = std::span(within_).first(std::min(within_.size(), places_used()));
+    for (std::size_t place = 1; place < within.size(); ++place) {
+      if (within[place] == 0) continue;
+      log_.add_within({static_cast<std::uint32_t>(place - 1), within[place]});
+    }
+    std::ranges::fill(within, 0U);
+    const auto across = std::span(across_).first(across_count_);
+    std::ranges::sort(across);
+    for (std::size_t i = 0; i < across.size();) {
+      std::size_t end = i + 1;
+      while (end < across.size() && across[end] == across[i]) ++end;
+      log_.add_across({across[i], static_cast<std::uint32_t>(end - i)});
+      i = end;
+    }
+    across_count_ = 0;
+    counted_ = 0;
+  }
+
+  std::size_t places_used() const { return static_cast<std::size_t>(unique_) + 1; }
+
+  DistanceLog& log_;
+  Count unique_ = 0;
+  std::uint64_t counted_ = 0;          // since the last flush
+  std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
+  std::vector<std::uint32_t> across_;  // distances, of which so many:
+  std::size_t across_count_ = 0;
+};
+
+// Accesses of one VM, request by request, and what is known of each.
+struct Batch {
+  std::span<const std::size_t> requests;
+  std::vector<BlockId> blocks;
+  std::vector<Count> distances;
+};
+
+// Intervals and windows of a spec; of those that differ in scope alone there is one.
+struct Cutting {
+  ProfileSpec spec;
+  std::vector<Piece> intervals;
+  std::vector<Piece> windows;
+  std::shared_ptr<Measurements> measured;
+};
+
+// What one cutting measures of one VM.
+class CuttingMeter {
+ public:
+  CuttingMeter(const Accesses& trace, Cutting& cutting, VmId vm)
       : trace_(trace),
-        first_id_(trace.vms[vm].first_id),
-        cumulative_(spec.scope == DistanceScope::kCumulative),
-        distance_limit_(spec.distance_limit),
-        capacities_(spec.capacities),
-        distances_(blocks_of(trace, vm)),
-        interval_blocks_(cumulative_ ? blocks_of(trace, vm) : 0),
-        intensity_(spec, vm, blocks_of(trace, vm), windows) {}
+        intervals_(cutting.intervals),
+        measured_(*cutting.measured),
+        vm_(vm),
+        distances_(measured_.distances[vm]),
+        intensity_(cutting.spec, vm, cutting.windows) {}
 
-  void begin_interval() {
-    profile_ = {};
-    if (cumulative_) {
-      interval_blocks_.clear();
-    } else {
-      distances_.clear_counts();
-      distances_.restart();
-    }
-  }
-
-  void replay(std::span<const std::size_t> requests) {
-    blocks_.clear();
-    for (const std::size_t r : requests) {
-      intensity_.begin_request(r);
-      const std::span<const BlockId> ids = trace_.blocks_of(r);
-      ++profile_.requests;
-      profile_.accesses += static_cast<Count>(ids.size());
-      if (static_cast<Op>(trace_.request_op[r]) == Op::kRead) {
-        profile_.reads += static_cast<Count>(ids.size());
+  void count(const Batch& batch) {
+    const std::span<const Count> distances(batch.distances);
+    const std::span<const BlockId> blocks(batch.blocks);
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    const auto count_stretch = [&] {
+      distances_.count(distances.subspan(begin, end - begin));
+      intensity_.count(distances.subspan(begin, end - begin), blocks.subspan(begin, end - begin));
+      begin = end;
+    };
+    for (const std::size_t r : batch.requests) {
+      if (r >= next_cut_) {
+        count_stretch();
+        cut_before(r);
       }
-      for (const BlockId id : ids) access(id - first_id_);
+      const std::size_t accesses = trace_.blocks_of(r).size();
+      ++profile_.requests;
+      profile_.accesses += static_cast<Count>(accesses);
+      if (static_cast<Op>(trace_.request_op[r]) == Op::kRead) {
+        profile_.reads += static_cast<Count>(accesses);
+      }
+      end += accesses;
     }
-    distances_.process(blocks_);
+    count_stretch();
   }
 
-  VmProfile end_interval(const Piece& interval) {
-    if (!cumulative_) profile_.unique_blocks = distances_.distinct();
-    intensity_.end_interval(interval, profile_);
-    DistanceHistogram histogram = distances_.histogram();
-    if (distance_limit_ > 0) histogram.truncate(distance_limit_);
-    profile_.curve = HitCurve(std::move(histogram));
-    if (!capacities_.empty()) profile_.curve = profile_.curve.sampled(capacities_);
-    return std::move(profile_);
+  void finish() {
+    while (interval_ < intervals_.size()) end_interval();
   }
 
   const std::vector<RiSample>& samples() const { return intensity_.samples(); }
 
  private:
-  static std::size_t blocks_of(const Accesses& trace, VmId vm) {
-    return static_cast<std::size_t>(trace.vms[vm].unique_blocks);
+  void cut_before(std::size_t r) {
+    while (r >= intervals_[interval_].cut) end_interval();
+    intensity_.begin_request(r);
+    next_cut_ = std::min(intervals_[interval_].cut, intensity_.next_cut());
   }
 
-  void access(BlockId block) {
-    blocks_.push_back(block);
-    intensity_.access(block);
-    if (cumulative_) profile_.unique_blocks += interval_blocks_.insert(block) ? 1 : 0;
+  void end_interval() {
+    profile_.unique_blocks = distances_.unique();
+    distances_.end_interval();
+    intensity_.end_interval(intervals_[interval_], profile_);
+    measured_.vms[interval_][vm_] = std::exchange(profile_, {});
+    ++interval_;
+  }
+
+  const Accesses& trace_;
+  std::span<const Piece> intervals_;
+  Measurements& measured_;
+  VmId vm_;
+  DistanceMeter distances_;
+  IntensityMeter intensity_;
+  std::size_t interval_ = 0;
+  std::size_t next_cut_ = 0;  // before that request something ends
+  VmProfile profile_;         // of the interval so far
+};
+
+// Everything measured of one VM. It sees the VM's requests alone, so the VMs
+// can be worked on in parallel.
+class VmMeter {
+ public:
+  VmMeter(const Accesses& trace, VmId vm, std::vector<Cutting>& cuttings)
+      : trace_(trace),
+        first_id_(trace.vms[vm].first_id),
+        distances_(static_cast<std::size_t>(trace.vms[vm].unique_blocks)) {
+    for (Cutting& cutting : cuttings) meters_.emplace_back(trace, cutting, vm);
+  }
+
+  void replay(std::span<const std::size_t> requests, Batch& batch) {
+    while (!requests.empty()) {
+      if (requests.front() >= trace_.warm_up) end_warm_up();
+      batch.requests = requests.first(fill(requests, batch.blocks));
+      batch.distances.resize(batch.blocks.size());
+      distances_.process(batch.blocks, batch.distances);
+      for (CuttingMeter& meter : meters_) meter.count(batch);
+      requests = requests.subspan(batch.requests.size());
+    }
+  }
+
+  void finish() {
+    end_warm_up();
+    for (CuttingMeter& meter : meters_) meter.finish();
+  }
+
+  HitCurve whole_curve() const { return HitCurve(distances_.histogram()); }
+  const std::vector<RiSample>& samples(std::size_t cutting) const {
+    return meters_[cutting].samples();
+  }
+
+ private:
+  // Few enough that their distances stay near, many enough that the engine gets going.
+  static constexpr std::size_t kBatchAccesses = std::size_t{1} << 14;
+
+  // The blocks of the first requests, of the warm-up alone or none of it; returns how many
+  // requests these are.
+  std::size_t fill(std::span<const std::size_t> requests, std::vector<BlockId>& blocks) const {
+    blocks.clear();
+    std::size_t taken = 0;
+    for (const std::size_t r : requests) {
+      if (blocks.size() >= kBatchAccesses || (!warm_ && r >= trace_.warm_up)) break;
+      for (const BlockId id : trace_.blocks_of(r)) blocks.push_back(id - first_id_);
+      ++taken;
+    }
+    return taken;
+  }
+
+  void end_warm_up() {
+    if (!warm_) distances_.clear_counts();
+    warm_ = true;
   }
 
   const Accesses& trace_;
   BlockId first_id_;
-  bool cumulative_;
-  Count distance_limit_;
-  std::span<const Count> capacities_;
   DenseDistances distances_;
-  std::vector<BlockId> blocks_;  // of the requests at hand
-  EpochSet interval_blocks_;
-  IntensityMeter intensity_;
-  VmProfile profile_;
+  std::vector<CuttingMeter> meters_;
+  bool warm_ = false;
 };
 
 // The requests of a range, VM by VM, each in time order.
@@ -255,96 +394,139 @@ RequestRange next_slab(const Accesses& trace, std::size_t begin, std::size_t end
 }
 
 // The series of all VMs as one, by time and then by VM.
-std::vector<RiSample> merge_samples(const std::vector<VmMeter>& meters) {
+std::vector<RiSample> merge_samples(const std::vector<VmMeter>& meters, std::size_t cutting) {
   std::vector<RiSample> merged;
   for (const VmMeter& meter : meters) {
-    merged.insert(merged.end(), meter.samples().begin(), meter.samples().end());
+    const std::vector<RiSample>& samples = meter.samples(cutting);
+    merged.insert(merged.end(), samples.begin(), samples.end());
   }
-  std::stable_sort(merged.begin(), merged.end(), [](const RiSample& a, const RiSample& b) {
-    return a.window_end < b.window_end;
-  });
+  std::ranges::stable_sort(merged, {}, &RiSample::window_end);
   return merged;
 }
 
-absl::StatusOr<Profile> measure(const Accesses& trace, const ProfileSpec& spec,
-                                const std::vector<Piece>& intervals, const Tick& tick) {
-  const std::vector<Piece> windows = pieces(trace.request_time, spec.ri_window, spec.drifting);
-  const std::size_t vm_count = trace.vms.size();
-  std::vector<VmMeter> meters;
-  meters.reserve(vm_count);
-  for (std::size_t vm = 0; vm < vm_count; ++vm) {
-    meters.emplace_back(trace, spec, static_cast<VmId>(vm), windows);
-  }
-
-  Profile profile{.spec = spec, .cuts = {0}, .vms = {}, .reuse_intensity = {}};
-  RequestsByVm by_vm(vm_count);
-  std::uint64_t next_tick = kSlabAccesses;
-  for (const Piece& interval : intervals) {
-    const RequestRange range{profile.cuts.back(), interval.cut};
-    for (VmMeter& meter : meters) meter.begin_interval();
-    for (std::size_t r = range.begin; r < range.end;) {
-      const RequestRange slab = next_slab(trace, r, range.end);
-      by_vm.assign(trace, slab);
-      tbb::parallel_for(std::size_t{0}, vm_count,
-                        [&](std::size_t vm) { meters[vm].replay(by_vm.of(vm)); });
-      r = slab.end;
-      if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
-        MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));
-        next_tick = done + kSlabAccesses;
-      }
-    }
-    std::vector<VmProfile>& row = profile.vms.emplace_back(vm_count);
-    tbb::parallel_for(std::size_t{0}, vm_count,
-                      [&](std::size_t vm) { row[vm] = meters[vm].end_interval(interval); });
-    profile.cuts.push_back(interval.cut);
-  }
-  profile.reuse_intensity = merge_samples(meters);
-  return profile;
+// The spec without what only the look at a curve depends on.
+ProfileSpec measured_by(ProfileSpec spec) {
+  spec.scope = {};
+  spec.distance_limit = 0;
+  return spec;
 }
 
-// What `all` counts and `part` of it does not.
-DistanceHistogram difference(const DistanceHistogram& all, const DistanceHistogram& part) {
-  DistanceHistogram rest{.distance = {}, .count = {}, .cold = all.cold - part.cold};
-  std::size_t p = 0;
-  for (std::size_t i = 0; i < all.distance.size(); ++i) {
-    const bool in_both = p < part.distance.size() && part.distance[p] == all.distance[i];
-    const Count count = all.count[i] - (in_both ? part.count[p++] : 0);
-    if (count == 0) continue;
-    rest.distance.push_back(all.distance[i]);
-    rest.count.push_back(count);
+Cutting cutting_of(const Accesses& trace, const ProfileSpec& spec) {
+  Cutting cutting{.spec = spec,
+                  .intervals = pieces(trace.request_time, spec.interval, spec.drifting),
+                  .windows = pieces(trace.request_time, spec.ri_window, spec.drifting),
+                  .measured = std::make_shared<Measurements>()};
+  Measurements& measured = *cutting.measured;
+  measured.cuts = {0};
+  for (const Piece& interval : cutting.intervals) measured.cuts.push_back(interval.cut);
+  measured.vms.assign(cutting.intervals.size(), std::vector<VmProfile>(trace.vms.size()));
+  measured.distances.resize(trace.vms.size());
+  return cutting;
+}
+
+// Has every VM replay its requests, slab by slab.
+absl::Status replay(const Accesses& trace, std::vector<VmMeter>& meters, const Tick& tick) {
+  RequestsByVm by_vm(meters.size());
+  tbb::enumerable_thread_specific<Batch> batches;
+  std::uint64_t next_tick = kSlabAccesses;
+  for (std::size_t r = 0; r < trace.request_count();) {
+    const RequestRange slab = next_slab(trace, r, trace.request_count());
+    by_vm.assign(trace, slab);
+    tbb::parallel_for(std::size_t{0}, meters.size(),
+                      [&](std::size_t vm) { meters[vm].replay(by_vm.of(vm), batches.local()); });
+    r = slab.end;
+    if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
+      MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));
+      next_tick = done + kSlabAccesses;
+    }
   }
-  return rest;
+  tbb::parallel_for(std::size_t{0}, meters.size(), [&](std::size_t vm) { meters[vm].finish(); });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Characterised> measure(const Accesses& trace, std::span<const ProfileSpec> specs,
+                                      const Tick& tick) {
+  std::vector<Cutting> cuttings;
+  Characterised found;
+  for (const ProfileSpec& spec : specs) {
+    const ProfileSpec wanted = measured_by(spec);
+    auto same = std::ranges::find(cuttings, wanted, &Cutting::spec);
+    if (same == cuttings.end()) {
+      same = cuttings.insert(cuttings.end(), cutting_of(trace, wanted));
+    }
+    found.profiles.push_back({spec, same->measured});
+  }
+  std::vector<VmMeter> meters;
+  meters.reserve(trace.vms.size());
+  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+    meters.emplace_back(trace, static_cast<VmId>(vm), cuttings);
+  }
+  MCSIM_RETURN_IF_ERROR(replay(trace, meters, tick));
+  for (std::size_t i = 0; i < cuttings.size(); ++i) {
+    cuttings[i].measured->reuse_intensity = merge_samples(meters, i);
+    for (DistanceLog& log : cuttings[i].measured->distances) log.shrink_to_fit();
+  }
+  for (const VmMeter& meter : meters) found.whole_curves.push_back(meter.whole_curve());
+  return found;
+}
+
+// Adds to a curve what an interval adds to its scope.
+void add_interval(const Profile& profile, std::size_t interval, std::size_t vm,
+                  RunningCurve& curve) {
+  const Measurements& measured = *profile.measured;
+  const DistanceLog& log = measured.distances[vm];
+  const Count limit = profile.spec.distance_limit;
+  const Count accesses = measured.vms[interval][vm].accesses;
+  curve.add(log.within(interval), limit);
+  if (profile.spec.scope == DistanceScope::kCumulative) {
+    curve.add(log.across(interval), limit);
+    curve.set_accesses(curve.accesses() + accesses);
+  } else {
+    curve.set_accesses(accesses);
+  }
 }
 
 }  // namespace
 
-absl::StatusOr<Profile> characterise(const Accesses& trace, const ProfileSpec& spec,
-                                     const Tick& tick, int threads) {
-  MCSIM_RETURN_IF_ERROR(check(trace, spec));
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  return arena.execute([&] {
-    return measure(trace, spec, pieces(trace.request_time, spec.interval, spec.drifting), tick);
-  });
+HitCurve Profile::curve(std::size_t interval, std::size_t vm) const {
+  RunningCurve curve;
+  const std::size_t first = spec.scope == DistanceScope::kCumulative ? 0 : interval;
+  for (std::size_t k = first; k <= interval; ++k) add_interval(*this, k, vm, curve);
+  return curve.curve();
 }
 
-absl::StatusOr<std::vector<HitCurve>> whole_curves(const Accesses& trace, const Tick& tick) {
-  std::vector<HitCurve> curves(trace.vms.size());
-  if (trace.request_count() == 0) return curves;
-  const Nanoseconds end = trace.request_time.back();
-  std::vector<Piece> intervals{{trace.request_count(), end}};
-  if (trace.warm_up > 0) intervals.insert(intervals.begin(), {trace.warm_up, end});
-  MCSIM_ASSIGN_OR_RETURN(
-      const Profile whole,
-      measure(trace,
-              {.interval = kForever, .scope = DistanceScope::kCumulative, .ri_window = kForever},
-              intervals, tick));
-  for (std::size_t vm = 0; vm < curves.size(); ++vm) {
-    curves[vm] = whole.vms.back()[vm].curve;
-    if (trace.warm_up == 0) continue;
-    const DistanceHistogram before = whole.vms.front()[vm].curve.histogram();
-    curves[vm] = HitCurve(difference(curves[vm].histogram(), before));
+ProfileReader::ProfileReader(const Profile& profile)
+    : profile_(profile),
+      forgotten_(profile.measured->distances.size()),
+      vms_(forgotten_.size()),
+      curves_(forgotten_.size()) {}
+
+void ProfileReader::advance() {
+  const Measurements& measured = *profile_.measured;
+  const std::size_t interval = next_++;
+  for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+    if (forgotten_[vm]) continue;
+    vms_[vm] = measured.vms[interval][vm];
+    if (profile_.spec.scope == DistanceScope::kInterval && interval > 0) {
+      const DistanceLog& log = measured.distances[vm];
+      curves_[vm].remove(log.within(interval - 1), profile_.spec.distance_limit);
+    }
+    add_interval(profile_, interval, vm, curves_[vm]);
   }
-  return curves;
+}
+
+void ProfileReader::forget(VmId vm) {
+  forgotten_[vm] = true;
+  vms_[vm] = {};
+  curves_[vm] = {};
+}
+
+absl::StatusOr<Characterised> characterise(const Accesses& trace,
+                                           std::span<const ProfileSpec> specs, const Tick& tick,
+                                           int threads) {
+  for (const ProfileSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check(trace, spec));
+  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  return arena.execute([&] { return measure(trace, specs, tick); });
 }
 
 }  // namespace mcsim

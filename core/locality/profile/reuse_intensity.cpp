@@ -19,11 +19,25 @@ double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds wind
   return static_cast<double>(accesses) / (seconds * static_cast<double>(unique));
 }
 
-WindowCounter::WindowCounter(UniqueCounter unique, std::size_t blocks)
-    : seen_(unique == UniqueCounter::kExact ? blocks : 0) {
+WindowCounter::WindowCounter(UniqueCounter unique) {
   if (unique == UniqueCounter::kHyperLogLog) {
     sketch_.emplace(HyperLogLog::precision_for(kSketchError).value());
   }
+}
+
+void WindowCounter::count(std::span<const Count> distances, std::span<const BlockId> blocks) {
+  Count unique = unique_;
+  if (sketch_) {
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      if (!is_new(distances[i], unique)) continue;
+      sketch_->add(blocks[i]);
+      ++unique;
+    }
+  } else {
+    for (const Count distance : distances) unique += is_new(distance, unique) ? 1 : 0;
+  }
+  unique_ = unique;
+  accesses_ += static_cast<Count>(distances.size());
 }
 
 Count WindowCounter::unique() const {
@@ -32,7 +46,6 @@ Count WindowCounter::unique() const {
 
 void WindowCounter::clear() {
   if (accesses_ == 0) return;
-  seen_.clear();
   if (sketch_) sketch_->clear();
   accesses_ = 0;
   unique_ = 0;

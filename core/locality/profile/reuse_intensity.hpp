@@ -3,12 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/params.hpp"
 #include "core/base/types.hpp"
-#include "core/containers/epoch_set.hpp"
 #include "core/containers/hyperloglog.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
 
@@ -28,22 +29,17 @@ double reuse_intensity(Count unique, Count accesses);
 // each distinct block a second; 0 for an empty window. `window` > 0.
 double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window);
 
-// Counts accesses and distinct blocks of one VM, window after window. Exact
-// (four bytes a block), or by HyperLogLog to 1 %, which may find more distinct
-// blocks than there were accesses.
+// Counts accesses and distinct blocks of one VM, window after window: exactly, or by
+// HyperLogLog to 1 %, which may find more distinct blocks than there were accesses.
+//
+// It is told of every access how many distinct other blocks came since the last to the same
+// one. Of a block that is new to the window these are all of the window, else fewer.
 class WindowCounter {
  public:
-  // Blocks are numbers in [0, blocks).
-  WindowCounter(UniqueCounter unique, std::size_t blocks);
+  explicit WindowCounter(UniqueCounter unique);
 
-  void access(std::size_t block) {
-    ++accesses_;
-    if (sketch_) {
-      sketch_->add(block);
-    } else {
-      unique_ += seen_.insert(block) ? 1 : 0;
-    }
-  }
+  // The next accesses: their reuse distances, kCold for first ones, and their blocks.
+  void count(std::span<const Count> distances, std::span<const BlockId> blocks);
 
   Count accesses() const { return accesses_; }
   Count unique() const;
@@ -52,7 +48,6 @@ class WindowCounter {
   void clear();
 
  private:
-  EpochSet seen_;
   std::optional<HyperLogLog> sketch_;
   Count accesses_ = 0;
   Count unique_ = 0;

@@ -19,19 +19,20 @@ using ::testing::ElementsAre;
 using testing::machine_of;
 
 // A curve with ratios[c] = H(c) out of `accesses`; ratios[0] is 0.
-HitCurve curve_of(const std::vector<double>& ratios, Count accesses) {
-  DistanceHistogram histogram;
+RunningCurve curve_of(const std::vector<double>& ratios, Count accesses) {
+  std::vector<DistanceCount> counts;
   Count hit = 0;
   for (std::size_t c = 1; c < ratios.size(); ++c) {
     const auto upto = static_cast<Count>(ratios[c] * static_cast<double>(accesses) + 0.5);
     if (upto > hit) {
-      histogram.distance.push_back(static_cast<Count>(c) - 1);
-      histogram.count.push_back(upto - hit);
+      counts.push_back({static_cast<std::uint32_t>(c - 1), static_cast<std::uint32_t>(upto - hit)});
     }
     hit = upto;
   }
-  histogram.cold = accesses - hit;
-  return HitCurve(histogram);
+  RunningCurve curve;
+  curve.add(counts);
+  curve.set_accesses(accesses);
+  return curve;
 }
 
 struct Vm {
@@ -45,11 +46,12 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
                 const std::vector<Vm>& vms, const std::string& optimizer = "exact",
                 Allocation current = {}, std::shared_ptr<Optimizer> given = nullptr) {
   std::vector<VmProfile> profiles;
+  std::vector<RunningCurve> curves;
   Accesses trace;
   for (std::size_t v = 0; v < vms.size(); ++v) {
     VmProfile profile;
     profile.accesses = vms[v].accesses;
-    profile.curve = curve_of(vms[v].ratios, vms[v].accesses);
+    curves.push_back(curve_of(vms[v].ratios, vms[v].accesses));
     profile.reuse_intensity = vms[v].reuse_intensity;
     profile.ri_window_unique = vms[v].window_unique;
     profiles.push_back(profile);
@@ -61,8 +63,8 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   EXPECT_TRUE(system->use_optimizer(given).ok());
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
-  auto decision =
-      system->decide({.interval = 0, .vms = profiles, .counters = {}, .current = current});
+  auto decision = system->decide(
+      {.interval = 0, .vms = profiles, .curves = curves, .counters = {}, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }

@@ -33,7 +33,9 @@ std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
 
 RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
   std::optional<Profile> profile;
-  if (const auto spec = system.profile()) profile = characterise(trace, *spec).value();
+  if (const auto spec = system.profile()) {
+    profile = characterise(trace, {&*spec, 1})->profiles.front();
+  }
   auto result = run(trace, system, profile ? &*profile : nullptr, cuts);
   EXPECT_TRUE(result.ok()) << result.status();
   return *std::move(result);

@@ -19,6 +19,15 @@ def test_stages_of_one_name_add_up() -> None:
     assert 0.04 <= reporter.seconds["replay"] < 1
 
 
+def test_stages_at_a_time_are_counted_once() -> None:
+    reporter = Reporter()
+    begun = time.monotonic()
+    with reporter.stage("replay"), reporter.stage("intern"), reporter.stage("replay"):
+        time.sleep(0.05)
+    assert 0.05 <= reporter.seconds["replay"] <= time.monotonic() - begun
+    assert reporter.seconds["intern"] <= reporter.seconds["replay"]
+
+
 def test_a_stage_that_fails_is_not_counted() -> None:
     reporter = Reporter()
     with pytest.raises(ZeroDivisionError), reporter.stage("replay"):

@@ -240,7 +240,8 @@ systems: [lru, multicache]
         size = f"tiers.1.capacity_blocks={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
     runs = [str(folder) for folder in Path("results").iterdir()]
-    code, out, _ = call(capsys, "figures", *runs, "--only", "fig14", "--out", "both")
+    wanted = ("--only", "fig14", "--out", "both", "--format", "png", "--format", "pdf")
+    code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
     assert "hit ratio at the largest size" in out

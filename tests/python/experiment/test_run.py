@@ -437,19 +437,16 @@ def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path:
     recorder = Recorder()
     resumed = run(tiny(), out=tmp_path, threads=1, figures=False, reporter=recorder)
     replayed = [title for title in recorder.titles if title.startswith("replay")]
-    assert replayed == [
-        "replay static",
-        "replay multicache",
-        "replay single-tier",
-        "replay multicache-legacy",
-    ]
+    # What takes a view of its own came first.
+    assert replayed == ["replay static", "replay multicache", "replay single-tier"]
     assert parquet_bytes(resumed) == parquet_bytes(results)
     assert [path.name for path in tmp_path.iterdir()] == [results.run_id]
 
 
 def test_an_interrupt_before_any_system_finished_leaves_nothing(tmp_path: Path) -> None:
+    first = "replay multicache-legacy"
     with pytest.raises(KeyboardInterrupt):
-        run(tiny(), out=tmp_path, threads=1, figures=False, reporter=Recorder("replay lru"))
+        run(tiny(), out=tmp_path, threads=1, figures=False, reporter=Recorder(first))
     assert list(tmp_path.iterdir()) == []
 
 

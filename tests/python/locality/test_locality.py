@@ -201,7 +201,7 @@ def test_libcachesim_misses_as_often(shape: str) -> None:
 
 
 def test_profile_spec_is_checked_and_printed() -> None:
-    spec = core.ProfileSpec(scope="cumulative", capacities=[1, 2])
+    spec = core.ProfileSpec(scope="cumulative")
     assert spec.to_dict() == {
         "interval": 3600 * 10**9,
         "drifting": False,
@@ -210,7 +210,6 @@ def test_profile_spec_is_checked_and_printed() -> None:
         "ri_window": 60 * 10**9,
         "ri_aggregate": "last",
         "unique": "exact",
-        "capacities": [1, 2],
     }
     assert spec == core.ProfileSpec(**spec.to_dict())  # type: ignore[arg-type]
     assert spec != core.ProfileSpec()
@@ -256,7 +255,7 @@ def two_vms() -> engine.Accesses:
 
 
 def test_a_profile_is_tables_by_interval_and_vm() -> None:
-    profile = core.characterise(two_vms(), core.ProfileSpec())
+    (profile,), _ = core.characterise(two_vms(), [core.ProfileSpec()])
     assert profile.interval_count == 2
     assert profile.cuts.tolist() == [0, 8, 10]
     assert profile.accesses.tolist() == [[6, 2], [2, 0]]
@@ -281,17 +280,18 @@ def test_a_profile_is_tables_by_interval_and_vm() -> None:
 
 
 def test_a_curve_outlives_its_profile() -> None:
-    curve = core.characterise(two_vms(), core.ProfileSpec()).curve(0, 0)
+    curve = core.characterise(two_vms(), [core.ProfileSpec()])[0][0].curve(0, 0)
     gc.collect()
     assert curve.distances.tolist() == [3]
 
 
 def test_whole_curves_are_one_per_vm() -> None:
-    a, b = core.whole_curves(two_vms())
+    profiles, (a, b) = core.characterise(two_vms(), [])
+    assert profiles == []
     assert a == core.hit_curve(np.array([0, 1, 2, 3, 0, 1, 0, 0], np.uint64))
     assert b == core.hit_curve(np.array([9, 9], np.uint64))
 
 
 def test_mistakes_in_a_profile_spec_are_named() -> None:
     with pytest.raises(ConfigError, match="interval: must be positive, got 0 ns"):
-        core.characterise(two_vms(), core.ProfileSpec(interval=0))
+        core.characterise(two_vms(), [core.ProfileSpec(interval=0)])

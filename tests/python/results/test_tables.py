@@ -12,7 +12,7 @@ from rich.console import Console
 from mcsim.config import ExperimentSpec
 from mcsim.results import tables
 from mcsim.results.draft import Draft
-from mcsim.results.render import render_comparison, render_systems
+from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
@@ -154,6 +154,23 @@ def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
         assert "synthetic workload" in lines[0]
         assert "…" not in text  # nothing was cut
     assert "33.37" in shown(render_comparison(results))
+
+
+def test_many_vms_are_shown_together(tmp_path: Path) -> None:
+    many = MOST_VMS + 1
+    names = [f"vm{v}" for v in range(many)]
+    draft = Draft.begin(tmp_path, "many-0", "build")
+    vms = [made_up.of_vm("lru", 0, name, 0, 10, 4) for name in names]
+    metrics = [made_up.of_tier("lru", 0, name, tier, 3) for name in names for tier in (0, 1)]
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    draft.write_table("vms", made_up.table("vms", vms))
+    spec = SPEC | {"workload": {"vms": names}, "systems": ["lru"]}
+    draft.write_spec(ExperimentSpec.model_validate(spec))
+    draft.write_json("environment", {"synthetic": True})
+    text = shown(render_comparison(draft.finish()))
+    assert "vm7" not in text
+    assert f"{10 * many}" in text
+    assert f"the {many} VMs one by one are in vms.parquet and metrics.parquet" in text
 
 
 def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+#include "core/locality/profile/running_curve.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace mcsim {
+
+void RunningCurve::add(std::span<const DistanceCount> counts, Count limit) {
+  change(counts, limit, 1);
+}
+
+void RunningCurve::remove(std::span<const DistanceCount> counts, Count limit) {
+  change(counts, limit, -1);
+}
+
+void RunningCurve::change(std::span<const DistanceCount> counts, Count limit, Count sign) {
+  if (counts.empty()) return;
+  std::size_t largest = std::ranges::max(counts, {}, &DistanceCount::distance).distance;
+  if (limit > 0) largest = std::min(largest, static_cast<std::size_t>(limit - 1));
+  if (largest >= counts_.size()) {
+    sums_.resize(largest / kTogether + 1);
+    counts_.resize(sums_.size() * kTogether);
+    before_.resize(sums_.size());
+  }
+  for (const auto& [distance, count] : counts) {
+    if (limit > 0 && distance >= limit) continue;
+    counts_[distance] += sign * count;
+    sums_[distance / kTogether] += sign * count;
+  }
+  std::exclusive_scan(sums_.begin(), sums_.end(), before_.begin(), Count{0});
+}
+
+Count RunningCurve::hits(Count capacity) const {
+  if (capacity <= 0 || counts_.empty()) return 0;
+  const std::size_t end = std::min(static_cast<std::size_t>(capacity), counts_.size());
+  const std::size_t together = (end - 1) / kTogether;
+  const auto counts = counts_.begin();
+  return std::accumulate(counts + static_cast<std::ptrdiff_t>(together * kTogether),
+                         counts + static_cast<std::ptrdiff_t>(end), before_[together]);
+}
+
+double RunningCurve::ratio(Count capacity) const {
+  return accesses_ == 0 ? 0 : static_cast<double>(hits(capacity)) / static_cast<double>(accesses_);
+}
+
+HitCurve RunningCurve::curve() const {
+  DistanceHistogram histogram;
+  for (std::size_t distance = 0; distance < counts_.size(); ++distance) {
+    if (counts_[distance] == 0) continue;
+    histogram.distance.push_back(static_cast<Count>(distance));
+    histogram.count.push_back(counts_[distance]);
+  }
+  histogram.cold = accesses_ - std::accumulate(sums_.begin(), sums_.end(), Count{0});
+  return HitCurve(std::move(histogram));
+}
+
+}  // namespace mcsim
