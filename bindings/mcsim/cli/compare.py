@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from mcsim.base.threads import threads_given
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, simulated
 from mcsim.cli.stream import (
     Source,
-    cores,
     interruptible,
     picture_options,
     print_plainly,
@@ -75,7 +75,7 @@ def compare(
     mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
-    source = Source(files, block_size, ops, vms, seed, threads or cores(), reading)
+    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     with interruptible():
         done = simulated(source, policies, sizes, memory)
         report = _Comparison(source, done.blocks, "", done.capacities, done.rows)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, simulated
 from mcsim.cli.stream import (
     Source,
-    cores,
     curve_options,
     estimator_option,
     interruptible,
@@ -122,7 +122,7 @@ def mrc(
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     if mini is not None and not policies:
         raise ConfigError("--mini: of which policies? --policies says")
-    source = Source(files, block_size, ops, vms, seed, threads or cores(), reading)
+    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     with interruptible():

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
 from mcsim.cli.stream import (
     Source,
-    cores,
     curve_options,
     estimator_option,
     interruptible,
@@ -75,7 +75,7 @@ def size(
     latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
-    source = Source((file,), block_size, ops, vms, seed, threads or cores(), reading)
+    source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
     with interruptible():
         blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Report",
     "Source",
-    "cores",
     "curve_options",
     "estimator_option",
     "interruptible",
@@ -308,11 +306,6 @@ def print_plainly(*lines: Any) -> None:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             console.print(line)
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @contextmanager

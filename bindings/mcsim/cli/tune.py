@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.base.threads import threads_given
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option
 from mcsim.cli.stream import (
     Source,
-    cores,
     interruptible,
     output_options,
     print_plainly,
@@ -159,7 +159,9 @@ def tune(
     device_named("--tier", tier)
     device_named("--backend", backend)
     limit = memory_given(memory)
-    source = Source(files, "4KiB", "all", vms, seed, threads or cores(), reading, usual_ops="all")
+    source = Source(
+        files, "4KiB", "all", vms, seed, threads_given(threads), reading, usual_ops="all"
+    )
     reporter = Reporter(Console(stderr=True))
     caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
     memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import platform
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from mcsim.base.threads import threads_given
 
 __all__ = ["build_digest", "describe_environment"]
 
@@ -45,7 +46,7 @@ def describe_environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "host": platform.node(),
         "cpu": _cpu(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": threads_given(None),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

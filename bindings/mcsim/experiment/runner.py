@@ -29,6 +29,7 @@ from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
+from mcsim.base.threads import threads_given
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.recorded import curve_table, system_tables
@@ -95,12 +96,12 @@ def run(
         if not force and (final / "DONE").exists():
             results = _reopened(final, reporter)
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, threads or _cores(), reporter)
+                _draw_figures(results, threads_given(threads), reporter)
             return results
         draft = Draft.begin(Path(out), run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
-            _Run(experiment, workload, draft, reporter, threads or _cores()).execute()
+            _Run(experiment, workload, draft, reporter, threads_given(threads)).execute()
             reporter.stop_log()
             results = draft.finish()
         except BaseException:
@@ -108,12 +109,8 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, threads or _cores(), reporter)
+            _draw_figures(results, threads_given(threads), reporter)
     return results
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Reporter) -> None:

@@ -10,7 +10,6 @@ streams that are spread over processes or machines.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import cast
 
@@ -21,6 +20,7 @@ from mcsim._core import locality as _locality
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
+from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.knees import Knee
 from mcsim.traces.blocks import References, blocks_in
@@ -249,9 +249,7 @@ class Estimator:
     ) -> None:
         self.name = title(name, params)
         self._block_bytes = block_bytes
-        cores = len(os.sched_getaffinity(0)) if threads is None else threads
-        if cores < 1:
-            raise ConfigError(f"threads: at least 1, got {threads}")
+        cores = threads_given(threads)
         declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
         self._core = _locality.Estimator(name, declared, seed, cores)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.columns import keys_of, operations_of, rows_with
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue
 from mcsim.base.units import parse_bytes, parse_capacities
@@ -81,15 +81,11 @@ class Caches:
     def table(self, columns: dict[str, NDArray[Any]]) -> np.recarray[Any, Any]:
         """Put policy and capacity before what was found, a row a cache."""
         policies = [str(spec) for spec in self.specs for _ in self.capacities]
-        rows: dict[str, NDArray[Any]] = {
+        caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
-        } | columns
-        kinds = [(name, column.dtype) for name, column in rows.items()]
-        table = np.recarray(len(policies), dtype=kinds)
-        for name, column in rows.items():
-            table[name] = column
-        return table
+        }
+        return rows_with(caches | columns)
 
 
 def default_memory() -> int:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.columns import rows_with
 from mcsim.config.devices import Device
 from mcsim.policies.grid import Grid, Point
 from mcsim.policies.miniatures import margin_of, varies_less
@@ -133,10 +134,7 @@ def rows_of(
     columns["correction"] = np.full(len(points), correction)
     columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
     order = np.argsort(_costs(columns)[list(OBJECTIVES).index(objective)], kind="stable")
-    rows = np.recarray(len(points), dtype=[(name, c.dtype) for name, c in columns.items()])
-    for name, column in columns.items():
-        rows[name] = column[order]
-    return rows
+    return rows_with({name: column[order] for name, column in columns.items()})
 
 
 def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:

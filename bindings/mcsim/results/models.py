@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.config.spec import BackendSpec, ExperimentSpec
-from mcsim.results.render import STYLE
+from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, devices_of, known, totals
 
@@ -250,7 +250,7 @@ def render_requests(results: Results) -> RenderableType:
         table.add_row(
             row["system"],
             f"{row['requests']:,}",
-            *(_percent(row[name]) for name in ("read_hit_ratio", "served_by_cache")),
+            *(percent(row[name]) for name in ("read_hit_ratio", "served_by_cache")),
             *("–" if ns is None else units.format_latency(ns) for ns in latencies),
         )
     table.caption = "cache: served without waiting for the backend; a request waits for its slowest"
@@ -275,8 +275,8 @@ def render_devices(results: Results) -> RenderableType:
             units.format_count(row["writes"]),
             _number(row["written_bytes_per_day"], 1e-9),
             _number(row["lifetime_years"]),
-            _percent(row["utilization"]),
-            _percent(row["peak_utilization"]),
+            percent(row["utilization"]),
+            percent(row["peak_utilization"]),
             "–" if row["saturated_intervals"] is None else str(row["saturated_intervals"]),
             _wait(row["queueing_ns"]),
         )
@@ -292,10 +292,6 @@ def _wait(ns: float | None) -> str:
     if ns is None:
         return "–"
     return "0" if ns < 0.01 else units.format_latency(ns)
-
-
-def _percent(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{100 * ratio:.2f}"
 
 
 def _number(value: float | None, scale: float = 1) -> str:

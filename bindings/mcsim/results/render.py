@@ -12,7 +12,7 @@ from mcsim.results.tables import comparison, systems
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["MOST_VMS", "STYLE", "render_comparison", "render_systems"]
+__all__ = ["MOST_VMS", "STYLE", "percent", "render_comparison", "render_systems"]
 
 # So many VMs are shown one by one.
 MOST_VMS = 24
@@ -49,8 +49,8 @@ def render_comparison(results: Results) -> RenderableType:
                 (vm or "all") if first else "",
                 f"{shown:,}" if changed else "",
                 row["system"],
-                _percent(row["hit_ratio"]),
-                *map(_percent, shares),
+                percent(row["hit_ratio"]),
+                *map(percent, shares),
                 _latency(row["mean_latency_ns"]),
                 _signed_percent(row["gain"]),
                 _points(row["gain_absolute"]),
@@ -111,7 +111,8 @@ def _title(results: Results) -> str:
     return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
 
 
-def _percent(ratio: float | None) -> str:
+def percent(ratio: float | None) -> str:
+    """Write a share in percent, without the sign; a dash where there is none."""
     return "–" if ratio is None else f"{100 * ratio:.2f}"
 
 
