@@ -9,7 +9,6 @@
 #include "core/base/random.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/exclusive_lru.hpp"
-#include "policies/eviction/lru.hpp"
 #include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path_text.hpp"
@@ -85,7 +84,7 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
 // What `exclusive_lru.hpp` does, in a structure made for it.
 bool is_lru(const DataPathParams& params, const TierTexts& of, const Accesses& trace) {
   const auto is_lru = [](const ComponentSpec& policy) {
-    return policy.name == Lru::kInfo.name && policy.params.empty();
+    return policy.name == "lru" && policy.params.empty();
   };
   return params.chain == Chain::kExclusive && trace.line_blocks == 1 && !params.update_around &&
          std::ranges::all_of(of.policies, is_lru) && std::ranges::all_of(of.filters, is_none);
