@@ -123,6 +123,14 @@ class Runner {
     return absl::OkStatus();
   }
 
+  // All of it, or nothing: modes are refused for their number alone.
+  absl::Status apply(const Decision& decision) {
+    const std::vector<WriteMode>& modes = decision.write_modes;
+    if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
+    MCSIM_RETURN_IF_ERROR(host_->resize(decision.targets));
+    return modes.empty() ? absl::OkStatus() : host_->set_write_modes(modes);
+  }
+
   absl::Status decide() {
     const std::size_t interval = decided_++;
     const auto start = Clock::now();
@@ -144,10 +152,7 @@ class Runner {
                                            .departed = departed_}));
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
-    MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
-    if (!decision->write_modes.empty()) {
-      MCSIM_RETURN_IF_ERROR(host_->set_write_modes(decision->write_modes));
-    }
+    MCSIM_RETURN_IF_ERROR(apply(*decision));
     result_.decisions.push_back({.request = at_, .decision = *std::move(decision)});
     return absl::OkStatus();
   }
