@@ -90,12 +90,12 @@ class PolicyView {
   void forget(Slot slot) { directory_.erase(slot); }
   // The same of the back of a list; what it takes for the one that is there next is fetched.
   template <class Lists>
-  void evict_back(Lists& lists, Lists::List list = 0) {
+  void evict_back(Lists& lists, typename Lists::List list = 0) {
     evict(lists.pop_back(list));
     prefetch_back(lists, list);
   }
   template <class Lists>
-  void forget_back(Lists& lists, Lists::List list = 0) {
+  void forget_back(Lists& lists, typename Lists::List list = 0) {
     forget(lists.pop_back(list));
     prefetch_back(lists, list);
   }
