@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcsim.base.errors import ConfigError, McsimError, TraceError
     from mcsim.base.package import get_cmake_dir, get_include
     from mcsim.config import ExperimentSpec
+    from mcsim.experiment.allocator import Allocator, Observation
     from mcsim.experiment.runner import run
     from mcsim.locality.estimators import (
         HitRatioCurve,
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 _HOME = {
+    "Allocator": "experiment.allocator",
     "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
     "McsimError": "base.errors",
+    "Observation": "experiment.allocator",
     "Policy": "policies.python_policies",
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
@@ -70,11 +73,13 @@ _HOME = {
 }
 
 __all__ = [
+    "Allocator",
     "Blocks",
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
     "McsimError",
+    "Observation",
     "Policy",
     "PriorityPolicy",
     "Results",
@@ -101,7 +106,13 @@ __all__ = [
 ]
 
 
+# Rooms whose own names are documented: `help(mcsim.optimizers.Optimizer)`.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"mcsim.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'mcsim' has no attribute {name!r}")
     try:

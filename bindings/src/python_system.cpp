@@ -1,5 +1,6 @@
 #include "bindings/src/python_system.hpp"
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,45 +11,67 @@
 namespace mcsim::python {
 namespace {
 
-// What `allocate` is given: arrays of this interval, copies that outlive it.
-py::object observation(const Observation& seen, const Machine& machine) {
-  const std::size_t vms = seen.vms.size();
-  py::list curves;
-  std::vector<Count> accesses(vms);
-  std::vector<Count> reads(vms);
-  std::vector<Count> unique(vms);
-  std::vector<double> reuse(vms);
-  py::array_t<bool> departed(static_cast<py::ssize_t>(vms));
-  for (std::size_t v = 0; v < vms; ++v) {
-    curves.append(py::cast(seen.curves[v].curve()));
-    accesses[v] = seen.vms[v].accesses;
-    reads[v] = seen.vms[v].reads;
-    unique[v] = seen.vms[v].unique_blocks;
-    departed.mutable_at(static_cast<py::ssize_t>(v)) = seen.departed[v];
-    reuse[v] = seen.vms[v].reuse_intensity;
+// An array [tiers, vms] of what `of` says of each.
+template <class Of>
+py::array_t<Count> by_tier_and_vm(std::size_t tiers, std::size_t vms, Of&& of) {
+  py::array_t<Count> array({tiers, vms});
+  auto out = array.template mutable_unchecked<2>();
+  for (std::size_t k = 0; k < tiers; ++k) {
+    for (std::size_t v = 0; v < vms; ++v) {
+      out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = of(k, v);
+    }
   }
+  return array;
+}
+
+// An array of what `of` says of each VM.
+template <class Of>
+auto by_vm(std::size_t vms, Of&& of) {
+  py::array_t<decltype(of(0))> array(static_cast<py::ssize_t>(vms));
+  for (std::size_t v = 0; v < vms; ++v) array.mutable_at(static_cast<py::ssize_t>(v)) = of(v);
+  return array;
+}
+
+Count all_requests(const VmCounters& of) {
+  const auto sum = [](const Served& served) {
+    return std::accumulate(served.requests.begin(), served.requests.end(), Count{0});
+  };
+  return sum(of.reads_served) + sum(of.writes_served);
+}
+
+// What `allocate` is given: the fields of mcsim.Observation, in arrays that outlive it. Counts
+// are those since the last time.
+py::object observation(const Observation& seen, const std::vector<VmCounters>& counted,
+                       const std::vector<std::string>& names, const Machine& machine) {
+  const std::size_t vms = seen.vms.size();
+  const std::size_t tiers = machine.tiers.size();
+  py::list curves;
+  for (const auto& of : seen.curves) curves.append(py::cast(of.curve()));
   std::vector<Count> capacities;
   std::vector<double> read_ns;
   for (const TierSpec& tier : machine.tiers) {
     capacities.push_back(tier.capacity_blocks);
     read_ns.push_back(tier.device.read_ns);
   }
-  py::array_t<Count> current({machine.tiers.size(), vms});
-  auto out = current.mutable_unchecked<2>();
-  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
-    for (std::size_t v = 0; v < vms; ++v) {
-      out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = seen.current.at(k, v);
-    }
-  }
   using namespace py::literals;
   return py::module_::import("types").attr("SimpleNamespace")(
-      "interval"_a = seen.interval, "curves"_a = curves,
-      "accesses"_a = to_array(std::move(accesses)), "reads"_a = to_array(std::move(reads)),
-      "unique_blocks"_a = to_array(std::move(unique)), "departed"_a = departed,
-      "reuse_intensity"_a = to_array(std::move(reuse)), "current"_a = current,
+      "interval"_a = seen.interval, "vms"_a = py::tuple(py::cast(names)),
+      "accesses"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].accesses; }),
+      "reads"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].reads; }),
+      "requests"_a = by_vm(vms, [&](std::size_t v) { return all_requests(counted[v]); }),
+      "unique_blocks"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].unique_blocks; }),
+      "reuse_intensity"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].reuse_intensity; }),
+      "hits"_a = by_tier_and_vm(
+          tiers, vms, [&](std::size_t k, std::size_t v) { return counted[v].tiers[k].hits; }),
+      "misses"_a = by_vm(vms, [&](std::size_t v) { return counted[v].misses; }),
+      "occupancy"_a = by_tier_and_vm(
+          tiers, vms, [&](std::size_t k, std::size_t v) { return counted[v].tiers[k].occupancy; }),
+      "current"_a = by_tier_and_vm(
+          tiers, vms, [&](std::size_t k, std::size_t v) { return seen.current.at(k, v); }),
+      "departed"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.departed[v]; }),
       "capacities"_a = to_array(std::move(capacities)),
       "tier_read_ns"_a = to_array(std::move(read_ns)),
-      "backend_read_ns"_a = machine.backend.read_ns);
+      "backend_read_ns"_a = machine.backend.read_ns, "_curves"_a = curves);
 }
 
 class PythonSystem final : public System {
@@ -63,6 +86,12 @@ class PythonSystem final : public System {
         py::getattr(allocator_, "interval", py::int_(context.interval)).cast<Nanoseconds>();
     spec_.ri_window =
         py::getattr(allocator_, "ri_window", py::int_(spec_.ri_window)).cast<Nanoseconds>();
+    const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
+    const auto known_scope =
+        choice_named<DistanceScope>("distance_scope", scope.cast<std::string>());
+    if (!known_scope.ok())
+      throw Error{invalid_argument("{}.{}", name_, message_of(known_scope.status()))};
+    spec_.scope = *known_scope;
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
     const absl::StatusOr<ResizeMode> known = choice_named<ResizeMode>("resize_mode", mode);
     if (!known.ok()) throw Error{invalid_argument("{}.{}", name_, message_of(known.status()))};
@@ -88,6 +117,8 @@ class PythonSystem final : public System {
   std::optional<ProfileSpec> profile() const override { return spec_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
+    before_.clear();
     const std::vector<double> equal(trace.vms.size(), 1.0);
     const Division division = one_part_each(proportional(machine_, equal), rules_);
     return make_data_path(data_path_, machine_, trace, division, seed_);
@@ -95,7 +126,11 @@ class PythonSystem final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     py::gil_scoped_acquire gil;
-    py::object answer = allocator_.attr("allocate")(observation(seen, machine_));
+    std::vector<VmCounters> counted(seen.counters.begin(), seen.counters.end());
+    for (std::size_t v = 0; v < before_.size(); ++v) counted[v] = counted[v].since(before_[v]);
+    before_.assign(seen.counters.begin(), seen.counters.end());
+    py::object answer =
+        allocator_.attr("allocate")(observation(seen, counted, vm_names_, machine_));
     if (answer.is_none()) return std::nullopt;
     std::vector<WriteMode> write_modes;
     if (py::isinstance<py::tuple>(answer) && py::len(answer) == 2) {
@@ -153,6 +188,8 @@ class PythonSystem final : public System {
   py::object allocator_;
   Machine machine_;
   std::string name_;
+  std::vector<std::string> vm_names_;
+  std::vector<VmCounters> before_;  // at the last decision; none before the first
   ProfileSpec spec_;
   PartitionRules rules_;
   DataPathParams data_path_;

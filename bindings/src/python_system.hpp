@@ -7,13 +7,9 @@
 
 namespace mcsim::python {
 
-// A system whose allocator is a Python object with
-//
-//   allocate(seen) -> int array [tiers, vms], or None to leave all as it is
-//
-// called at the end of every interval with the GIL held. Optional attributes:
-// `resize_mode` ("eager", "lazy", "strict-own"; lazy), `interval` (ns; the
-// experiment's), `ri_window` (ns; 60 s).
+// A system whose allocator is a Python object with `allocate(seen)`, called at the end of every
+// interval with the GIL held; what it may see, answer and say of itself is documented at
+// `mcsim.Allocator`.
 std::shared_ptr<System> make_python_system(py::object allocator, const SystemContext& context);
 
 }  // namespace mcsim::python

@@ -115,6 +115,9 @@ def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A working directory that has the stand-ins and the experiments."""
     for path in stand_ins.iterdir():
         (tmp_path / path.name).symlink_to(path)
+    tiny = (ROOT / "experiments/tiny.yaml").read_text()
+    mine = tiny.replace("workloads/", "experiments/workloads/")
+    (tmp_path / "mine.yaml").write_text(mine)
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -185,10 +188,9 @@ def test_the_docstring_of_the_package(folder: Path) -> None:
 def test_contributing_system_in_python(folder: Path) -> None:
     (folder / "demand.py").write_text(example("CONTRIBUTING.md", "python", "allocate"))
     systems = example("CONTRIBUTING.md", "yaml", "demand:Demand")
-    tiny = (ROOT / "experiments/tiny.yaml").read_text()
-    tiny = tiny.replace("workloads/", "experiments/workloads/")
-    (folder / "mine.yaml").write_text(tiny[: tiny.index("systems:")] + systems)
-    metrics = mcsim.run("mine.yaml", figures=False).to_pandas("metrics")
+    mine = (folder / "mine.yaml").read_text()
+    (folder / "mine.yaml").write_text(mine[: mine.index("systems:")] + systems)
+    metrics = mcsim.run("mine.yaml", figures=False, allow_code=True).to_pandas("metrics")
     assert set(metrics["system"]) == {"lru", "demand:Demand"}
     mine = metrics[(metrics["system"] == "demand:Demand") & (metrics["interval"] > 0)]
     granted = mine.groupby(["tier", "interval"])["target"].sum().unstack()

@@ -32,11 +32,13 @@ FLOORS = [
 ]
 
 PUBLIC = [
+    "Allocator",
     "Blocks",
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
     "McsimError",
+    "Observation",
     "Policy",
     "PriorityPolicy",
     "Results",

@@ -6,6 +6,7 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -103,6 +104,18 @@ def cli() -> None:
     help="Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated.",
 )
 @click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let the experiment use the Python classes and the libraries in its folder.",
+)
+@click.option(
+    "--code",
+    "named_code",
+    metavar="NAME",
+    multiple=True,
+    help="Let it use this module or library, wherever it is; may be repeated.",
+)
+@click.option(
     "--trace-dir",
     "trace_dirs",
     metavar="DIR",
@@ -124,6 +137,8 @@ def cli() -> None:
 def run(
     file: str,
     overrides: tuple[str, ...],
+    allow_code: bool,
+    named_code: tuple[str, ...],
     trace_dirs: tuple[str, ...],
     out: str,
     threads: int | None,
@@ -132,12 +147,14 @@ def run(
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.progress import Reporter
+    from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
 
     results = run_experiment(
         file,
         overrides=overrides,
+        allow_code=Permission(allow_code, frozenset(named_code)),
         trace_dirs=[*trace_dirs, *default_trace_dirs()],
         out=out,
         threads=threads,
@@ -181,20 +198,26 @@ def figures(
     formats: tuple[FigureFormat, ...],
 ) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
+    from mcsim.base.errors import ConfigError
     from mcsim.figures import draw
     from mcsim.results.results import Results
 
     runs = [Results.open(folder) for folder in folders]
+    skipped: list[str] = []
     drawn = draw(
         runs,
         names or None,
         out,
         formats=formats or runs[0].spec.figure_formats,
         processes=len(os.sched_getaffinity(0)),
-        on_skip=lambda why: click.echo(why, err=True),
+        on_skip=skipped.append,
     )
     for path in drawn:
         click.echo(path)
+    if skipped and names:
+        raise ConfigError("; ".join(skipped))
+    for why in skipped:
+        click.echo(why, err=True)
     if len(runs) > 1:
         _show_published(runs)
 
@@ -285,6 +308,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     from mcsim.base.errors import HostError, McsimError
 
+    _spell_what_the_terminal_lacks()
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -294,7 +318,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
-        sys.exit(INTERRUPTED)
+        _leave(INTERRUPTED)
     except McsimError as error:
         _report(error)
     except OSError as error:
@@ -312,6 +336,38 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.exit(HostError.exit_code)
     except Exception:
         _give_up()
+
+
+# What tables and messages have beyond ASCII; all else is escaped.
+_SPELT = {"–": "-", "−": "-", "µ": "u", "…": "...", "±": "+-", "×": "x", "·": ".", "━": "-"}
+
+
+def _spell_what_the_terminal_lacks() -> None:
+    """Keep letters that the terminal's encoding does not have from ending a run."""
+    import codecs
+
+    def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        letters = error.object[error.start : error.end]
+        if all(letter in _SPELT for letter in letters):
+            return "".join(_SPELT[letter] for letter in letters), error.end
+        return codecs.backslashreplace_errors(error)
+
+    codecs.register_error("mcsim", spelt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="mcsim")
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit at once: threads that still are in code of a user's would hold up or break an exit."""
+    import threading
+
+    if threading.active_count() == 1:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _report(error: McsimError) -> NoReturn:

@@ -33,6 +33,12 @@ from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
 __all__ = ["Location", "Source", "check", "check_spec", "format_location"]
 
+# What no experiment comes near, and nothing that calls itself one can go beyond.
+_MOST_BYTES = 4 << 20
+_MOST_VALUES = 1_000_000
+_MOST_LEVELS = 50
+_TOO_DEEP = f"nested more than {_MOST_LEVELS} deep"
+
 Location = tuple[str | int, ...]
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -60,6 +66,7 @@ class Source:
 
     def __init__(self, name: str, root: Mapping[str, Any], folder: Path) -> None:
         self.name = name
+        _check_extent(root, lambda _: name)
         self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
         self.folder = folder
         self._overrides: dict[Location, str] = {}
@@ -75,9 +82,15 @@ class Source:
         """
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            with path.open("rb") as file:
+                content = file.read(_MOST_BYTES + 1)
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror}") from None
+        if len(content) > _MOST_BYTES:
+            limit = units.format_bytes(_MOST_BYTES)
+            raise ConfigError(f"{path}: no experiment: it has more than {limit}")
+        try:
+            text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
         root = _parse_yaml(text, lambda line: f"{path}:{line}")
@@ -150,7 +163,9 @@ def _is_index(node: Sequence[Any], step: object) -> bool:
 def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
     reader = YAML(typ="rt")
     try:
-        return reader.load(text)
+        root = reader.load(text)
+    except RecursionError:
+        raise ConfigError(f"{blame(1)}: {_TOO_DEEP}") from None
     except DuplicateKeyError as error:
         key = str(error.problem).partition('"')[2].partition('"')[0]
         raise ConfigError(f"{_blame(error, blame)}: duplicate key {key!r}") from None
@@ -158,6 +173,42 @@ def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
         raise ConfigError(f"{_blame(error, blame)}: not YAML: {error.problem}") from None
     except YAMLError as error:
         raise ConfigError(f"{blame(1)}: not YAML: {str(error).splitlines()[0]}") from None
+    _check_extent(root, blame)
+    return root
+
+
+def _check_extent(root: Any, blame: Callable[[int], str]) -> None:
+    """Bound what aliases, which stand for a whole each, and nesting come to.
+
+    Raises
+    ------
+    ConfigError
+        If a node contains itself, or there are too many or too deep.
+    """
+    values: dict[int, int] = {}  # by node; 0 while it is walked
+
+    def extent(node: Any, depth: int) -> int:
+        if not isinstance(node, (Mapping, list, tuple)):
+            return 1
+        known = values.get(id(node))
+        if known == 0:
+            raise complaint(node, "a value that contains itself")
+        if known is None:
+            if depth == _MOST_LEVELS:
+                raise complaint(node, _TOO_DEEP)
+            values[id(node)] = 0
+            inside = node.values() if isinstance(node, Mapping) else node
+            known = 1 + sum(extent(value, depth + 1) for value in inside)
+            if known > _MOST_VALUES:
+                raise complaint(node, f"more than {_MOST_VALUES:,} values, aliases written out")
+            values[id(node)] = known
+        return known
+
+    def complaint(node: Any, what: str) -> ConfigError:
+        line = node.lc.line if isinstance(node, (CommentedMap, CommentedSeq)) else 0
+        return ConfigError(f"{blame(line + 1)}: {what}")
+
+    extent(root, 0)
 
 
 def _blame(error: MarkedYAMLError, blame: Callable[[int], str]) -> str:

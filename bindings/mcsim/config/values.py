@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from pydantic import (
@@ -53,14 +52,13 @@ def _quantity_schema(example: str, description: str) -> WithJsonSchema:
     )
 
 
-def _positive(parse: Callable[[object], int]) -> Callable[[object], int]:
-    def parse_positive(value: object) -> int:
-        number = parse(value)
-        if number == 0:
-            raise ValueError(f"expected more than nothing, got {value!r}")
-        return number
-
-    return parse_positive
+def _read_block_bytes(value: object) -> int:
+    number = units.parse_bytes(value)
+    if number == 0:
+        raise ValueError(f"expected more than nothing, got {value!r}")
+    if number >= 2**32:
+        raise ValueError(f"expected less than 4GiB, got {value!r}")
+    return number
 
 
 def _read_interval(value: object) -> Interval:
@@ -116,7 +114,7 @@ Blocks = Annotated[
 
 BlockBytes = Annotated[
     int,
-    BeforeValidator(_positive(units.parse_bytes)),
+    BeforeValidator(_read_block_bytes),
     PlainSerializer(units.format_bytes),
     _quantity_schema("4KiB", "a number of bytes"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,15 @@ from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import BackendSpec, ComponentSpec, SystemSpec
 from mcsim.config.values import Interval
-from mcsim.experiment.classes import (
-    find_class,
-    policy_of,
-    put_policies,
-)
+from mcsim.experiment.allocator import answering
+from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
+from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
 
 if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim._core.optimizers import Optimizer
 
-__all__ = ["Components"]
+__all__ = ["Components", "policy_of", "python_policies"]
 
 
 class Components:
@@ -32,12 +31,13 @@ class Components:
     parameters are given, the one that is refused alone.
     """
 
-    def __init__(self, spec: ExperimentSpec, source: Source) -> None:
+    def __init__(self, spec: ExperimentSpec, source: Source, code: Code) -> None:
         from mcsim import optimizers
         from mcsim._core import engine
 
         self._spec = spec
         self._source = source
+        self._code = code
         self._make_system = engine.System
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
@@ -74,17 +74,20 @@ class Components:
         optimizer = self._build_optimizer(given.optimizer, (*where, "optimizer"))
         params = self._checked_params("system", given, where)
         interval = self._spec.interval.length
-        if ":" in given.name:
-            allocator = self._build_python(given, where)
-            put_policies(policy_of(given, self._source), self._source, where)
+        if is_class(given.name):
+            allocator = self._build_python(given, _ALLOCATOR, where)
+            self._put_policies(policy_of(given, self._code), where)
             try:
                 return self._make_python_system(
-                    allocator, self._machine, interval=interval, vms=self._vms
+                    answering(allocator, given.name, interval),
+                    self._machine,
+                    interval=interval,
+                    vms=self._vms,
                 )
             except ConfigError as error:
                 raise self._source.complain(where, str(error)) from None
 
-        put_policies(params.get("policy"), self._source, where)
+        self._put_policies(params.get("policy"), where)
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
             return self._make_system(
@@ -107,8 +110,9 @@ class Components:
     def _build_optimizer(self, given: ComponentSpec | None, where: Location) -> Optimizer | None:
         if given is None:
             return None
-        if ":" in given.name:
-            return self._make_optimizer(self._build_python(given, where))
+        if is_class(given.name):
+            made = self._build_python(given, _OPTIMIZER, where)
+            return self._make_optimizer(Solving(made, given.name))
         params = self._checked_params("optimizer", given, where)
 
         def make(some: dict[str, Any]) -> Optimizer:
@@ -141,7 +145,7 @@ class Components:
 
     def _checked_params(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
         """Parameters as the core takes them: known names, durations as numbers."""
-        if ":" in given.name:
+        if is_class(given.name):
             return given.params
         declared = self._declaration(kind, given, where)
         return {
@@ -189,7 +193,7 @@ class Components:
 
     def _written_out(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
         """All parameters with their values, as an experiment file would say them."""
-        if ":" in given.name:
+        if is_class(given.name):
             return given.params
         declared = self._declaration(kind, given, where)
         checked = self._checked_params(kind, given, where)
@@ -206,12 +210,51 @@ class Components:
             written[name] = str(Interval(written[name], self._spec.interval.by_reference))
         return written
 
-    def _build_python(self, given: ComponentSpec, where: Location) -> Any:
-        made = find_class(given.name, self._source, where)
+    def _build_python(self, given: ComponentSpec, kind: Kind, where: Location) -> Any:
+        made = self._find_class(given.name, kind, (*where, "name"), where)
         try:
-            return made(**given.params)
-        except TypeError as error:
-            raise self._source.complain(where, str(error)) from None
+            with blamed(f"{given.name}()"):
+                return made(**given.params)
+        except ConfigError as error:
+            raise self._source.complain(where, str(error)) from error
+
+    def _put_policies(self, policy: object, where: Location) -> None:
+        """Let the core find the policies that are classes of Python."""
+        for name in python_policies(policy):
+            made = self._find_class(name, _POLICY, (*where, "policy"), where)
+            try:
+                with blamed(f"{name}()"):
+                    put_policy(name, made)
+            except ConfigError as error:
+                at = (*where, "policy")
+                raise self._source.complain(at, str(error), about=where) from error
+
+    def _find_class(self, name: str, kind: Kind, at: Location, where: Location) -> type[Any]:
+        try:
+            return self._code.class_named(name, kind)
+        except ConfigError as error:
+            raise self._source.complain(at, str(error), about=where) from error
+
+
+_ALLOCATOR = Kind("allocator", methods=("allocate",))
+_OPTIMIZER = Kind("optimizer", methods=("optimize",))
+_POLICY = Kind("policy", bases=(Policy, PriorityPolicy))
+
+# A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
+_PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def policy_of(system: SystemSpec, code: Code) -> object:
+    """Return what a system, or the class that allocates, says of its data path's policies."""
+    if not is_class(system.name):
+        return system.params.get("policy")
+    data_path = getattr(code.class_named(system.name, _ALLOCATOR), "data_path", {})
+    return data_path.get("policy") if isinstance(data_path, Mapping) else None
+
+
+def python_policies(policy: object) -> list[str]:
+    """List the classes of Python that a policy of a data path names."""
+    return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
 
 
 def _device(of: BackendSpec) -> engine.Device:

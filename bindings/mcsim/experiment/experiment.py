@@ -23,12 +23,8 @@ from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Location
 from mcsim.config.spec import BackendSpec, DeviceSpec
 from mcsim.experiment.checks import check_figures, check_times, check_unique
-from mcsim.experiment.classes import (
-    digest_of_code,
-    policy_of,
-    python_policies,
-)
-from mcsim.experiment.components import Components
+from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
+from mcsim.experiment.components import Components, policy_of, python_policies
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -51,13 +47,18 @@ class Experiment:
         The experiment with every default written out.
     source : Source
         Where each of its values was written.
+    code : Code
+        The classes and libraries that it names.
     """
 
     spec: ExperimentSpec
     source: Source
+    code: Code
 
     @classmethod
-    def load(cls, given: Given, overrides: Iterable[str] = ()) -> Experiment:
+    def load(
+        cls, given: Given, overrides: Iterable[str] = (), *, allow_code: AllowCode = False
+    ) -> Experiment:
         """Read, override and check an experiment.
 
         Parameters
@@ -67,15 +68,20 @@ class Experiment:
             the file's folder, or to the working directory.
         overrides : iterable of str
             `key=value` as of `--set`.
+        allow_code : bool or iterable of str
+            Whether classes and libraries in the experiment's folder may be used, or which,
+            wherever they are; see `mcsim.experiment.code`.
 
         Raises
         ------
         ConfigError
             The first mistake, with its line.
         """
+        handed: dict[str, type[Any]] = {}
         if isinstance(given, ExperimentSpec):
             source = Source("spec", given.expanded(), Path.cwd())
         elif isinstance(given, Mapping):
+            given, handed = with_classes_named(given)
             source = Source("spec", given, Path.cwd())
         else:
             source = Source.read(given)
@@ -85,24 +91,25 @@ class Experiment:
         check_unique(spec, source)
         check_figures(spec, source)
         check_times(spec, source)
-        _load_plugins(spec, source)
+        code = Code(source.folder, Permission.of(allow_code), handed)
+        _load_plugins(spec, source, code)
         spec = _resolve_devices(spec, source)
-        components = Components(spec, source)
+        components = Components(spec, source, code)
         systems = [components.resolved(index) for index in range(len(spec.systems))]
-        return cls(spec.model_copy(update={"systems": systems}), source)
+        return cls(spec.model_copy(update={"systems": systems}), source, code)
 
     def make_system(self, index: int) -> engine.System:
         """Build the system at `index`, ready to run once."""
-        return Components(self.spec, self.source).build(index)
+        return Components(self.spec, self.source, self.code).build(index)
 
     def code_digests(self) -> dict[str, str]:
         """Return the digests of all classes given as `module:Class`, and of plugins."""
         names = {system.name for system in self.spec.systems}
         names |= {system.optimizer.name for system in self.spec.systems if system.optimizer}
         for system in self.spec.systems:
-            names.update(python_policies(policy_of(system, self.source)))
-        classes = sorted(name for name in names if ":" in name)
-        digests = {name: digest_of_code(name, self.source) for name in classes}
+            names.update(python_policies(policy_of(system, self.code)))
+        classes = sorted(filter(is_class, names))
+        digests = {name: self.code.digest_of(name) for name in classes}
         for plugin in self.spec.plugins:
             content = (self.source.folder / plugin).read_bytes()
             digests[plugin] = hashlib.sha256(content).hexdigest()
@@ -141,12 +148,12 @@ class Experiment:
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _load_plugins(spec: ExperimentSpec, source: Source) -> None:
+def _load_plugins(spec: ExperimentSpec, source: Source, code: Code) -> None:
     from mcsim.policies.specs import load_policies
 
     for index, plugin in enumerate(spec.plugins):
         try:
-            load_policies(source.folder / plugin)
+            load_policies(code.library(plugin))
         except ConfigError as error:
             raise source.complain(("plugins", index), str(error)) from None
 

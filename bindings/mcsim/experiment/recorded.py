@@ -13,7 +13,7 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["curve_table", "system_tables"]
+__all__ = ["curve_table", "system_tables", "unique_blocks"]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
@@ -75,3 +75,13 @@ def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
     rows = len(columns["interval"])
     columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
     return pa.table({f.name: columns[f.name] for f in schema}, schema=schema)
+
+
+def unique_blocks(accesses: engine.Accesses) -> list[int]:
+    """Count the blocks that every VM touched after the warm-up."""
+    if accesses.warm_up == 0:
+        return [vm.unique_blocks for vm in accesses.vms]
+    touched = np.zeros(accesses.id_count, dtype=bool)
+    touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
+    ids = [slice(vm.first_id, vm.first_id + vm.unique_blocks) for vm in accesses.vms]
+    return [int(np.count_nonzero(touched[of_vm])) for of_vm in ids]

@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 
 from mcsim import _core
 from mcsim._core import engine, locality
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
-from mcsim.base.threads import threads_given
+from mcsim.base.threads import Stopped, break_off, threads_given
+from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.experiment.recorded import curve_table, system_tables
+from mcsim.experiment.recorded import curve_table, system_tables, unique_blocks
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -44,11 +45,14 @@ __all__ = ["run"]
 
 View = dict[str, Any]
 
+_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
+
 
 def run(
     given: Given,
     *,
     overrides: Iterable[str] = (),
+    allow_code: AllowCode = False,
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     out: str | os.PathLike[str] = "results",
     threads: int | None = None,
@@ -64,6 +68,11 @@ def run(
         The experiment.
     overrides : iterable of str
         `key=value`, as of `--set`.
+    allow_code : bool or iterable of str
+        Whether to use the classes (`module:Class`) and libraries of policies that the experiment
+        names and that are in its folder; or the names of modules and paths of libraries to use,
+        wherever they are. Such code may do whatever you may. A class that is itself among the
+        systems of a mapping needs no permission.
     trace_dirs : sequence of path, optional
         Where to look for traces; those of `MCSIM_TRACE_DIR` if not given.
     out : path
@@ -86,7 +95,7 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
-    experiment = Experiment.load(given, overrides)
+    experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
@@ -124,6 +133,7 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
 
 def _reopened(final: Path, reporter: Reporter) -> Results:
     results = Results.open(final)
+    results.check()
     reporter.note(f"{final} was finished before; --force runs it again")
     if results.environment["build"] != build_digest():
         reporter.note("it was made by another build of mcsim")
@@ -159,6 +169,7 @@ class _Run:
     reporter: Reporter
     threads: int
     _stop: threading.Event = field(default_factory=threading.Event)
+    _busy: set[int] = field(default_factory=set)  # threads that replay
 
     @property
     def _titles(self) -> list[str]:
@@ -180,16 +191,19 @@ class _Run:
         # replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
         running: list[Future[None]] = []
-        with ThreadPoolExecutor(self.threads) as pool:
-            try:
-                for view in in_turn:
-                    running += self._start_view(pool, view, systems, views, own=view == own_view)
-                wait(running, return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self._stop.set()
-                raise
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            for view in in_turn:
+                running += self._start_view(pool, view, systems, views, own=view == own_view)
+            wait(running, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            self._stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            break_off(self._busy, running)
+            raise
+        pool.shutdown()
         errors = [error for future in running if (error := future.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
+        for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
             raise error
         self._write()
 
@@ -204,7 +218,7 @@ class _Run:
         """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
-        whole = own and not self.draft.has_tables("curves", "reuse_intensity")
+        whole = own and not self.draft.has(*_OF_THE_WORKLOAD)
         if not pending and not whole:
             return []
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
@@ -294,6 +308,7 @@ class _Run:
     ) -> None:
         """Replay one system and keep what it did; the first to fail stops the others."""
         self._check_stopped()
+        self._busy.add(threading.get_ident())
         try:
             spec = self.experiment.spec
             title = self._titles[index]
@@ -305,6 +320,8 @@ class _Run:
         except BaseException:
             self._stop.set()
             raise
+        finally:
+            self._busy.discard(threading.get_ident())
 
     def _replay_watched(
         self,
@@ -323,19 +340,18 @@ class _Run:
                 self._check_stopped()
                 stage.update(done)
 
-            result = engine.run(accesses, system, profile, cuts, progress)
+            with blamed(title, surely=False):
+                result = engine.run(accesses, system, profile, cuts, progress)
             stage.update(total)
         return result
 
     def _check_stopped(self) -> None:
         if self._stop.is_set():
-            raise _StoppedError
+            raise Stopped
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()
-        for entry, vm, unique in zip(
-            described, accesses.vms, _unique_blocks(accesses), strict=True
-        ):
+        for entry, vm, unique in zip(described, accesses.vms, unique_blocks(accesses), strict=True):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
             entry["unique_blocks"] = unique
@@ -356,7 +372,10 @@ class _Run:
         systems = self.experiment.spec.systems
         parts = [self.draft.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
-        assert len(complete) == len(systems)
+        if len(complete) < len(systems):
+            raise HostError(
+                f"{self.draft.folder}: files changed while the run went on; run it again"
+            )
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions"):
                 joined = pa.concat_tables([getattr(part, name) for part in complete])
@@ -364,20 +383,6 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _unique_blocks(accesses: engine.Accesses) -> list[int]:
-    """Count the blocks that every VM touched after the warm-up."""
-    if accesses.warm_up == 0:
-        return [vm.unique_blocks for vm in accesses.vms]
-    touched = np.zeros(accesses.id_count, dtype=bool)
-    touched[accesses.ids[int(accesses.request_begin[accesses.warm_up]) :]] = True
-    ids = [slice(vm.first_id, vm.first_id + vm.unique_blocks) for vm in accesses.vms]
-    return [int(np.count_nonzero(touched[of_vm])) for of_vm in ids]
-
-
-class _StoppedError(Exception):
-    """Another system failed, or the user interrupted the run."""
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

@@ -76,8 +76,9 @@ def load(
     Parameters
     ----------
     spec : str or Optimizer
-        A name from `describe`, ``"module:Class"`` for a class of yours (built with `params`
-        as keyword arguments), or an object of yours.
+        A name from `describe`, ``"module:Class"`` for a class of yours (imported, and built with
+        `params` as keyword arguments: take such a name from no one you do not trust), or an
+        object of yours.
     params : mapping, optional
         Parameters by name; the defaults are those of `describe`.
     seed : int
@@ -93,7 +94,12 @@ def load(
     params = dict(params or {})
     if isinstance(spec, str) and ":" not in spec:
         return _core.make(spec, params, seed, Highs() if solver is None else solver)
-    candidate = _load_class(spec)(**params) if isinstance(spec, str) else spec
+    candidate = spec
+    if isinstance(spec, str):
+        made = _load_class(spec)
+        if not (isinstance(made, type) and hasattr(made, "optimize")):
+            raise ConfigError(f"{spec}: has no method optimize(problem)")
+        candidate = made(**params)
     if not isinstance(candidate, Optimizer):
         raise ConfigError(f"{spec}: has no method optimize(problem)")
     return _core.from_python(candidate)

@@ -133,7 +133,11 @@ def rows_of(
     correction = "exact" if rate == 1 else "none" if use_plain else "adj"
     columns["correction"] = np.full(len(points), correction)
     columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
-    order = np.argsort(_costs(columns)[list(OBJECTIVES).index(objective)], kind="stable")
+    costs = dict(zip(OBJECTIVES, _costs(columns), strict=True))
+    first = costs.pop(objective)
+    # Of those that are equal in the objective, the better in the others: so the first is beaten
+    # by none.
+    order = np.lexsort([*reversed(costs.values()), first])
     return rows_with({name: column[order] for name, column in columns.items()})
 
 

@@ -86,7 +86,8 @@ def tune(
     seeds : int or sequence of int
         Of samples, as of `miniature`; the estimate is the mean over them.
     objective : {'hit-ratio', 'latency', 'device-writes', 'backend-writes'}
-        By what the rows are sorted, the best first.
+        By what the rows are sorted, the best first; equal ones by the other three, in this
+        order.
     tier, backend : str
         Devices of the catalogue, whose latencies are taken.
     seed : int

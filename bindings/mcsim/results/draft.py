@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json, write_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.results.seals import damaged, digest_of, listed, read_list
 
 __all__ = ["Draft", "SystemTables"]
 
@@ -61,9 +62,10 @@ class Draft:
             If the folder cannot be written.
         """
         out.mkdir(parents=True, exist_ok=True)
-        folder = out / f"{run_id}.partial-{os.getpid()}"
+        # Process ids are those of one host, and hosts may share the folder.
+        folder = out / f"{run_id}.partial-{secrets.token_hex(4)}"
         for replaced in out.glob(f"{run_id}.replaced-*"):
-            shutil.rmtree(replaced)
+            shutil.rmtree(replaced, ignore_errors=True)
         adopted: IO[str] | None = None
         for left, lock in _abandoned(out, run_id):
             if adopted is None and _build_of(left) == build:
@@ -74,6 +76,7 @@ class Draft:
                 lock.close()
         if adopted is None:
             folder.mkdir()
+            (folder / _LOCK).touch()
             adopted = _try_lock(folder)
             if adopted is None:
                 raise OSError(f"{folder}: cannot be locked")
@@ -85,6 +88,9 @@ class Draft:
         """Return what the system at `index` left when it had finished, if it had."""
         folder = self._part_folder(index)
         if not folder.is_dir():
+            return None
+        if damaged(folder, read_list(folder / _SUMS), _PART_FILES) is not None:
+            shutil.rmtree(folder)
             return None
         tables = {name: pq.read_table(folder / f"{name}.parquet") for name in _PART_TABLES}
         return SystemTables(**tables, timing=read_json(folder / "timing.json"))
@@ -98,19 +104,23 @@ class Draft:
         for name in _PART_TABLES:
             write_parquet(temporary / f"{name}.parquet", getattr(tables, name))
         write_json(temporary / "timing.json", tables.timing)
+        sums = {name: digest_of(temporary / name) for name in _PART_FILES}
+        (temporary / _SUMS).write_text(listed(sums), encoding="utf-8")
         temporary.rename(folder)
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
         write_parquet(self.folder / f"{name}.parquet", table.cast(SCHEMAS[name]))
+        self._seal(f"{name}.parquet")
 
-    def has_tables(self, *names: str) -> bool:
-        """Whether these tables were written, by this run or the one it took over."""
-        return all((self.folder / f"{name}.parquet").exists() for name in names)
+    def has(self, *names: str) -> bool:
+        """Whether these files are as this run, or the one it took over, wrote them."""
+        return damaged(self.folder, read_list(self.folder / _SUMS), names) is None
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `<name>.json`."""
         write_json(self.folder / f"{name}.json", value)
+        self._seal(f"{name}.json")
 
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
@@ -119,20 +129,24 @@ class Draft:
         writer.default_flow_style = False
         with replacing(self.folder / "spec.yaml") as temporary:
             writer.dump(spec.expanded(), temporary)
+        self._seal("spec.yaml")
 
     def finish(self) -> Results:
         """Give the run its final name; one of the same id that is there is replaced."""
         shutil.rmtree(self.folder / "parts")
         (self.folder / "build").unlink()
-        (self.folder / _LOCK).unlink()
-        (self.folder / "DONE").touch()
+        sums = read_list(self.folder / _SUMS)
+        sums.pop("timings.json", None)  # to which figures will add
+        (self.folder / "DONE").write_text(listed(sums), encoding="utf-8")
+        (self.folder / _SUMS).unlink()
         if self.final.exists():
-            replaced = self.final.with_name(f"{self.final.name}.replaced-{os.getpid()}")
+            replaced = self.final.with_name(f"{self.final.name}.replaced-{secrets.token_hex(4)}")
             self.final.rename(replaced)
             self.folder.rename(self.final)
             shutil.rmtree(replaced)
         else:
             self.folder.rename(self.final)
+        (self.final / _LOCK).unlink()
         self._lock.close()
         results = Results(self.final)
         if self._spec is not None:
@@ -147,19 +161,25 @@ class Draft:
                 shutil.rmtree(self.folder)
         self._lock.close()
 
+    def _seal(self, name: str) -> None:
+        sums = read_list(self.folder / _SUMS) | {name: digest_of(self.folder / name)}
+        with replacing(self.folder / _SUMS) as temporary:
+            temporary.write_text(listed(sums), encoding="utf-8")
+
     def _part_folder(self, index: int) -> Path:
         return self.folder / "parts" / str(index)
 
 
 _LOCK = "lock"
-
+_SUMS = "sha256"
 _PART_TABLES = ("metrics", "vms", "decisions")
+_PART_FILES = (*(f"{name}.parquet" for name in _PART_TABLES), "timing.json")
 
 
 def _try_lock(folder: Path) -> IO[str] | None:
     """Lock a partial folder for the life of this process, if no live one holds it."""
     try:
-        handle = (folder / _LOCK).open("a", encoding="utf-8")
+        handle = (folder / _LOCK).open("r+", encoding="utf-8")
     except FileNotFoundError:
         return None
     try:
@@ -178,6 +198,6 @@ def _abandoned(out: Path, run_id: str) -> Iterator[tuple[Path, IO[str]]]:
 
 def _build_of(folder: Path) -> str | None:
     try:
-        return (folder / "build").read_text(encoding="utf-8")
+        return (folder / "build").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return None

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Compared", "paper_comparison", "render_published"]
 
+PAPERS_TIERS = (250_000, 2_500_000)
+"""Blocks of DRAM and of flash; over sizes (Fig. 14), the first tier is a tenth of the second."""
+
+_VMS = {"web_0", "web_1", "web_2", "web_3"}
+_MORE_VMS = {"prn_0", "prn_1"}
 _EARLY_HOURS = 30
 _HOUR = 3600 * 10**9
 
@@ -75,14 +80,29 @@ def paper_comparison(runs: Results | Sequence[Results]) -> list[Compared]:
     Returns
     -------
     list of Compared
-        In the order of the paper's figures; empty if the run has nothing that the
-        paper prints.
+        In the order of the paper's figures; empty if the run is not of the paper's VMs,
+        blocks and tiers, or has nothing that the paper prints.
     """
     listed = [runs] if isinstance(runs, Results) else list(runs)
+    if not all(_is_papers_setting(run, several=len(listed) > 1) for run in listed):
+        return []
     found = _of_sweep(listed) if len(listed) > 1 else _of_run(listed[0])
     if not any(run.synthetic for run in listed):
         return list(found)
     return [replace(row, note=", ".join(filter(None, (row.note, "synthetic")))) for row in found]
+
+
+def _is_papers_setting(run: Results, several: bool) -> bool:
+    """Whether a run has the VMs, requests, blocks and tiers that the paper's numbers are of."""
+    spec = run.spec
+    sizes = tuple(tier.capacity_blocks for tier in spec.tiers)
+    fits = len(sizes) == 2 and 10 * sizes[0] == sizes[1] if several else sizes == PAPERS_TIERS
+    return (
+        fits
+        and spec.ops == "reads"
+        and spec.block_bytes == 4096
+        and set(vms_of(run)) == (_VMS | _MORE_VMS if several else _VMS)
+    )
 
 
 def render_published(rows: Sequence[Compared]) -> RenderableType:

@@ -11,11 +11,11 @@
       timings.json              seconds per stage and system
       log.txt                   what happened when
       figures/                  drawn from the files above
-      DONE                      written last
+      DONE                      written last: checksums of all of these but timings and log
 
-A run writes into `<run_id>.partial-<pid>/`, which becomes `<run_id>/` by one
-rename. A run that was killed leaves only the partial folder; the next run of
-the same id takes it over, with the systems that had finished.
+A run writes into `<run_id>.partial-…/`, which becomes `<run_id>/` by one rename. A run that
+was killed leaves only the partial folder; the next run of the same id takes it over, with the
+systems that had finished. What is not as it was written is not taken over.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ from ruamel.yaml import YAML
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json
+from mcsim.results.seals import damaged, read_list
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 __all__ = ["Results"]
+
+_AGAIN = "run the experiment again with --force (in Python: force=True)"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Results:
             raise ConfigError(f"{path}: no such run")
         if not (path / "DONE").exists():
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
+        if not read_list(path / "DONE"):
+            raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
         return cls(path)
 
     @property
@@ -77,21 +82,35 @@ class Results:
         """Name of the experiment and hash of all that can change a result."""
         return self.path.name
 
+    def check(self) -> None:
+        """Hold every file to its checksum.
+
+        Raises
+        ------
+        ConfigError
+            If one is not what the run wrote; it says which.
+        """
+        for name in self._sums:
+            self._checked(name)
+
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        nodes = YAML(typ="safe").load(self.path / "spec.yaml")
+        nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
         return ExperimentSpec.model_validate(nodes)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""
-        return read_json(self.path / "environment.json")
+        return read_json(self._checked("environment.json"))
 
     @property
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
-        return read_json(self.path / "timings.json")
+        try:
+            return read_json(self.path / "timings.json")
+        except (OSError, ValueError):
+            raise self._damaged("timings.json") from None
 
     @property
     def synthetic(self) -> bool:
@@ -104,27 +123,63 @@ class Results:
         return self.spec.name + (" (synthetic workload)" if self.synthetic else "")
 
     def table(self, name: str) -> pa.Table:
-        """Return a table by name, one of `SCHEMAS`."""
+        """Return a table by name, one of `SCHEMAS`, as it is in its file.
+
+        Those by interval have the intervals of the warm-up too, unmarked; see `marked`.
+        """
         if name not in self._tables:
-            self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
+            self._tables[name] = pq.read_table(self._checked(f"{name}.parquet"))
         return self._tables[name]
 
     @cached_property
     def _tables(self) -> dict[str, pa.Table]:
         return {}
 
+    @cached_property
+    def _sums(self) -> dict[str, str]:
+        return read_list(self.path / "DONE")
+
+    @cached_property
+    def _held(self) -> set[str]:
+        return set()
+
+    def _checked(self, name: str) -> Path:
+        """Return the path of a file that is as the run wrote it."""
+        if name not in self._held and damaged(self.path, self._sums, [name]) is not None:
+            raise self._damaged(name)
+        self._held.add(name)
+        return self.path / name
+
+    def _damaged(self, name: str) -> ConfigError:
+        return ConfigError(
+            f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
+        )
+
     def measured(self, name: str) -> pa.Table:
         """Return `metrics` or `vms` without the intervals of the warm-up."""
         table = self.table(name)
         return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
 
+    def marked(self, name: str) -> pa.Table:
+        """Return a table; if it is by interval, with a last column `warm_up`.
+
+        That is true where the interval only filled the caches: tables and figures of the run
+        leave it out.
+        """
+        table = self.table(name)
+        if "interval" not in table.column_names:
+            return table
+        return table.append_column(
+            "warm_up", pc.less(table["interval"], self.spec.warm_up_intervals)
+        )
+
     def metrics(self) -> pa.Table:
-        """Counts by system, interval, VM and tier; occupancy and target in blocks."""
-        return self.table("metrics")
+        """Counts by system, interval, VM and tier, `marked`; occupancy and target in blocks."""
+        return self.marked("metrics")
 
     def vms(self) -> pa.Table:
-        """Counts by system, interval and VM; what is served is served by the backend."""
-        return self.table("vms")
+        """Counts by system, interval and VM, `marked`; served is what the backend served."""
+        return self.marked("vms")
 
     def curves(self) -> pa.Table:
         """Hits of LRU at selected capacities, by VM."""
@@ -136,17 +191,17 @@ class Results:
 
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in."""
-        return self.table("decisions")
+        return self.marked("decisions")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame."""
-        return self.table(name).to_pandas()
+        """Return a table as a pandas frame, the warm-up marked as by `marked`."""
+        return self.marked(name).to_pandas()
 
     def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame."""
+        """Return a table as a Polars frame, the warm-up marked as by `marked`."""
         import polars
 
-        frame = polars.from_arrow(self.table(name))
+        frame = polars.from_arrow(self.marked(name))
         assert isinstance(frame, polars.DataFrame)
         return frame
 

@@ -244,7 +244,11 @@ systems: [lru, multicache]
     code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
-    assert "hit ratio at the largest size" in out
+    # The paper's numbers are of other machines.
+    assert "Fig. 14" not in out
+    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "--out", "both")
+    assert (code, out) == (2, "")
+    assert err == "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2\n"
     code, _, err = call(capsys, "figures", *runs)
     assert code == 2
     assert "figures of several runs need a folder to go to" in err
@@ -272,3 +276,28 @@ def test_a_missing_core_is_said_in_a_sentence() -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("mcsim: the compiled core of mcsim is missing")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_no_terminal_ends_a_run(encoding: str) -> None:
+    code = (
+        "import sys; sys.argv = ['mcsim']; from mcsim.cli import main as cli\n"
+        "@cli.cli.command()\n"
+        "def words(): print('5 µs – 7 ±1 … 日 \\udcff')\n"
+        "cli.main(['words'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (
+        done.stdout.decode(encoding)
+        == {
+            "latin-1": "5 µs - 7 ±1 ... \\u65e5 \\udcff\n",
+            "ascii": "5 us - 7 +-1 ... \\u65e5 \\udcff\n",
+            "utf-8": "5 µs – 7 ±1 … 日 \\udcff\n",
+        }[encoding]
+    )

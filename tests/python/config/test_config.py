@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -215,7 +217,7 @@ COMPONENTS = textwrap.dedent("""\
 
 def load(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:
     (tmp_path / "web.yaml").write_text(text, encoding="utf-8")
-    return Experiment.load(tmp_path / "web.yaml", overrides).spec
+    return Experiment.load(tmp_path / "web.yaml", overrides, allow_code=True).spec
 
 
 @pytest.mark.parametrize(
@@ -267,11 +269,15 @@ def load(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:
             "- {name: hierarchy, groups: {a: 1, c: 2}}",
             "web.yaml:9: systems[0].groups: no VM 'c'",
         ),
-        ("- lru", "- nowhere:Class", "web.yaml:9: systems[0]: No module named 'nowhere'"),
         (
             "- lru",
-            "- textwrap:TextWraper",
-            "no class 'TextWraper' in textwrap (did you mean 'TextWrapper'?)",
+            "- nowhere:Class",
+            "web.yaml:9: systems[0]: 'nowhere' is a module that is not in the experiment's folder",
+        ),
+        (
+            "- lru",
+            "- textwrap:TextWrapper",
+            "web.yaml:9: systems[0]: 'textwrap' is a module that is not in the experiment's folder",
         ),
     ],
 )
@@ -338,4 +344,60 @@ def test_the_data_path_of_an_allocator_is_judged_by_the_vms_of_the_workload(
         load(tmp_path, text.replace("vm_b]", "vm_c]"))
     assert "web.yaml:9: systems[0]: Back.data_path: writes: no VM 'vm_b' (did you mean 'vm_" in str(
         error.value
+    )
+
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (LAUGHS, "web.yaml:7: more than 1,000,000 values, aliases written out"),
+        ("name: " + "[" * 5000 + "]" * 5000, "web.yaml:1: nested more than 50 deep"),
+        ("name: " + "{a: " * 60 + "1" + "}" * 60, "web.yaml:1: nested more than 50 deep"),
+        ("#" * (5 << 20), "web.yaml: no experiment: it has more than 4MiB"),
+    ],
+    ids=["aliases", "deep", "deeper", "large"],
+)
+def test_what_multiplies_or_never_ends_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert complaint(tmp_path, text) == expected
+
+
+def test_a_spec_of_python_that_contains_itself_is_refused() -> None:
+    spec: dict[str, object] = {"name": "x"}
+    spec["systems"] = [spec]
+    with pytest.raises(ConfigError, match=r"^spec: a value that contains itself$"):
+        Experiment.load(spec)
+
+
+def test_an_alias_of_what_it_is_in_is_a_value_like_no_other(tmp_path: Path) -> None:
+    text = GOOD.replace("workload:\n", "workload: &w\n").replace("vms: [a,", "vms: [a, *w,")
+    assert complaint(tmp_path, text).startswith("web.yaml:4: workload.vms[1]: expected a map")
+    said = complaint(tmp_path, GOOD, "workload={vms: &v [a, *v]}")
+    assert said.startswith("--set workload={vms: &v [a, *v]}: workload.vms[1]: expected a map")
+
+
+def test_an_override_may_not_multiply_either(tmp_path: Path) -> None:
+    said = complaint(tmp_path, GOOD, f"workload={{vms: {'[' * 60}{']' * 60}}}")
+    assert said.endswith(": nested more than 50 deep")
+
+
+def test_a_device_without_end_and_a_pipe_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="/dev/zero: no experiment: it has more than 4MiB"):
+        Source.read("/dev/zero")
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        fed = pool.submit(pipe.write_text, GOOD)
+        assert check_spec(Source.read(pipe)).name == "pair"
+        fed.result()
+
+
+@pytest.mark.parametrize("size", ["1TiB", "4GiB"])
+def test_blocks_are_smaller_than_4_gib(tmp_path: Path, size: str) -> None:
+    assert complaint(tmp_path, GOOD.replace("4KiB", size)) == (
+        f"web.yaml:2: block_bytes: expected less than 4GiB, got '{size}'"
     )

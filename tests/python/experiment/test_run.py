@@ -196,8 +196,14 @@ class Recorder(Reporter):
 def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Path) -> None:
     spec = tiny(warm_up=str(results.spec.interval))
     warm = run(spec, out=tmp_path, threads=1, figures=False)
-    assert warm.metrics().equals(results.metrics())
-    after_first = results.vms().filter(pc.greater(results.vms()["interval"], 0))
+    assert warm.table("metrics").equals(results.table("metrics"))
+    for name in ("metrics", "vms"):
+        frame = warm.to_pandas(name)
+        assert frame.equals(warm.marked(name).to_pandas())
+        assert (frame["warm_up"] == (frame["interval"] < 1)).all()
+        assert not results.to_pandas(name)["warm_up"].any()
+    vms = results.table("vms")
+    after_first = vms.filter(pc.greater(vms["interval"], 0))
     assert warm.measured("vms").equals(after_first)
     for of, all_of in zip(tables.totals(warm), tables.totals(results), strict=True):
         assert 0 < of.accesses.sum() < all_of.accesses.sum()
@@ -272,7 +278,9 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     def counts(**changes: Any) -> Results:
         spec = tmp_path / "spec.yaml"
         yaml.dump(warmed(tmp_path, **changes), spec)
-        return run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+        return run(
+            spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True
+        )
 
     named = [{"name": vm, "trace": vm.replace("w", "before")} for vm in vms]
     warm = counts(workload={"vms": vms}, warm_up={"vms": named})
@@ -359,7 +367,7 @@ def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
     tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
     workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
     yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec)
-    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True)
     counts = results.to_polars("metrics").filter(tier=0)
 
     def of(system: str, vm: str, column: str) -> list[int]:
@@ -408,7 +416,7 @@ def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
         workload={"vms": vms, "window": {"begin": "10s", "end": "50s"}},
         systems=["lru"],
     )
-    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True)
     counts = results.to_polars("vms").group_by("vm", maintain_order=True).agg("accesses")
     assert dict(counts.iter_rows()) == {
         "w_0": [10, 10, 10, 10],
@@ -457,12 +465,23 @@ from pathlib import Path
 class Slow:
     def allocate(self, seen):
         Path(__file__).with_name("ready").touch()
-        time.sleep(0.01)
+        work()
 """
 
 
-def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(SLOW_ALLOCATOR, encoding="utf-8")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "time.sleep(0.01)",
+        "time.sleep(1000)",
+        "sum(1 for _ in iter(int, 1))",
+        "exec('while True:\\n try: time.sleep(.001)\\n except Exception: pass')",
+    ],
+    ids=["steps", "sleeps", "computes", "holds-on"],
+)
+def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path, work: str) -> None:
+    text = SLOW_ALLOCATOR.replace("work()", work)
+    (tmp_path / "slow.py").write_text(text, encoding="utf-8")
     (tmp_path / "slow.yaml").write_text(
         textwrap.dedent(f"""\
             name: slow
@@ -474,7 +493,7 @@ def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "mcsim", "run", "slow.yaml", "--no-figures"],
+        [sys.executable, "-m", "mcsim", "run", "slow.yaml", "--no-figures", "--allow-code"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
         stderr=subprocess.PIPE,
@@ -530,7 +549,7 @@ def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
             """),
         encoding="utf-8",
     )
-    results = run(experiment, out=tmp_path / "results", figures=False)
+    results = run(experiment, out=tmp_path / "results", figures=False, allow_code=True)
     metrics = results.metrics()
     mine = metrics.filter(pc.equal(metrics["system"], "mine"))
     targets = mine["target"].to_numpy().reshape(-1, 3, 2)
@@ -543,7 +562,10 @@ def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
     ]
     changed = ALLOCATORS.replace("// vms", "// 4")
     (tmp_path / "mine_for_test_run.py").write_text(changed, encoding="utf-8")
-    assert run(experiment, out=tmp_path / "results", figures=False).run_id != results.run_id
+    assert (
+        run(experiment, out=tmp_path / "results", figures=False, allow_code=True).run_id
+        != results.run_id
+    )
 
 
 def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:

@@ -568,10 +568,37 @@ def test_listing_figures_does_not_load_matplotlib() -> None:
     )
 
 
+@pytest.fixture
+def papers_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the made-up runs be of the paper's size."""
+    monkeypatch.setattr(published, "PAPERS_TIERS", (1000, 10_000))
+
+
+@pytest.mark.usefixtures("papers_tiers")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"vms": ("web_0", "web_1", "web_2")},
+        {"vms": ("web_0", "web_1", "web_2", "other")},
+        {"capacities": (500, 10_000)},
+        {"capacities": (2000, 20_000)},
+    ],
+)
+def test_numbers_of_the_paper_stand_beside_its_own_setting_alone(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    same = make_results(tmp_path / "same", intervals=2)
+    assert published.paper_comparison(same)
+    other = make_results(tmp_path / "other", intervals=2, **change)
+    assert published.paper_comparison(other) == []
+    assert published.paper_comparison([same, other]) == []
+
+
 def said(runs: Results | list[Results], figure: str) -> list[published.Compared]:
     return [row for row in published.paper_comparison(runs) if row.figure == figure]
 
 
+@pytest.mark.usefixtures("papers_tiers")
 def test_gains_are_set_beside_the_published_ones(results: Results) -> None:
     for row, base in zip(said(results, "Fig. 6"), ("lru", "lru-legacy"), strict=True):
         ours, theirs = (hit_ratio(results, system, None) for system in ("multicache", base))
@@ -581,6 +608,7 @@ def test_gains_are_set_beside_the_published_ones(results: Results) -> None:
         assert row.note == f"{ours - theirs:+.2f} points, against {base}, synthetic"
 
 
+@pytest.mark.usefixtures("papers_tiers")
 def test_shares_and_tiers_are_set_beside_the_published_ones(results: Results) -> None:
     shares = {row.item: row.value for row in said(results, "Fig. 12")}
     for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0)):
@@ -594,6 +622,7 @@ def test_shares_and_tiers_are_set_beside_the_published_ones(results: Results) ->
         assert ratios[f"{vm}: hit ratio from tier {tier + 1}"] == pytest.approx(wanted)
 
 
+@pytest.mark.usefixtures("papers_tiers")
 def test_early_hours_curves_and_latencies_are_set_beside_the_published_ones(
     results: Results,
 ) -> None:

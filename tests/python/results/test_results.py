@@ -63,8 +63,10 @@ def test_a_finished_run_reads_back(tmp_path: Path) -> None:
     assert opened.title == "pair (synthetic workload)"
     for name, schema in SCHEMAS.items():
         assert opened.table(name).schema == schema
-        assert opened.to_pandas(name).shape == (1, len(schema))
-        assert opened.to_polars(name).shape == (1, len(schema))
+        columns = [*schema.names, *(["warm_up"] if "interval" in schema.names else [])]
+        assert opened.marked(name).column_names == columns
+        assert opened.to_pandas(name).columns.tolist() == columns
+        assert opened.to_polars(name).columns == columns
 
 
 def test_what_is_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
@@ -156,3 +158,115 @@ def test_the_time_of_figures_is_added_to_a_finished_run(tmp_path: Path) -> None:
     results.record_seconds("figures", 2.5)
     assert results.timings["stages"] == {"parse": 1.0, "figures": 2.5}
     assert not [p for p in results.path.iterdir() if str(os.getpid()) in p.name]
+
+
+def damage(file: Path, how: str) -> None:
+    content = file.read_bytes()
+    match how:
+        case "empty":
+            file.write_bytes(b"")
+        case "cut":
+            file.write_bytes(content[: len(content) // 2])
+        case "changed":
+            middle = len(content) // 2
+            other = bytes([content[middle] ^ 1])
+            file.write_bytes(content[:middle] + other + content[middle + 1 :])
+        case "gone":
+            file.unlink()
+
+
+DAMAGES = ("empty", "cut", "changed", "gone")
+OF_A_PART = ("metrics.parquet", "decisions.parquet", "timing.json", "sha256")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", OF_A_PART)
+def test_a_damaged_part_is_made_again(tmp_path: Path, name: str, how: str) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft.save_part(0, a_system())
+    draft.save_part(1, a_system())
+    damage(draft.folder / "parts" / "0" / name, how)
+    draft.abandon()
+    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    assert resumed.part(0) is None
+    assert resumed.part(1) == a_system()
+    resumed.save_part(0, a_system())
+    assert resumed.part(0) == a_system()
+    resumed.abandon()
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["curves.parquet", "environment.json", "sha256"])
+def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, name: str, how: str) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft.save_part(0, a_system())
+    draft.write_table("curves", one_row("curves"))
+    draft.write_json("environment", {"synthetic": True})
+    assert draft.has("curves.parquet", "environment.json")
+    damage(draft.folder / name, how)
+    assert not draft.has("curves.parquet", "environment.json")
+    draft.write_table("curves", one_row("curves"))
+    draft.write_json("environment", {"synthetic": True})
+    assert draft.has("curves.parquet", "environment.json")
+    draft.abandon()
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["metrics.parquet", "spec.yaml", "environment.json"])
+def test_damaged_results_name_the_file_and_what_to_do(tmp_path: Path, name: str, how: str) -> None:
+    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    damage(results.path / name, how)
+    read = {
+        "metrics.parquet": lambda of: of.table("metrics"),
+        "spec.yaml": lambda of: of.spec,
+        "environment.json": lambda of: of.environment,
+    }[name]
+    for ask in (read, Results.check):
+        with pytest.raises(ConfigError) as error:
+            ask(Results.open(results.path))
+        assert str(error.value) == (
+            f"{results.path / name}: damaged or gone: it is not what the run wrote; run the "
+            "experiment again with --force (in Python: force=True)"
+        )
+
+
+def test_damaged_timings_are_told_too(tmp_path: Path) -> None:
+    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results.record_seconds("figures", 2.5)
+    results.check()
+    damage(results.path / "timings.json", "cut")
+    with pytest.raises(ConfigError, match=r"timings.json: damaged or gone"):
+        _ = Results.open(results.path).timings
+    damage(results.path / "DONE", "empty")
+    with pytest.raises(ConfigError, match=r"DONE: damaged, or of an earlier mcsim: run the exper"):
+        Results.open(results.path)
+
+
+def test_done_has_the_checksums_of_all_that_does_not_change(tmp_path: Path) -> None:
+    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--quiet", "--strict", "DONE"], cwd=results.path, check=False
+    )
+    assert checked.returncode == 0
+    listed = {line.split()[1] for line in (results.path / "DONE").read_text().splitlines()}
+    assert listed == {p.name for p in results.path.iterdir()} - {"DONE", "timings.json"}
+
+
+def test_equal_process_ids_on_two_hosts_do_not_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    drafts = [Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2)]
+    assert len({draft.folder for draft in drafts}) == 2
+    for draft in drafts:
+        write_all(draft)
+    assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
+
+
+def test_a_folder_without_a_lock_is_somebody_elses(tmp_path: Path) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    (draft.folder / "lock").unlink()  # as it is for a moment after it was made
+    other = Draft.begin(tmp_path, RUN_ID, "build")
+    assert draft.folder.is_dir()
+    other.abandon()
+    draft.abandon()

@@ -1,0 +1,343 @@
+"""Code that an experiment names: who let it in, where it is found, and whose fault it is.
+
+An experiment file is data, until it names a class (`module:Class`) or a library of policies:
+that is code, and it may do whatever its user may. So none of it is imported, loaded or called
+unless whoever runs the experiment said so (`Permission`); a module is looked for in the
+experiment's folder alone, or was named; and a class is made only after it was seen to be one of
+the kind that is needed there. What goes wrong inside such code is told as its own fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.suggest import did_you_mean
+
+__all__ = [
+    "AllowCode",
+    "Code",
+    "Kind",
+    "Permission",
+    "Solving",
+    "blamed",
+    "is_class",
+    "with_classes_named",
+]
+
+
+def is_class(name: str) -> bool:
+    """Tell whether a component's name is that of a class of Python: `module:Class`."""
+    return ":" in name
+
+
+def with_classes_named(spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, type[Any]]]:
+    """Write names for the classes that a spec built in Python has among its systems.
+
+    Returns
+    -------
+    spec : dict
+        With ``module:Class`` in their place.
+    classes : dict of str to type
+        The classes by these names.
+    """
+    classes: dict[str, type[Any]] = {}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, type):
+            name = f"{value.__module__}:{value.__qualname__}"
+            classes[name] = value
+            return name
+        if isinstance(value, Mapping):
+            return {key: named(inside) for key, inside in value.items()}
+        return value
+
+    systems = spec.get("systems")
+    if not isinstance(systems, (list, tuple)):
+        return dict(spec), classes
+    return {**spec, "systems": [named(system) for system in systems]}, classes
+
+
+class Kind(NamedTuple):
+    """What a class must be before it is made."""
+
+    what: str
+    methods: tuple[str, ...] = ()
+    bases: tuple[type[Any], ...] = ()
+
+    def objection(self, made: type[Any]) -> str | None:
+        """Say what the class lacks, if anything."""
+        missing = [name for name in self.methods if not callable(getattr(made, name, None))]
+        if missing:
+            return f"is no {self.what}: it has no method {missing[0]}()"
+        if self.bases and not issubclass(made, self.bases):
+            named = " or ".join(f"mcsim.{base.__name__}" for base in self.bases)
+            return f"does not derive from {named}"
+        return None
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What whoever runs an experiment lets it use.
+
+    Attributes
+    ----------
+    own : bool
+        Modules and libraries in the experiment's folder.
+    named : frozenset of str
+        Modules, and paths of libraries, relative to the working directory.
+    """
+
+    own: bool = False
+    named: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, allowed: AllowCode) -> Permission:
+        """Read what `mcsim.run` is given."""
+        if isinstance(allowed, Permission):
+            return allowed
+        if isinstance(allowed, bool):
+            return cls(own=allowed)
+        if isinstance(allowed, str):
+            raise ConfigError(f"allow_code: expected True or a list of names, got {allowed!r}")
+        return cls(named=frozenset(allowed))
+
+    def names_library(self, path: Path) -> bool:
+        """Whether a library was named."""
+        return any(Path(name).resolve() == path for name in self.named)
+
+
+AllowCode = bool | Iterable[str] | Permission
+"""True: what is in the experiment's folder. Names: these modules and libraries, wherever."""
+
+
+class _Found(NamedTuple):
+    made: type[Any]
+    digest: str
+
+
+@dataclass
+class Code:
+    """The classes and libraries of one experiment.
+
+    Attributes
+    ----------
+    folder : Path
+        Of the experiment.
+    permission : Permission
+    given : mapping
+        Classes that were handed over as such, by name: they are the caller's own.
+    """
+
+    folder: Path
+    permission: Permission = Permission()
+    given: Mapping[str, type[Any]] = field(default_factory=dict)
+    _found: dict[str, _Found] = field(default_factory=dict)
+
+    def class_named(self, name: str, kind: Kind) -> type[Any]:
+        """Find the class `module:Class`, which is not made yet.
+
+        Raises
+        ------
+        ConfigError
+            If it was not let in, is not there, or is of another kind.
+        """
+        made = self._class(name).made
+        if (objection := kind.objection(made)) is not None:
+            raise ConfigError(f"{name} {objection}")
+        return made
+
+    def digest_of(self, name: str) -> str:
+        """Return a digest of the source of a class, in hexadecimal."""
+        return self._class(name).digest
+
+    def library(self, name: str) -> Path:
+        """Find a library of policies, which is not loaded yet.
+
+        Raises
+        ------
+        ConfigError
+            If it was not let in.
+        """
+        path = (self.folder / name).resolve()
+        own = path.is_relative_to(self.folder)
+        if not (own and self.permission.own) and not self.permission.names_library(path):
+            raise ConfigError(self._refusal(f"{name!r} is a library", str(path), own))
+        return path
+
+    def _class(self, name: str) -> _Found:
+        if name not in self._found:
+            given = self.given.get(name)
+            self._found[name] = self._find(name) if given is None else _of_caller(given)
+        return self._found[name]
+
+    def _find(self, name: str) -> _Found:
+        module_name, _, class_name = name.partition(":")
+        module = self._module(module_name)
+        made = getattr(module, class_name, None)
+        if not isinstance(made, type):
+            known = [key for key, value in vars(module).items() if isinstance(value, type)]
+            near = did_you_mean(class_name, known)
+            raise ConfigError(f"no class {class_name!r} in {module_name}{near}")
+        return _Found(made, _digest_of_file(module))
+
+    def _module(self, name: str) -> ModuleType:
+        top = name.partition(".")[0]
+        own = PathFinder.find_spec(top, [str(self.folder)]) is not None
+        allowed = name in self.permission.named or (own and self.permission.own)
+        if not allowed:
+            raise ConfigError(self._refusal(f"{name!r} is a module", name, own))
+        try:
+            with blamed(f"importing {name}"):
+                if not own:
+                    return importlib.import_module(name)
+                with _importable(self.folder):
+                    module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise ConfigError(str(error)) from None
+        file = _file_of(module)
+        if file is None or not file.resolve().is_relative_to(self.folder):
+            raise ConfigError(
+                f"{name!r} is a module of this process already, {file or 'built in'}: give the "
+                "one of the experiment another name"
+            )
+        return module
+
+    def _refusal(self, what: str, name: str, own: bool) -> str:
+        if own:
+            return (
+                f"{what} in the experiment's folder, code that does not run unasked: if you "
+                f"trust it, say --allow-code (in Python: allow_code=True)"
+            )
+        near = did_you_mean(name, [file.stem for file in self.folder.glob("*.py")])
+        return (
+            f"{what} that is not in the experiment's folder, {self.folder}{near}: if you trust "
+            f"it, say --code {name} (in Python: allow_code=[{name!r}])"
+        )
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let modules of a folder be imported, as they are now.
+
+    None stays behind in `sys.modules`, lest another experiment find it there instead of its own.
+    """
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            if _file_of(sys.modules[name]) in _files_for(name, folder):
+                del sys.modules[name]
+
+
+def _files_for(name: str, folder: Path) -> tuple[Path, Path]:
+    """Where a module or package of this name is if it was found in a folder on the path."""
+    place = folder.joinpath(*name.split("."))
+    return place.with_name(f"{place.name}.py"), place / "__init__.py"
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file)
+
+
+def _digest_of_file(module: ModuleType) -> str:
+    file = _file_of(module)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
+
+
+def _of_caller(made: type[Any]) -> _Found:
+    """A class that was handed over: its file, or else its methods, tell it from others."""
+    module = sys.modules.get(made.__module__)
+    if module is not None and made.__module__ != "__main__" and _file_of(module):
+        return _Found(made, _digest_of_file(module))
+    digest = hashlib.sha256()
+    methods = [
+        value for base in made.__mro__ for value in vars(base).values() if inspect.isfunction(value)
+    ]
+    for method in methods:
+        try:
+            digest.update(inspect.getsource(method).encode())
+        except OSError:
+            raise ConfigError(
+                f"{made.__qualname__}: its source cannot be read, so results could not be told "
+                "from those of another version: put the class into a file"
+            ) from None
+    return _Found(made, digest.hexdigest())
+
+
+@contextmanager
+def blamed(doing: str, *, surely: bool = True) -> Iterator[None]:
+    """Tell what goes wrong in an experiment's code as its own fault, and where.
+
+    Parameters
+    ----------
+    doing : str
+        What was done, for the message: ``importing demand``.
+    surely : bool
+        That nothing else is called. If False, a fault is the code's if it was seen to fail.
+
+    Raises
+    ------
+    ConfigError
+        For any exception but mcsim's own, a missing module, exhausted memory and Ctrl-C.
+    """
+    try:
+        yield
+    except (McsimError, KeyboardInterrupt, MemoryError):
+        raise
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{doing}: {error}{_place_of(error)}") from error
+    except (Exception, SystemExit) as error:
+        place = _place_of(error)
+        if not surely and not place:
+            raise
+        kind = type(error).__name__
+        said = f"{kind}: {error}" if str(error) else kind
+        raise ConfigError(f"{doing} raised {said}{place}") from error
+
+
+class Solving:
+    """Stands before an optimiser, and says whose fault it is if that fails."""
+
+    def __init__(self, optimizer: Any, name: str) -> None:
+        self._optimizer = optimizer
+        self._name = name
+
+    def optimize(self, problem: Any) -> Any:
+        """Ask the optimiser; called by the core."""
+        with blamed(f"{self._name}: optimize()"):
+            return self._optimizer.optimize(problem)
+
+
+def _place_of(error: BaseException) -> str:
+    """Say where the experiment's code was when it failed, if it was its code."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _is_library(Path(frame.filename))]
+    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+
+
+_LIBRARIES = (Path(__file__).parents[1], Path(traceback.__file__).parent)
+
+
+def _is_library(file: Path) -> bool:
+    """Whether a file is mcsim's, Python's or that of an installed package."""
+    installed = "site-packages" in file.parts or file.name.startswith("<frozen")
+    return installed or any(file.is_relative_to(library) for library in _LIBRARIES)

@@ -1,0 +1,48 @@
+"""Checksums of what a run wrote: kept beside the files, and held to when they are read.
+
+A list of them has the lines of `sha256sum`, so that ``sha256sum --check`` reads it too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+__all__ = ["damaged", "digest_of", "listed", "read_list"]
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def listed(sums: Mapping[str, str]) -> str:
+    """Write a list of checksums by file name."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
+
+
+def read_list(path: Path) -> dict[str, str]:
+    """Read a list; what it has of a line that was cut short is left out.
+
+    Returns
+    -------
+    dict of str to str
+        The last checksum of each name; none if there is no such list.
+    """
+    try:
+        lines = path.read_bytes().decode("utf-8", "replace").split("\n")[:-1]
+    except FileNotFoundError:
+        return {}
+    pairs = (line.split("  ", 1) for line in lines)
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:
+    """Return the first of these files that is not what its checksum is of, if any."""
+    for name in names:
+        file = folder / name
+        if not file.is_file() or digest_of(file) != sums.get(name):
+            return name
+    return None
