@@ -135,9 +135,8 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
 }
 
 double CurveMaximizer::weight(const Observation& seen, std::size_t vm) const {
-  const double rate = params_.weight == UtilityWeight::kRate
-                          ? static_cast<double>(seen.curves[vm].accesses())
-                          : 1;
+  const double rate =
+      params_.weight == UtilityWeight::kRate ? static_cast<double>(seen.curves[vm].accesses()) : 1;
   return priorities_[vm] * rate;
 }
 

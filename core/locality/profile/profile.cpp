@@ -5,10 +5,13 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
@@ -38,28 +41,12 @@ std::vector<Piece> pieces(std::span<const Nanoseconds> times, Nanoseconds length
   return result;
 }
 
-// How many pieces aligned cuts make; a drifting timer makes fewer.
-std::uint64_t piece_count(std::span<const Nanoseconds> times, Nanoseconds length) {
-  if (times.empty()) return 0;
-  const auto span =
-      static_cast<std::uint64_t>(times.back()) - static_cast<std::uint64_t>(times.front());
-  return span / static_cast<std::uint64_t>(length) + 1;
-}
-
-absl::Status check_length(const Accesses& trace, std::string_view name, Nanoseconds length,
-                          std::uint64_t most) {
-  const char* unit = trace.time_base == TimeBase::kClock ? "ns" : "references";
-  if (length <= 0) return invalid_argument("{}: must be positive, got {} {}", name, length, unit);
-  if (const std::uint64_t count = piece_count(trace.request_time, length); count > most) {
-    return invalid_argument("{}: {} {} cut this trace into {} pieces; at most {} can be kept", name,
-                            length, unit, count, most);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status check(const Accesses& trace, const ProfileSpec& spec) {
-  MCSIM_RETURN_IF_ERROR(check_length(trace, "interval", spec.interval, 1U << 20));
-  MCSIM_RETURN_IF_ERROR(check_length(trace, "ri_window", spec.ri_window, 1U << 25));
+  const auto check_length = [&](const char* name, Nanoseconds length, std::uint64_t most) {
+    return check_intervals(trace.request_time, trace.time_base, name, length, most);
+  };
+  MCSIM_RETURN_IF_ERROR(check_length("interval", spec.interval, kMostIntervals));
+  MCSIM_RETURN_IF_ERROR(check_length("ri_window", spec.ri_window, std::uint64_t{1} << 25));
   if (spec.distance_limit < 0) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             spec.distance_limit);
@@ -138,6 +125,29 @@ class IntensityMeter {
   double intensity_ = 0;
 };
 
+// Sorts numbers digit by digit, from the last on; `spare` is room for as many.
+void sort_by_digits(std::span<std::uint32_t> numbers, std::vector<std::uint32_t>& spare) {
+  constexpr int kBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kBits;
+  if (numbers.size() < kDigits) {
+    std::ranges::sort(numbers);
+    return;
+  }
+  const std::uint32_t largest = std::ranges::max(numbers);
+  spare.resize(numbers.size());
+  std::span<std::uint32_t> from = numbers;
+  std::span<std::uint32_t> to = spare;
+  for (int shift = 0; shift < 32 && (largest >> shift) != 0; shift += kBits) {
+    const auto digit = [&](std::uint32_t number) { return (number >> shift) % kDigits; };
+    std::array<std::uint32_t, kDigits> next{};  // place of the next number with that digit
+    for (const std::uint32_t number : from) ++next[digit(number)];
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
+    for (const std::uint32_t number : from) to[next[digit(number)]++] = number;
+    std::swap(from, to);
+  }
+  if (from.data() != numbers.data()) std::ranges::copy(from, numbers.begin());
+}
+
 // Counts the distances of one VM interval by interval.
 class DistanceMeter {
  public:
@@ -189,7 +199,7 @@ class DistanceMeter {
     }
     std::ranges::fill(within, 0U);
     const auto across = std::span(across_).first(across_count_);
-    std::ranges::sort(across);
+    sort_by_digits(across, spare_);
     for (std::size_t i = 0; i < across.size();) {
       std::size_t end = i + 1;
       while (end < across.size() && across[end] == across[i]) ++end;
@@ -208,6 +218,7 @@ class DistanceMeter {
   std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
   std::vector<std::uint32_t> across_;  // distances, of which so many:
   std::size_t across_count_ = 0;
+  std::vector<std::uint32_t> spare_;  // to sort them with
 };
 
 // Accesses of one VM, request by request, and what is known of each.
@@ -525,8 +536,10 @@ absl::StatusOr<Characterised> characterise(const Accesses& trace,
                                            std::span<const ProfileSpec> specs, const Tick& tick,
                                            int threads) {
   for (const ProfileSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check(trace, spec));
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  return arena.execute([&] { return measure(trace, specs, tick); });
+  return guarded("characterise", [&] {
+    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+    return arena.execute([&] { return measure(trace, specs, tick); });
+  });
 }
 
 }  // namespace mcsim

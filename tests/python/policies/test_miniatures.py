@@ -293,7 +293,7 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
         (["--policies", "arc", "--mini", "0"], "--mini: expected more than nothing"),
         (["--policies", "arc", "--per-vm"], "--per-vm and --policies: one at a time"),
         (["--policies", "arc", "--sizes", "1:2"], "--sizes: expected FROM:TO:COUNT, got '1:2'"),
-        (["--policies", "arc", "--sizes", "1:2:1"], "--sizes: expected a count of at least 2"),
+        (["--policies", "arc", "--sizes", "1:2:1"], "--sizes: expected a count from 2 to 10000"),
         (["--policies", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
         (["--policies", "arc", "--estimator", "aet"], "--estimator and --policies: one at a time"),
     ],

@@ -194,28 +194,21 @@ class TestOpen:
         with pytest.raises(ConfigError, match="on_bad_line: unknown choice 'ignore'"):
             Trace.open(msr_file, on_bad_line="ignore", cache_dir=cache)  # type: ignore[arg-type]
 
-    def test_prose_is_no_trace(self, tmp_path: Path, cache: Path) -> None:
-        objections = {
-            "msr": "line 1: expected a Windows filetime (a whole number from 116444736000000000 "
-            "to 208678456368547758) in column 1, got 'This is no trace.'",
-            "csv": "line 1: offset: state the column, one of This is no trace.",
-            "arc": "line 1: expected a first block (a whole number from 0 to 4503599627370495) "
-            "in column 1, got 'This'",
-            "keys": "line 1: expected a block number (a whole number from 0 to 4503599627370494) "
-            "in column 1, got 'This'",
-            "oracle-general": "no whole record of 24 bytes",
-        }
-        names = [known["name"] for known in trace_formats()]
-        names = [name for name in names if name not in TABLE_FORMATS]  # by their first bytes
-        untold = set(names) - set(objections)
-        assert not untold, f"what do {untold} object to the line below? Add it to `objections`"
-        prose = tmp_path / "README"
-        prose.write_text("This is no trace.\n")
+    @pytest.mark.parametrize(
+        "content", [b"This is no trace.\n", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe"]
+    )
+    def test_prose_and_pictures_are_no_traces(
+        self, tmp_path: Path, cache: Path, content: bytes
+    ) -> None:
+        file = tmp_path / "README"
+        file.write_bytes(content)
         with pytest.raises(TraceError) as caught:
-            Trace.open(prose, cache_dir=cache)
-        told = ", ".join(f"not {name} ({objections[name]})" for name in names)
+            Trace.open(file, cache_dir=cache)
+        names = [known["name"] for known in trace_formats()]
+        named = ", ".join(name for name in names if name not in TABLE_FORMATS)
         assert str(caught.value) == (
-            f"{prose}: no trace format recognised: {told}; state the format"
+            f"{file}: no known trace format, by its content; state one of {named}; of csv, "
+            "parameters say which column is what"
         )
 
     def test_files_that_cannot_be_read(self, tmp_path: Path, cache: Path) -> None:
@@ -426,14 +419,20 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"time": [2, 1]}, "time: goes back at position 1"),
+            ({"time": [2, 1]}, "row 1: time goes back from 2 to 1"),
             ({"offset": [0]}, r"offset: expected 2 values in one dimension, got \(1,\)"),
             ({"offset": [0, -1]}, "offset: a value does not fit uint64"),
             ({"offset": [0.5, 1]}, "offset: expected whole numbers, got float64"),
             ({"length": [0, 2**32]}, "length: a value does not fit uint32"),
-            ({"vm": [0, 1]}, "vm: 1 is not a position among 1 names"),
-            ({"op": 2}, "op: expected 0"),
-            ({"offset": np.array([0, 2**64 - 1], np.uint64)}, "offset \\+ length exceeds 64 bits"),
+            ({"vm": [0, 1]}, "row 1: vm 1 is not a position among 1 names"),
+            ({"op": 2}, r"row 0: op: expected 0 \(read\) or 1 \(write\), got 2"),
+            (
+                {"offset": np.array([0, 2**64 - 1], np.uint64)},
+                r"row 1: offset 18446744073709551615 \+ length 512 exceeds 64 bits",
+            ),
+            ({"response": [-1, -2]}, "row 1: response: expected nanoseconds, or -1 for unknown"),
+            ({"vms": [""]}, "the name of a VM must be text in UTF-8, without control char"),
+            ({"vms": ["a\nb"]}, r"control characters, got 'a\\x0ab'"),
         ],
     )
     def test_what_breaks_the_rules_is_refused(
