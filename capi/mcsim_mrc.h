@@ -74,8 +74,9 @@ MCSIM_MRC_API mcsim_mrc_status mcsim_mrc_get_histogram(const mcsim_mrc* mrc, dou
                                                        double* hits, size_t* length, double* cold);
 
 /* The estimated hit ratio of LRU caches of `capacity[i]` blocks, any order, and
- * its 95 % confidence band; `low` and `high` may be NULL. Sizes above 512 blocks
- * are told apart to 0.4 %. All are 0 before the first reference. */
+ * its 95 % confidence band; `low` and `high` may be NULL, and are NaN where fewer
+ * than 32 blocks are sampled. Sizes above 512 blocks are told apart to 0.4 %, which
+ * the band includes. All are 0 before the first reference. */
 MCSIM_MRC_API mcsim_mrc_status mcsim_mrc_get_curve(const mcsim_mrc* mrc, const uint64_t* capacity,
                                                    size_t count, double* hit_ratio, double* low,
                                                    double* high);

@@ -1,11 +1,30 @@
 #include "optimizers/registry.hpp"
 
+#include "core/base/guarded.hpp"
 #include "optimizers/all.hpp"
 
 namespace mcsim {
+namespace {
+
+// Memory that runs out is a status.
+class GuardedOptimizer final : public Optimizer {
+ public:
+  explicit GuardedOptimizer(std::unique_ptr<Optimizer> optimizer)
+      : optimizer_(std::move(optimizer)) {}
+
+  absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
+    return guarded("optimizer", [&] { return optimizer_->solve(problem); });
+  }
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+};
+
+}  // namespace
 
 const Registry<Optimizer, OptimizerContext>& optimizer_registry() {
-  static const Registry<Optimizer, OptimizerContext> registry("optimizer", AllOptimizers{});
+  static const auto registry = Registry<Optimizer, OptimizerContext>("optimizer", AllOptimizers{})
+                                   .wrapped<GuardedOptimizer>();
   return registry;
 }
 

@@ -85,27 +85,25 @@ void bind_trace_view(py::module_& m) {
            py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
            py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
            py::arg("time_base") = "clock")
-      .def("begin_vm", &AccessBuilder::begin_vm, py::arg("name"))
+      .def(
+          "begin_vm",
+          [](AccessBuilder& builder, std::string name) {
+            raise_if_error(builder.begin_vm(std::move(name)));
+          },
+          py::arg("name"))
       .def(
           "add",
           [](AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
              const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
              const Column<std::uint32_t>& length, std::optional<VmId> only, Nanoseconds shift) {
-            const RequestsView chunk{.time = span_of(time),
-                                     .vm = span_of(vm),
-                                     .op = span_of(op),
-                                     .offset = span_of(offset),
-                                     .length = span_of(length),
-                                     .response = {}};
-            for (const std::size_t length_of :
-                 {chunk.vm.size(), chunk.op.size(), chunk.offset.size(), chunk.length.size()}) {
-              if (length_of != chunk.size()) {
-                throw Error{
-                    invalid_argument("add: columns of {} and {} rows", chunk.size(), length_of)};
-              }
+            const RequestsView chunk = requests_of(time, vm, op, offset, length);
+            const Tick tick = make_tick(py::none());
+            absl::Status added;
+            {
+              py::gil_scoped_release release;
+              added = builder.add(chunk, only, shift, tick);
             }
-            py::gil_scoped_release release;
-            raise_if_error(builder.add(chunk, only, shift));
+            raise_if_error(added);
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
@@ -122,8 +120,8 @@ void bind_trace_view(py::module_& m) {
   m.def(
       "aligned_cuts",
       [](const Accesses& trace, Nanoseconds length) {
-        if (length <= 0) throw Error{invalid_argument("interval: must be positive")};
         const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+        raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
         Cuts cuts = aligned_cuts(counted, length);
         for (std::size_t& cut : cuts) cut += trace.warm_up;
         return to_array(std::vector<Count>(cuts.begin(), cuts.end()));

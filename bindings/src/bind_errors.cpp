@@ -2,6 +2,8 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "bindings/src/python_policy.hpp"
+#include "core/base/guarded.hpp"
 #include "core/base/isa.hpp"
 
 namespace mcsim::python {
@@ -31,7 +33,11 @@ const char* exception_name(absl::StatusCode code) {
 void set_python_error(const absl::Status& status) {
   const py::object kind =
       py::module_::import("mcsim.base.errors").attr(exception_name(status.code()));
-  PyErr_SetString(kind.ptr(), message_of(status).c_str());
+  // A message may quote bytes of a file, or its name, which need not be UTF-8.
+  const std::string message = message_of(status);
+  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+      message.data(), static_cast<py::ssize_t>(message.size()), "backslashreplace"));
+  if (text) PyErr_SetObject(kind.ptr(), text.ptr());
 }
 
 // A choice of the user's that cannot be had is not passed over. Python makes it an
@@ -46,13 +52,7 @@ void check_environment() {
 }  // namespace
 
 Tick make_tick(py::object progress) {
-  auto shared = std::make_shared<py::object>(std::move(progress));
-  return [shared](Count done) -> absl::Status {
-    py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (!shared->is_none()) (*shared)(done);
-    return absl::OkStatus();
-  };
+  return make_tick(std::move(progress), std::make_shared<PythonFailure>());
 }
 
 void bind_errors(py::module_& m) {
@@ -61,6 +61,8 @@ void bind_errors(py::module_& m) {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
       set_python_error(error.status);
+    } catch (const std::bad_alloc&) {
+      set_python_error(out_of_memory("mcsim"));
     }
   });
   check_environment();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -56,18 +57,22 @@ py::list describe_policies() {
 // The keys, numbered as they first appear, and how many there are.
 std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
   const std::span<const std::uint64_t> all = span_of(keys);
-  std::vector<BlockId> numbers(all.size());
-  std::size_t unique = 0;
-  {
-    py::gil_scoped_release release;
-    if (all.size() >= kNoBlock) {
-      raise_if_error(out_of_range("{} accesses: at most {}", all.size(), kNoBlock - 1));
-    }
-    BlockTable table;
-    table.number(all, numbers);
-    unique = table.size();
+  if (all.size() >= kNoBlock) {
+    raise_if_error(out_of_range("{} accesses: at most {}", all.size(), kNoBlock - 1));
   }
-  return {to_array(std::move(numbers)), unique};
+  std::vector<BlockId> numbers(all.size());
+  BlockTable table;
+  constexpr std::size_t kPiece = std::size_t{1} << 22;  // between which Ctrl-C is served
+  const Tick tick = make_tick(py::none());
+  for (std::size_t begin = 0; begin < all.size(); begin += kPiece) {
+    const std::size_t count = std::min(kPiece, all.size() - begin);
+    {
+      py::gil_scoped_release release;
+      table.number(all.subspan(begin, count), std::span(numbers).subspan(begin, count));
+    }
+    raise_if_error(tick(static_cast<Count>(begin)));
+  }
+  return {to_array(std::move(numbers)), table.size()};
 }
 
 template <class Cache, class Get>
@@ -103,6 +108,11 @@ std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint
   if (operations.size() != accesses) {
     raise_if_error(
         invalid_argument("ops: {} of them for {} accesses", operations.size(), accesses));
+  }
+  const auto wrong = std::ranges::find_if(operations, [](std::uint8_t op) { return op > 1; });
+  if (wrong != operations.end()) {
+    raise_if_error(invalid_argument("ops[{}]: expected 0 (read) or 1 (write), got {}",
+                                    wrong - operations.begin(), *wrong));
   }
   return operations;
 }

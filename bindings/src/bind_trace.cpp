@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -66,10 +68,67 @@ void bind_reader(py::module_& m) {
 void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                     const Column<std::uint32_t>& length) {
-  const RequestsView view{span_of(time),   span_of(vm),     span_of(op),
-                          span_of(offset), span_of(length), {}};
+  const RequestsView rows = requests_of(time, vm, op, offset, length);
+  // Requests may have very many blocks: Ctrl-C is served between some of them.
+  constexpr std::size_t kPiece = std::size_t{1} << 14;
+  const Tick tick = make_tick(py::none());
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPiece) {
+    const auto part = [&](const auto& column) {
+      return column.subspan(begin, std::min(kPiece, rows.size() - begin));
+    };
+    {
+      py::gil_scoped_release unlocked;
+      summary.add({part(rows.time),
+                   part(rows.vm),
+                   part(rows.op),
+                   part(rows.offset),
+                   part(rows.length),
+                   {}});
+    }
+    raise_if_error(tick(static_cast<Count>(begin)));
+  }
+}
+
+// None, or what is wrong with rows from elsewhere.
+std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                                    const Column<std::uint8_t>& op,
+                                    const Column<std::uint64_t>& offset,
+                                    const Column<std::uint32_t>& length,
+                                    const Column<Nanoseconds>& response, std::size_t vms,
+                                    std::size_t first_row, std::optional<Nanoseconds> after) {
+  const RequestsView rows{span_of(time),   span_of(vm),     span_of(op),
+                          span_of(offset), span_of(length), span_of(response)};
   py::gil_scoped_release unlocked;
-  summary.add(view);
+  const absl::Status status =
+      check_requests(rows, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
+  if (status.ok()) return std::nullopt;
+  return message_of(status);
+}
+
+std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                                  const Column<std::uint8_t>& op,
+                                  const Column<std::uint64_t>& offset,
+                                  const Column<std::uint32_t>& length,
+                                  const Column<Nanoseconds>& response, std::size_t first_row) {
+  const RequestsView rows{span_of(time),   span_of(vm),     span_of(op),
+                          span_of(offset), span_of(length), span_of(response)};
+  py::gil_scoped_release unlocked;
+  return checksum_of(rows, first_row);
+}
+
+void bind_checks(py::module_& m) {
+  m.def("wrong_in", &wrong_in, "None, or what is wrong with rows from elsewhere.",
+        py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
+        py::arg("offset").noconvert(), py::arg("length").noconvert(),
+        py::arg("response").noconvert(), py::kw_only(), py::arg("vms"), py::arg("first_row") = 0,
+        py::arg("after") = py::none());
+  m.def("checksum", &checksum_of_columns, "A number that tells damaged columns from whole ones.",
+        py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
+        py::arg("offset").noconvert(), py::arg("length").noconvert(),
+        py::arg("response").noconvert(), py::kw_only(), py::arg("first_row"));
+  m.def(
+      "check_vm_name", [](const std::string& name) { raise_if_error(check_vm_name(name)); },
+      "ConfigError if that can be no name of a VM.", py::arg("name"));
 }
 
 void bind_summary(py::module_& m) {
@@ -87,7 +146,14 @@ void bind_summary(py::module_& m) {
       .def_readonly("largest_request", &VmSummary::largest_request)
       .def_readonly("median_request", &VmSummary::median_request);
   py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
-      .def(py::init<std::uint32_t>(), py::arg("block_bytes"))
+      .def(py::init([](Count block_bytes) {
+             constexpr Count kMost = std::numeric_limits<std::uint32_t>::max();
+             if (block_bytes < 1 || block_bytes > kMost) {
+               throw Error{out_of_range("block_bytes: {} is outside [1, {}]", block_bytes, kMost)};
+             }
+             return TraceSummary(static_cast<std::uint32_t>(block_bytes));
+           }),
+           py::arg("block_bytes"))
       .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
            py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
       .def("vms", &TraceSummary::vms)
@@ -99,6 +165,7 @@ void bind_summary(py::module_& m) {
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
   bind_reader(trace);
+  bind_checks(trace);
   bind_summary(trace);
 }
 

@@ -1,10 +1,12 @@
 #include "bindings/src/bind.hpp"
+#include "core/base/threads.hpp"
 
 // The order of registration and nothing else: classes before the functions that
 // mention them.
 PYBIND11_MODULE(_core, m) {
   m.doc() = "mcsim's compiled core; use the `mcsim` package instead.";
   using namespace mcsim::python;
+  mcsim::prepare_threads();
   bind_errors(m);
   bind_locality(m);
   bind_estimators(m);

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
+#include "core/trace/requests.hpp"
 
 namespace mcsim::python {
 
@@ -55,7 +57,30 @@ using Column = py::array_t<T, py::array::c_style>;
 
 template <class T>
 std::span<const T> span_of(const Column<T>& column) {
+  if (reinterpret_cast<std::uintptr_t>(column.data()) % alignof(T) != 0) {
+    throw Error{invalid_argument(
+        "a column of {} bytes an element does not lie at a multiple of them", sizeof(T))};
+  }
   return {column.data(), static_cast<std::size_t>(column.size())};
+}
+
+// The columns of requests, which must be equally long.
+inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                                const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+                                const Column<std::uint32_t>& length) {
+  const RequestsView rows{.time = span_of(time),
+                          .vm = span_of(vm),
+                          .op = span_of(op),
+                          .offset = span_of(offset),
+                          .length = span_of(length),
+                          .response = {}};
+  for (const std::size_t size :
+       {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size()}) {
+    if (size != rows.size()) {
+      throw Error{invalid_argument("add: columns of {} and {} rows", rows.size(), size)};
+    }
+  }
+  return rows;
 }
 
 // A vector on its way out: a read-only array that owns it, without a copy.

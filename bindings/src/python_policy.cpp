@@ -283,12 +283,16 @@ void PythonFailure::rethrow_if_any() {
 }
 
 Tick make_tick(py::object progress, std::shared_ptr<PythonFailure> failure) {
-  return [tick = make_tick(std::move(progress)), failure = std::move(failure)](Count done) {
+  auto shared = std::make_shared<py::object>(std::move(progress));
+  return [shared, failure = std::move(failure)](Count done) -> absl::Status {
+    const py::gil_scoped_acquire gil;
     try {
-      return tick(done);
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (!shared->is_none()) (*shared)(done);
     } catch (const py::error_already_set&) {
       return failure->keep(std::current_exception());
     }
+    return absl::OkStatus();
   };
 }
 

@@ -1,6 +1,8 @@
 #include "bindings/src/python_system.hpp"
 
+#include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,21 +151,21 @@ class PythonSystem final : public System {
     Decision decision{.targets = Allocation(tiers, vms), .write_modes = std::move(write_modes)};
     const auto blocks = array.unchecked<2>();
     for (std::size_t k = 0; k < tiers; ++k) {
-      Count granted = 0;
       for (std::size_t v = 0; v < vms; ++v) {
         const double given = blocks(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v));
-        const auto whole = static_cast<Count>(given);
-        if (static_cast<double>(whole) != given || whole < 0) {
+        // Not all that is whole fits; what is not a number is not at least 0.
+        if (!(given >= 0 && given < 0x1p63) || std::trunc(given) != given) {
           return invalid_argument("{}: allocate() gave {} blocks; whole numbers from 0 on only",
                                   name_, given);
         }
-        decision.targets.at(k, v) = whole;
-        granted += whole;
+        decision.targets.at(k, v) = static_cast<Count>(given);
       }
+      const std::span<const Count> given = decision.targets.tier(k);
+      const double sum = std::accumulate(given.begin(), given.end(), 0.0);
       const Count capacity = machine_.tiers[k].capacity_blocks;
-      if (granted > capacity) {
+      if (sum > static_cast<double>(capacity)) {
         return invalid_argument("{}: allocate() gave {} blocks of tier {}, which has {}", name_,
-                                granted, k, capacity);
+                                sum, k, capacity);
       }
     }
     return decision;

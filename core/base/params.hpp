@@ -216,7 +216,9 @@ template <class Params>
 absl::StatusOr<Params> parse_params(const ParamMap& given) {
   const std::vector<ParamInfo> infos = describe<Params>();
   Params params{};
-  for (const auto& [name, value] : given) {
+  for (const auto& entry : given) {
+    const std::string& name = entry.first;
+    const ParamValue& value = entry.second;
     absl::Status assigned = absl::OkStatus();
     std::size_t index = 0;
     const auto try_field = [&](const auto& field) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/guarded.hpp"
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/suggest.hpp"
@@ -70,6 +71,21 @@ class Registry {
     return all;
   }
 
+  // These, each of what they make in a wrapper.
+  template <class Wrapper>
+  Registry wrapped() const {
+    Registry all = *this;
+    for (EntryType& entry : all.entries_) {
+      entry.make = [make = std::move(entry.make)](
+                       const ParamMap& params,
+                       Context context) -> absl::StatusOr<std::unique_ptr<Interface>> {
+        MCSIM_ASSIGN_OR_RETURN(auto made, make(params, std::move(context)));
+        return std::make_unique<Wrapper>(std::move(made));
+      };
+    }
+    return all;
+  }
+
   absl::StatusOr<const EntryType*> find(std::string_view name) const {
     std::vector<std::string_view> names;
     for (const EntryType& entry : entries_) {
@@ -82,11 +98,13 @@ class Registry {
   // Finds, checks the parameters and builds; an error names the member.
   absl::StatusOr<std::unique_ptr<Interface>> make(std::string_view name, const ParamMap& params,
                                                   Context context) const {
-    MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
-    auto made = entry->make(params, std::move(context));
-    if (made.ok()) return made;
-    return absl::Status(made.status().code(),
-                        fmt::format("{}: {}", name, message_of(made.status())));
+    return guarded(kind_, [&]() -> absl::StatusOr<std::unique_ptr<Interface>> {
+      MCSIM_ASSIGN_OR_RETURN(const EntryType* entry, find(name));
+      auto made = entry->make(params, std::move(context));
+      if (made.ok()) return made;
+      return absl::Status(made.status().code(),
+                          fmt::format("{}: {}", name, message_of(made.status())));
+    });
   }
 
  private:

@@ -116,6 +116,8 @@ class RecencyLog {
     return tier_of(old, stack);
   }
 
+  // The tier that the block is in, or kTiers if in none.
+  std::size_t tier(const Stack& stack, BlockId id) const { return tier_of(last_[id], stack); }
   bool contains(BlockId id) const { return last_[id] != 0; }
 
   // What an access will touch.

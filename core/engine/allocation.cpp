@@ -108,6 +108,27 @@ absl::Status check_reservations_fit(const AllocationProblem& problem) {
 
 }  // namespace
 
+absl::Status check_targets(const Allocation& targets, std::span<const Count> capacities,
+                           std::size_t vms) {
+  if (targets.tiers() != capacities.size() || targets.vms() != vms) {
+    return invalid_argument("targets: expected {} tiers x {} VMs, got {} x {}", capacities.size(),
+                            vms, targets.tiers(), targets.vms());
+  }
+  for (std::size_t k = 0; k < capacities.size(); ++k) {
+    // What is granted is more than there is before a sum could be more than a Count holds.
+    Count left = capacities[k];
+    for (const Count blocks : targets.tier(k)) {
+      if (blocks < 0) return invalid_argument("targets: tier {} grants {} blocks", k, blocks);
+      left = blocks > left ? -1 : left - blocks;
+      if (left >= 0) continue;
+      const auto all = targets.tier(k);
+      return invalid_argument("targets: tier {} grants {} blocks of {}", k,
+                              std::accumulate(all.begin(), all.end(), 0.0), capacities[k]);
+    }
+  }
+  return absl::OkStatus();
+}
+
 Count AllocationProblem::unit() const {
   if (sizes.size() < 2) return 0;
   const Count step = sizes[1] - sizes[0];

@@ -33,6 +33,10 @@ class Allocation {
   std::vector<Count> blocks_;  // tier-major
 };
 
+// OK if targets are of so many tiers and VMs, grant nothing negative, and no tier more than it has.
+absl::Status check_targets(const Allocation& targets, std::span<const Count> capacities,
+                           std::size_t vms);
+
 // Choose, for every VM v and tier k, a cumulative size z[v][k] (blocks of v in
 // tiers 0..k) from `sizes`, so that
 //

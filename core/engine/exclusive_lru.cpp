@@ -5,7 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/prefetch.hpp"
+#include "core/containers/greatest.hpp"
 #include "core/containers/recency_log.hpp"
+#include "core/engine/block_owners.hpp"
 
 namespace mcsim {
 namespace {
@@ -13,6 +16,7 @@ namespace {
 // How many accesses ahead of the replay memory is asked for: far enough to arrive in
 // time, near enough to still be there.
 constexpr std::size_t kAhead = 24;
+constexpr std::size_t kVmAhead = 8;
 
 // Who shares space with whom.
 enum class Sharing : std::uint8_t {
@@ -29,14 +33,19 @@ class ExclusiveLru final : public Host {
 
   // `stacks`: one for all VMs or one for each.
   ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, PartitionRules rules,
-               std::span<const Stack> stacks)
-      : log_(trace.id_count(), stacks), sharing_(sharing), rules_(rules), shared_(stacks.front()) {
+               WriteRules writes, std::span<const Stack> stacks)
+      : log_(trace.id_count(), stacks),
+        sharing_(sharing),
+        rules_(rules),
+        many_(trace.vms.size() > kFew),
+        shared_(stacks.front()),
+        owners_(trace),
+        book_(std::move(writes), trace, Copies::kOne) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
+    excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)]});
-      first_id_.push_back(trace.vms[vm].first_id);
+      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = vm});
     }
-    first_id_.push_back(static_cast<BlockId>(trace.id_count()));
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
@@ -54,55 +63,45 @@ class ExclusiveLru final : public Host {
     if (sharing_ == Sharing::kShared) {
       return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
     }
-    MCSIM_RETURN_IF_ERROR(check_targets(targets));
+    MCSIM_RETURN_IF_ERROR(check_targets(targets, capacity_, vms_.size()));
     for (std::size_t k = 0; k < kTiers; ++k) {
-      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
-        Vm& of = vms_[vm];
-        of.target[k] = targets.at(k, vm);
+      for (Vm& vm : vms_) {
+        vm.target[k] = targets.at(k, vm.index);
+        excess_[k].set(vm.index, vm.held[k] - vm.target[k]);
         if (sharing_ != Sharing::kApart) continue;
-        while (of.held[k] > of.target[k]) demote<Sharing::kApart>(of, k);
+        while (vm.held[k] > vm.target[k]) demote<Sharing::kApart>(vm, k);
       }
     }
     return absl::OkStatus();
   }
 
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
+  }
+
   void release(std::size_t vm) override {
     Vm& of = vms_[vm];
     const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
-    for (BlockId id = first_id_[vm]; id < first_id_[vm + 1]; ++id) {
-      const std::size_t tier = log_.remove(stack, id);
-      if (tier == kTiers) continue;
-      gain<Sharing::kContended>(of, tier, -1);  // of the totals, where they are counted, too
-      ++of.invalidations[tier];
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
+      if (drop<Sharing::kContended>(of, stack, id) < kTiers && book_.dirty(id)) {
+        book_.write_back(vm, id);
+      }
     }
   }
 
   std::vector<VmCounters> counters() const override {
     std::vector<VmCounters> all(vms_.size());
-    for (std::size_t v = 0; v < all.size(); ++v) {
-      const Vm& vm = vms_[v];
-      VmCounters& of = all[v];
-      count_accesses(vm, of);
-      for (std::size_t k = 0; k < kTiers; ++k) {
-        TierCounters& tier = of.tiers[k];
-        tier.demotions = vm.demotions[k];
-        tier.moved_up = k == 0 ? 0 : tier.hits;
-        tier.moved_down = k + 1 < kTiers ? vm.demotions[k + 1] : 0;
-        tier.invalidations = vm.invalidations[k];
-        tier.occupancy = vm.held[k];
-        tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
-        of.tiers[0].promotions += tier.moved_up;
-      }
-      of.tiers[0].fills = of.misses;
-      of.tiers[0].updates = of.tiers[0].write_hits;
-      of.tiers[kTiers - 1].evictions = vm.demotions[kTiers];
-    }
+    for (const Vm& vm : vms_) count(vm, all[vm.index]);
     return all;
   }
 
   absl::Status check_invariants() const override {
     std::vector<std::array<Count, kTiers>> found(vms_.size());
-    const auto count = [&](std::size_t tier, BlockId id) { ++found[vm_of(id)][tier]; };
+    Count dirty = 0;
+    const auto count = [&](std::size_t tier, BlockId id) {
+      ++found[owners_.vm_of(id)][tier];
+      dirty += book_.dirty(id) ? 1 : 0;
+    };
     for (std::size_t s = 0; s < stack_count(); ++s) {
       const Stack& stack = sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
       if (!log_.consistent(stack)) {
@@ -110,75 +109,113 @@ class ExclusiveLru final : public Host {
       }
       log_.for_each(stack, count);
     }
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      Count sum = 0;
-      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
-        sum += vms_[vm].held[k];
-        if (found[vm][k] == vms_[vm].held[k]) continue;
-        return internal_error("exclusive LRU: VM {} has {} blocks in tier {}, counted {}", vm,
-                              found[vm][k], k, vms_[vm].held[k]);
-      }
-      const Count counted = sharing_ == Sharing::kApart ? sum : total_[k];
-      if (sum == counted && sum <= capacity_[k]) continue;
-      return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
-                            capacity_[k], counted);
+    if (dirty != book_.dirty()) {
+      return internal_error("exclusive LRU: {} dirty blocks are held, counted {}", dirty,
+                            book_.dirty());
     }
-    return absl::OkStatus();
+    return check_occupancy(found);
   }
 
  private:
-  // Accesses and requests of one VM and operation, by the tier that had the (slowest)
-  // block; the last entry: none.
-  struct OpTally {
+  static constexpr std::size_t kFew = 16;
+
+  // What becomes of the requests of a VM: reads, or writes in one of the modes.
+  static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
+
+  // Accesses by the tier that had the block, and requests by the slowest tier that they
+  // waited for; the last entry: none, and the backend.
+  struct Tally {
     std::array<Count, kTiers + 1> found{};
     std::array<Count, kTiers + 1> requests{};
   };
 
   // All that an access needs of its VM, side by side. By tier; the last entry of some:
   // below the last tier.
-  struct Vm {
+  struct alignas(64) Vm {
     Stack stack;  // unless shared
     std::array<Count, kTiers + 1> held{};
     std::array<Count, kTiers> target{};
-    std::array<Count, kTiers + 1> demotions{};  // came down into that tier
-    std::array<OpTally, 2> tallies{};           // by operation
-    std::array<Count, kTiers> invalidations{};  // left with their VM
+    std::array<Count, kTiers + 1> demotions{};   // came down into that tier
+    std::array<Tally, 4> tallies{};              // by use
+    std::array<Count, kTiers + 1> written_to{};  // written back: where the block was then
+    std::array<Count, kTiers> invalidations{};
+    std::size_t index;
   };
-
-  absl::Status check_targets(const Allocation& targets) const {
-    if (targets.tiers() != kTiers || targets.vms() != vms_.size()) {
-      return invalid_argument("targets: expected {} tiers x {} VMs, got {} x {}", kTiers,
-                              vms_.size(), targets.tiers(), targets.vms());
-    }
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      Count granted = 0;
-      for (const Count blocks : targets.tier(k)) {
-        if (blocks < 0) return invalid_argument("targets: tier {} grants {} blocks", k, blocks);
-        granted += blocks;
-      }
-      if (granted > capacity_[k]) {
-        return invalid_argument("targets: tier {} grants {} blocks of {}", k, granted,
-                                capacity_[k]);
-      }
-    }
-    return absl::OkStatus();
-  }
 
   template <Sharing kSharing>
   void replay_as(const Accesses& trace, RequestRange range) {
+    while (range.begin < range.end) {
+      if (book_.flush_due(trace.request_time[range.begin])) flush();
+      const RequestRange part{range.begin, book_.next_flush(trace, range)};
+      if (book_.all(WriteMode::kThrough)) {
+        replay_part<kSharing, false>(trace, part);
+      } else {
+        replay_part<kSharing, true>(trace, part);
+      }
+      range.begin = part.end;
+    }
+  }
+
+  template <Sharing kSharing, bool kWritesElsewhere>
+  void replay_part(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
+      prefetch_line(&vms_[trace.request_vm[std::min(r + kVmAhead, trace.request_count() - 1)]]);
       Vm& vm = vms_[trace.request_vm[r]];
-      OpTally& tally = vm.tallies[trace.request_op[r]];
+      const std::size_t begin = trace.request_begin[r];
+      const std::size_t end = trace.request_begin[r + 1];
+      if constexpr (kWritesElsewhere) {
+        const WriteMode mode = book_.mode(vm.index);
+        if (trace.request_op[r] != 0 && mode == WriteMode::kBack) {
+          write_to_cache<kSharing>(vm, ids, begin, end);
+          continue;
+        }
+        if (trace.request_op[r] != 0 && mode == WriteMode::kAround) {
+          write_around<kSharing>(vm, ids, begin, end);
+          continue;
+        }
+      }
+      Tally& tally = vm.tallies[trace.request_op[r]];
       std::size_t slowest = 0;
-      for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
-        log_.prefetch(ids[std::min(i + kAhead, ids.size() - 1)]);
+      for (std::size_t i = begin; i < end; ++i) {
+        prefetch(ids, i);
         const std::size_t tier = serve<kSharing>(vm, ids[i]);
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
       }
-      tally.requests[slowest] += trace.request_begin[r + 1] > trace.request_begin[r] ? 1 : 0;
+      tally.requests[slowest] += end > begin ? 1 : 0;
     }
+  }
+
+  // Into the cache, where the block is when all has settled.
+  template <Sharing kSharing>
+  void write_to_cache(Vm& vm, std::span<const BlockId> ids, std::size_t begin, std::size_t end) {
+    Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
+    std::size_t slowest = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      prefetch(ids, i);
+      book_.mark(vm.index, ids[i]);
+      ++tally.found[serve<kSharing>(vm, ids[i])];
+      const std::size_t tier = log_.tier(stack_of<kSharing>(vm), ids[i]);
+      ++vm.written_to[tier];
+      slowest = std::max(slowest, tier);
+      while (book_.too_many()) write_back(book_.oldest());
+    }
+    tally.requests[slowest] += end > begin ? 1 : 0;
+  }
+
+  template <Sharing kSharing>
+  void write_around(Vm& vm, std::span<const BlockId> ids, std::size_t begin, std::size_t end) {
+    Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
+    for (std::size_t i = begin; i < end; ++i) {
+      prefetch(ids, i);
+      ++tally.found[drop<kSharing>(vm, stack_of<kSharing>(vm), ids[i])];
+    }
+    tally.requests[kTiers] += end > begin ? 1 : 0;
+  }
+
+  void prefetch(std::span<const BlockId> ids, std::size_t i) const {
+    log_.prefetch(ids[std::min(i + kAhead, ids.size() - 1)]);
   }
 
   // The tier that had the block, kTiers if none.
@@ -189,6 +226,16 @@ class ExclusiveLru final : public Host {
     gain<kSharing>(vm, tier, -1);
     gain<kSharing>(vm, 0, +1);
     settle<kSharing>(vm);
+    return tier;
+  }
+
+  // The block leaves without being a victim; the tier that had it, kTiers if none.
+  template <Sharing kSharing>
+  std::size_t drop(Vm& vm, const Stack& stack, BlockId id) {
+    const std::size_t tier = log_.remove(stack, id);
+    if (tier == kTiers) return tier;
+    gain<kSharing>(vm, tier, -1);
+    ++vm.invalidations[tier];
     return tier;
   }
 
@@ -218,35 +265,45 @@ class ExclusiveLru final : public Host {
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum to
   // at most the capacity, so at least one VM is over its own. Which one is the furthest
-  // nobody can guess: it is selected without branches.
+  // nobody can guess: among few it is selected without branches.
   Vm& donor(std::size_t tier) {
-    const auto over = [&](const Vm& vm) { return vm.held[tier] - vm.target[tier]; };
-    if (rules_.victim == VictimRule::kFirstOver) {
-      return *std::ranges::find_if(vms_, [&](const Vm& vm) { return over(vm) > 0; });
+    if (!many_) {
+      const auto over = [&](const Vm& vm) { return vm.held[tier] - vm.target[tier]; };
+      if (rules_.victim == VictimRule::kFirstOver) {
+        return *std::ranges::find_if(vms_, [&](const Vm& vm) { return over(vm) > 0; });
+      }
+      Vm* furthest = vms_.data();
+      Count most = over(*furthest);
+      for (Vm& vm : vms_) {
+        const Count own = over(vm);
+        furthest = own > most ? &vm : furthest;
+        most = std::max(most, own);
+      }
+      return *furthest;
     }
-    Vm* furthest = vms_.data();
-    Count most = over(*furthest);
-    for (Vm& vm : vms_) {
-      const Count own = over(vm);
-      furthest = own > most ? &vm : furthest;
-      most = std::max(most, own);
-    }
-    return *furthest;
+    const bool first_over = rules_.victim == VictimRule::kFirstOver;
+    return vms_[first_over ? excess_[tier].first_above(0) : excess_[tier].first()];
   }
 
   template <Sharing kSharing>
   void demote(Vm& vm, std::size_t tier) {
     const BlockId id = log_.demote(stack_of<kSharing>(vm), tier);
-    Vm& owner = kSharing == Sharing::kShared ? vms_[vm_of(id)] : vm;
+    Vm& owner = kSharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
     gain<kSharing>(owner, tier, -1);
     gain<kSharing>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
+    if (tier + 1 == kTiers && book_.dirty() > 0 && book_.dirty(id)) {
+      book_.write_back(owner.index, id);
+    }
   }
 
   template <Sharing kSharing>
   void gain(Vm& vm, std::size_t tier, Count blocks) {
     vm.held[tier] += blocks;
     if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
+    if constexpr (kSharing == Sharing::kContended) {
+      if (many_ && tier < kTiers) excess_[tier].add(vm.index, blocks);
+    }
   }
 
   template <Sharing kSharing>
@@ -255,31 +312,71 @@ class ExclusiveLru final : public Host {
   }
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 
-  std::size_t vm_of(BlockId id) const {
-    std::size_t vm = 0;
-    for (std::size_t next = 1; next < vms_.size(); ++next) vm += first_id_[next] <= id ? 1 : 0;
-    return vm;
+  void write_back(BlockId id) { book_.write_back(owners_.vm_of(id), id); }
+  void flush() {
+    while (book_.dirty() > 0) write_back(book_.oldest());
   }
 
-  // Hits and misses; writes go through to the backend and wait for it.
-  static void count_accesses(const Vm& vm, VmCounters& of) {
-    const auto& [reads, writes] = vm.tallies;
+  void count(const Vm& vm, VmCounters& of) const {
+    const auto& [reads, through, back, around] = vm.tallies;
     of.tiers.resize(kTiers);
     for (std::size_t k = 0; k <= kTiers; ++k) {
-      of.accesses += reads.found[k] + writes.found[k];
-      of.writes += writes.found[k];
+      const Count entered = reads.found[k] + through.found[k] + back.found[k];
+      const Count written = through.found[k] + back.found[k] + around.found[k];
+      of.accesses += entered + around.found[k];
+      of.writes += written;
       of.reads_served.blocks[k] = reads.found[k];
       of.reads_served.requests[k] = reads.requests[k];
-      of.writes_served.requests[kTiers] += writes.requests[k];
-      if (k == kTiers) break;
-      of.tiers[k].hits = reads.found[k] + writes.found[k];
-      of.tiers[k].write_hits = writes.found[k];
+      of.writes_served.blocks[k] += vm.written_to[k];
+      of.writes_served.blocks[kTiers] += through.found[k] + around.found[k];
+      of.writes_served.requests[k] += back.requests[k];
+      of.writes_served.requests[kTiers] += through.requests[k] + around.requests[k];
+      of.backend_writes += through.found[k] + around.found[k];
+      if (k == kTiers) {
+        of.misses = entered + around.found[k];
+        of.write_misses = written;
+        of.tiers[0].fills = entered;
+        break;
+      }
+      TierCounters& tier = of.tiers[k];
+      tier.hits = entered + around.found[k];
+      tier.write_hits = written;
+      tier.moved_up = k == 0 ? 0 : entered;
+      of.tiers[0].promotions += tier.moved_up;
     }
-    of.writes_served.blocks[kTiers] = of.writes;
-    of.misses = reads.found[kTiers] + writes.found[kTiers];
-    of.write_misses = writes.found[kTiers];
     of.backend_reads = reads.found[kTiers];
-    of.backend_writes = of.writes;
+    of.tiers[0].updates = through.found[0] + back.found[0];
+    count_moves(vm, of);
+    book_.count(vm.index, of);
+  }
+
+  void count_moves(const Vm& vm, VmCounters& of) const {
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      TierCounters& tier = of.tiers[k];
+      tier.demotions = vm.demotions[k];
+      tier.moved_down = k + 1 < kTiers ? vm.demotions[k + 1] : 0;
+      tier.invalidations = vm.invalidations[k];
+      tier.occupancy = vm.held[k];
+      tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
+    }
+    of.tiers[kTiers - 1].evictions = vm.demotions[kTiers];
+  }
+
+  absl::Status check_occupancy(std::span<const std::array<Count, kTiers>> found) const {
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      Count sum = 0;
+      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+        sum += vms_[vm].held[k];
+        if (found[vm][k] == vms_[vm].held[k]) continue;
+        return internal_error("exclusive LRU: VM {} has {} blocks in tier {}, counted {}", vm,
+                              found[vm][k], k, vms_[vm].held[k]);
+      }
+      const Count counted = sharing_ == Sharing::kApart ? sum : total_[k];
+      if (sum == counted && sum <= capacity_[k]) continue;
+      return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
+                            capacity_[k], counted);
+    }
+    return absl::OkStatus();
   }
 
   Log log_;
@@ -287,9 +384,14 @@ class ExclusiveLru final : public Host {
   PartitionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
+  // Whether more VMs contend than are looked through for each block; and then, by VM, what
+  // it holds beyond its target.
+  bool many_;
+  std::vector<Greatest> excess_;
   Stack shared_;
   std::vector<Vm> vms_;
-  std::vector<BlockId> first_id_;  // by VM, and where those of the last end
+  BlockOwners owners_;
+  WriteBook book_;
 };
 
 // The most blocks each stack can come to hold.
@@ -309,21 +411,22 @@ std::vector<std::uint64_t> most_blocks(const Machine& machine, const Accesses& t
 template <int kTiers>
 absl::StatusOr<std::unique_ptr<Host>> make(const Machine& machine, const Accesses& trace,
                                            Sharing sharing, PartitionRules rules,
-                                           const Allocation& targets) {
+                                           const Allocation& targets, WriteRules writes) {
   const std::vector<std::uint64_t> most = most_blocks(machine, trace, sharing);
   const std::uint64_t entries = RecencyLog<kTiers>::entries(most);
   if (entries >= kNoBlock) {
     return absl::ResourceExhaustedError(fmt::format(
         "the stacks need {} log entries, more than 2^32: use a larger block size", entries));
   }
-  auto host = std::make_unique<ExclusiveLru<kTiers>>(machine, trace, sharing, rules,
-                                                     RecencyLog<kTiers>::stacks(most));
+  auto host = std::make_unique<ExclusiveLru<kTiers>>(
+      machine, trace, sharing, rules, std::move(writes), RecencyLog<kTiers>::stacks(most));
   if (sharing != Sharing::kShared) MCSIM_RETURN_IF_ERROR(host->resize(targets));
   return host;
 }
 
 using Maker = absl::StatusOr<std::unique_ptr<Host>> (*)(const Machine&, const Accesses&, Sharing,
-                                                        PartitionRules, const Allocation&);
+                                                        PartitionRules, const Allocation&,
+                                                        WriteRules);
 
 template <std::size_t... kIndex>
 constexpr std::array<Maker, sizeof...(kIndex)> makers(std::index_sequence<kIndex...>) {
@@ -333,7 +436,7 @@ constexpr std::array<Maker, sizeof...(kIndex)> makers(std::index_sequence<kIndex
 // The number of tiers becomes a template argument here, once per run.
 absl::StatusOr<std::unique_ptr<Host>> make_for_tiers(const Machine& machine, const Accesses& trace,
                                                      Sharing sharing, PartitionRules rules,
-                                                     const Allocation& targets) {
+                                                     const Allocation& targets, WriteRules writes) {
   static constexpr auto kMakers = makers(std::make_index_sequence<kMaxTiers>{});
   if (machine.tiers.empty() || machine.tiers.size() > kMaxTiers) {
     return invalid_argument("tiers: expected 1 to {}, got {}", kMaxTiers, machine.tiers.size());
@@ -344,22 +447,24 @@ absl::StatusOr<std::unique_ptr<Host>> make_for_tiers(const Machine& machine, con
                               tier.capacity_blocks);
     }
   }
-  return kMakers[machine.tiers.size() - 1](machine, trace, sharing, rules, targets);
+  return kMakers[machine.tiers.size() - 1](machine, trace, sharing, rules, targets,
+                                           std::move(writes));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine,
-                                                      const Accesses& trace) {
-  return make_for_tiers(machine, trace, Sharing::kShared, {}, {});
+absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine, const Accesses& trace,
+                                                      WriteRules writes) {
+  return make_for_tiers(machine, trace, Sharing::kShared, {}, {}, std::move(writes));
 }
 
 absl::StatusOr<std::unique_ptr<Host>> make_partitioned_lru(const Machine& machine,
                                                            const Accesses& trace,
                                                            const Allocation& targets,
-                                                           PartitionRules rules) {
+                                                           PartitionRules rules,
+                                                           WriteRules writes) {
   const Sharing sharing = rules.mode == ResizeMode::kEager ? Sharing::kApart : Sharing::kContended;
-  return make_for_tiers(machine, trace, sharing, rules, targets);
+  return make_for_tiers(machine, trace, sharing, rules, targets, std::move(writes));
 }
 
 }  // namespace mcsim

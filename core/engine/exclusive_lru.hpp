@@ -7,6 +7,7 @@
 #include "core/engine/host.hpp"
 #include "core/engine/machine.hpp"
 #include "core/engine/partition.hpp"
+#include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -17,13 +18,20 @@ namespace mcsim {
 // stack, so with fixed partitions tier-1 hits are those of LRU(c1) and all hits
 // those of LRU(c1 + c2 + …), access by access.
 //
+// A block comes in first and all settles then: what comes into a tier without room for it,
+// be it of no blocks at all, is written there and goes down at once.
+//
+// A VM may write in any mode, which may change at any time; blocks that are held are never
+// updated where they are when they are written around (WriteRules::update_around).
+//
 // The first form shares all tiers among all VMs; the second divides them, first
 // by `targets`.
-absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine,
-                                                      const Accesses& trace);
+absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine, const Accesses& trace,
+                                                      WriteRules writes = {});
 absl::StatusOr<std::unique_ptr<Host>> make_partitioned_lru(const Machine& machine,
                                                            const Accesses& trace,
                                                            const Allocation& targets,
-                                                           PartitionRules rules);
+                                                           PartitionRules rules,
+                                                           WriteRules writes = {});
 
 }  // namespace mcsim

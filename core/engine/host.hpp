@@ -23,10 +23,15 @@ class Host {
   // refuses.
   virtual absl::Status resize(const Allocation& targets) = 0;
 
-  // Changes what becomes of each VM's writes. What a VM no longer writes back is written
-  // back at once. A host that only writes through refuses.
-  virtual absl::Status set_write_modes(std::span<const WriteMode>) {
-    return absl::FailedPreconditionError("this host writes through, and nothing else");
+  // Changes what becomes of each VM's writes, at any time. What a VM no longer writes back is
+  // written back at once. A host that was never made for anything but writing through refuses
+  // all else.
+  virtual absl::Status set_write_modes(std::span<const WriteMode> modes) {
+    for (const WriteMode mode : modes) {
+      if (mode == WriteMode::kThrough) continue;
+      return absl::FailedPreconditionError("this host writes through, and nothing else");
+    }
+    return absl::OkStatus();
   }
 
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty

@@ -9,51 +9,12 @@
 #include <vector>
 
 #include "core/engine/eviction_policy.hpp"
+#include "core/engine/tier_cache.hpp"
 
-// A cache under a policy, and the loop that replays accesses through it.
+// A cache under a policy that the compiler knows, so that all of it is inlined into the loops
+// that replay accesses; and what makes it one that is chosen at run time, with a virtual call
+// a batch.
 namespace mcsim {
-
-// A stretch of a trace. `ops` may be empty: all are reads. `next_uses` may be
-// empty unless the policy needs it.
-template <class Block = BlockId>
-struct AccessBatch {
-  std::span<const Block> blocks;
-  std::span<const std::uint8_t> ops = {};
-  std::span<const NextUse> next_uses = {};
-
-  // At most `count` accesses from `begin` on.
-  AccessBatch part(std::size_t begin, std::size_t count) const {
-    const std::size_t length = std::min(count, blocks.size() - begin);
-    const auto cut = [&](auto column) {
-      return column.empty() ? column : column.subspan(begin, length);
-    };
-    return {cut(blocks), cut(ops), cut(next_uses)};
-  }
-};
-
-struct CacheCounts {
-  Count accesses = 0;
-  Count hits = 0;
-  Count writes = 0;
-  Count write_hits = 0;
-  Count evictions = 0;
-  Count partial_misses = 0;  // of the misses: other blocks of the line were held
-
-  Count misses() const { return accesses - hits; }
-  CacheCounts since(const CacheCounts& before) const {
-    return {.accesses = accesses - before.accesses,
-            .hits = hits - before.hits,
-            .writes = writes - before.writes,
-            .write_hits = write_hits - before.write_hits,
-            .evictions = evictions - before.evictions,
-            .partial_misses = partial_misses - before.partial_misses};
-  }
-  friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
-};
-
-// How many accesses before its own what a block needs is fetched.
-inline constexpr std::size_t kIndexAhead = 24;
-inline constexpr std::size_t kSlotAhead = 8;
 
 // A policy, the directory of its blocks and a sink for its victims. All is inlined into
 // the loop (flatten: left to itself, GCC calls what is long); nothing is allocated but by
@@ -179,109 +140,13 @@ class Cache {
   Directory<Index> directory_;
 };
 
-// A cache of some policy, chosen at run time: one virtual call a batch.
-class PolicyCache {
- public:
-  virtual ~PolicyCache() = default;
-
-  // Blocks must be below the `blocks` of the setup. Fails if the batch lacks what the
-  // policy needs, or its columns differ in length.
-  virtual absl::Status replay(const AccessBatch<>& batch) = 0;
-  virtual void resize(Count capacity) = 0;
-
-  virtual bool contains(BlockId block) const = 0;
-  virtual Count size() const = 0;
-  virtual Count capacity() const = 0;
-  virtual std::size_t bytes() const = 0;
-  virtual bool needs_next_use() const = 0;
-  // Conservation of blocks, and the policy's own laws.
-  virtual absl::Status check() const = 0;
-
-  const CacheCounts& counts() const { return counts_; }
-
- protected:
-  CacheCounts counts_;
-};
-
-// What is asked of a cache in an exclusive chain because of some access of a batch, in
-// one word.
-class ChainStep {
- public:
-  enum Kind : std::uint64_t {
-    kAccess,  // the block comes in, unless it is held
-    kMissed,  // the block came into a faster tier: it leaves this one, if it is held
-    kVictim,  // of a faster tier: comes in
-  };
-
-  ChainStep(BlockId block, std::size_t request, Kind kind, Op op)
-      : word_(block | kind << 32 | static_cast<std::uint64_t>(op) << 34 |
-              static_cast<std::uint64_t>(request) << 35) {}
-
-  BlockId block() const { return static_cast<BlockId>(word_); }
-  Kind kind() const { return static_cast<Kind>(word_ >> 32 & 3); }
-  Op op() const { return static_cast<Op>(word_ >> 34 & 1); }
-  std::size_t request() const { return word_ >> 35; }
-  // Of an access: the same of a tier that did not hold the block.
-  ChainStep missed() const {
-    static_assert(kAccess == 0);
-    ChainStep step = *this;
-    step.word_ |= std::uint64_t{kMissed} << 32;
-    return step;
-  }
-
- private:
-  std::uint64_t word_;
-};
-
-// When the blocks of steps are accessed next, for caches that must know the future.
-struct ChainUses {
-  const NextUse* of_steps;
-  NextUse* of_blocks;  // by block, while the cache holds it: victims take it along
-  NextUse* of_next;    // of the steps for the cache below
-};
-
-// A cache that can also be part of a host, which decides what comes into it, block by
-// block, and does its own counting. Victims are added to those already there.
-class TierCache : public PolicyCache {
- public:
-  void resize(Count capacity) override {
-    std::vector<BlockId> victims;
-    resize(capacity, victims);
-    counts_.evictions += static_cast<Count>(victims.size());
-  }
-
-  // An access if the block is held; else false, and nothing has happened.
-  virtual bool touch(const Access<>& a) = 0;
-  // A block that is not held comes in; there is a capacity.
-  virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
-  // A block leaves without being a victim; false if it was not held.
-  virtual bool take(BlockId block) = 0;
-  virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
-  // Towards an access to a block that has a slot.
-  virtual void prefetch_slot(BlockId) const {}
-
-  // Whether a block that is not held, and that nothing else keeps out, may come in; only a
-  // selective one ever says no.
-  virtual bool admits(const Access<>&) { return true; }
-  virtual bool selective() const { return false; }
-  // What went wrong in a policy that can fail. It goes on, but decides nothing any more.
-  virtual absl::Status failure() const { return absl::OkStatus(); }
-
-  // Takes all steps; a cache without capacity leaves them as they are. What is not held,
-  // and the victims, are steps for the cache below: from `next` on, where there must be
-  // room for two a step and the blocks held. Returns the end of them. `uses` are given where
-  // some cache of the chain must know them; those of steps that are kMissed nobody needs.
-  virtual ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
-                           const ChainUses* uses = nullptr);
-};
-
 // Where a cache finds its slots: in its column, or in a table of its own.
 inline DenseIndex index_for(const PolicySetup& setup) {
   if (setup.table == nullptr) return DenseIndex(setup.blocks);
   return {setup.table, setup.column, setup.first_block, setup.blocks};
 }
 
-// The list of policies becomes a registry of these.
+// The cache under policy P as others see it: the list of policies becomes a registry of these.
 template <class P>
 class PolicyCacheOf final : public TierCache {
   static_assert(EvictionPolicy<P>,
@@ -325,33 +190,43 @@ class PolicyCacheOf final : public TierCache {
   }
   void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
 
-  [[gnu::flatten]] ChainStep* serve(std::span<const ChainStep> steps, ChainStep* next,
-                                    const ChainUses* uses) override {
+  [[gnu::flatten]] Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
+                                  const ArrivalUses* uses) override {
     if (cache_.capacity() == 0 || (uses != nullptr && !kNeedsNextUse<P>)) {
-      return TierCache::serve(steps, next, uses);
+      return TierCache::serve(arrivals, next, uses);
     }
-    VictimSteps sink{.next = next, .first = next, .uses = uses};
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      // What a part keeps by slot is near already: to fetch that too was slower.
-      cache_.prefetch_index(steps[std::min(i + kIndexAhead, steps.size() - 1)].block());
+    VictimArrivals sink{.next = next, .first = next, .uses = uses};
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      // Slots are not fetched: the parts of a host are small enough to be near.
+      cache_.prefetch_index(arrivals[std::min(i + kIndexAhead, arrivals.size() - 1)].block());
       if constexpr (kNeedsNextUse<P>) {
-        const std::size_t soon = std::min(i + kSlotAhead, steps.size() - 1);
-        cache_.prefetch_use(uses->of_steps[soon]);
-        prefetch_line(&uses->of_blocks[steps[soon].block()]);
+        const std::size_t soon = std::min(i + kSlotAhead, arrivals.size() - 1);
+        cache_.prefetch_use(uses->of_arrivals[soon]);
+        prefetch_line(&uses->of_blocks[arrivals[soon].block()]);
       }
 
-      const ChainStep step = steps[i];
-      if (step.kind() == ChainStep::kMissed) {
-        if (!cache_.take(step.block())) *next++ = step;
-        continue;
+      const Arrival arrival = arrivals[i];
+      if (arrival.kind() == Arrival::kWritten) {
+        *next++ = arrival;
+      } else if (arrival.kind() == Arrival::kTake) {
+        const bool held = cache_.take(arrival.block());
+        *next = held ? arrival.written() : arrival;
+        next += !held || arrival.dirties() ? 1 : 0;
+      } else {
+        Access<> a{.block = arrival.block(), .op = arrival.op()};
+        if constexpr (kNeedsNextUse<P>)
+          a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
+        sink.next = next;
+        sink.request = arrival.request();
+        if (arrival.kind() == Arrival::kAccess) *sink.next++ = arrival.taken();
+        const bool hit = cache_.access(a, sink);
+        if (!hit) {
+          next = sink.next;
+        } else {
+          *next = arrival.written();
+          next += arrival.dirties() ? 1 : 0;
+        }
       }
-      Access<> a{.block = step.block(), .op = step.op()};
-      if constexpr (kNeedsNextUse<P>) a.next_use = uses->of_blocks[a.block] = uses->of_steps[i];
-      sink.next = next;
-      sink.request = step.request();
-      if (step.kind() == ChainStep::kAccess) *sink.next++ = step.missed();
-      const bool hit = cache_.access(a, sink);
-      if (!hit) next = sink.next;
     }
     return next;
   }
@@ -372,15 +247,15 @@ class PolicyCacheOf final : public TierCache {
     std::vector<BlockId>& blocks;
     void evicted(BlockId block) { blocks.push_back(block); }
   };
-  struct VictimSteps {
-    ChainStep* next;
-    ChainStep* first;
-    const ChainUses* uses;
+  struct VictimArrivals {
+    Arrival* next;
+    Arrival* first;
+    const ArrivalUses* uses;
     std::size_t request = 0;
 
     void evicted(BlockId block) {
       if constexpr (kNeedsNextUse<P>) uses->of_next[next - first] = uses->of_blocks[block];
-      *next++ = ChainStep(block, request, ChainStep::kVictim, Op::kRead);
+      *next++ = Arrival(block, request, Arrival::kVictim);
     }
   };
 

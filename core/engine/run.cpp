@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/guarded.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -121,6 +123,14 @@ class Runner {
     return absl::OkStatus();
   }
 
+  // All of it, or nothing: modes are refused for their number alone.
+  absl::Status apply(const Decision& decision) {
+    const std::vector<WriteMode>& modes = decision.write_modes;
+    if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
+    MCSIM_RETURN_IF_ERROR(host_->resize(decision.targets));
+    return modes.empty() ? absl::OkStatus() : host_->set_write_modes(modes);
+  }
+
   absl::Status decide() {
     const std::size_t interval = decided_++;
     const auto start = Clock::now();
@@ -142,10 +152,7 @@ class Runner {
                                            .departed = departed_}));
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
-    MCSIM_RETURN_IF_ERROR(host_->resize(decision->targets));
-    if (!decision->write_modes.empty()) {
-      MCSIM_RETURN_IF_ERROR(host_->set_write_modes(decision->write_modes));
-    }
+    MCSIM_RETURN_IF_ERROR(apply(*decision));
     result_.decisions.push_back({.request = at_, .decision = *std::move(decision)});
     return absl::OkStatus();
   }
@@ -164,16 +171,38 @@ class Runner {
   RunResult result_;
 };
 
+absl::Status check_cuts(const Cuts& cuts, const Accesses& trace) {
+  if (cuts.empty()) return invalid_argument("there are no intervals to count");
+  if (!std::ranges::is_sorted(cuts)) return invalid_argument("cuts: they must not decrease");
+  if (cuts.back() <= trace.request_count()) return absl::OkStatus();
+  return out_of_range("cuts: {} is beyond the {} requests of the trace", cuts.back(),
+                      trace.request_count());
+}
+
+absl::Status check_profile(const System& system, const Profile* profile, const Accesses& trace) {
+  if (system.profile().has_value() != (profile != nullptr)) {
+    return invalid_argument("the system and the caller disagree on whether a profile is needed");
+  }
+  if (profile == nullptr) return absl::OkStatus();
+  for (const std::vector<VmProfile>& vms : profile->measured->vms) {
+    if (vms.size() != trace.vms.size()) {
+      return invalid_argument("the profile is of {} VMs, the trace of {}", vms.size(),
+                              trace.vms.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
                               const Cuts& metric_cuts, const Tick& tick) {
-  if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
-  if (metric_cuts.empty()) return invalid_argument("there are no intervals to count");
-  if (system.profile().has_value() != (profile != nullptr)) {
-    return invalid_argument("the system and the caller disagree on whether a profile is needed");
-  }
-  return Runner(trace, system, profile, tick).go(metric_cuts);
+  return guarded("run", [&]() -> absl::StatusOr<RunResult> {
+    if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+    MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
+    MCSIM_RETURN_IF_ERROR(check_profile(system, profile, trace));
+    return Runner(trace, system, profile, tick).go(metric_cuts);
+  });
 }
 
 }  // namespace mcsim

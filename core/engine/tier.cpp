@@ -1,18 +1,30 @@
 #include "core/engine/tier.hpp"
 
-#include <limits>
 #include <utility>
 
 namespace mcsim {
 
 Tier::Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
            std::unique_ptr<AdmissionFilter> filter)
-    : capacity_(capacity), parts_(std::move(parts)), rules_(rules), filter_(std::move(filter)) {
+    : capacity_(capacity),
+      parts_(std::move(parts)),
+      rules_(rules),
+      filter_(std::move(filter)),
+      selective_(parts_[0].cache->selective()),
+      excess_(parts_.size()) {
   // Empty caches have no victims. Where targets only matter once the tier is full, what
   // a cache may hold grows with what it holds.
-  for (Part& part : parts_) {
-    part.cache->resize(rules_.mode == ResizeMode::kLazy ? 0 : part.target);
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    parts_[part].cache->resize(rules_.mode == ResizeMode::kLazy ? 0 : parts_[part].target);
+    count_excess(part);
   }
+}
+
+bool Tier::take(std::size_t part, BlockId block) {
+  if (!parts_[part].cache->take(block)) return false;
+  --held_;
+  count_excess(part);
+  return true;
 }
 
 bool Tier::admits(std::size_t part, BlockId block, Count request_blocks) {
@@ -28,22 +40,40 @@ bool Tier::admits(std::size_t part, BlockId block, Count request_blocks) {
   return own.admits({.block = block});
 }
 
-void Tier::tell_filter(std::span<const BlockId> victims) {
-  for (const BlockId victim : victims) filter_->evicted(victim);
+void Tier::insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
+  const std::size_t before = victims.size();
+  TierCache& own = *parts_[part].cache;
+  if (shares_space()) make_room(part, victims);
+  if (own.capacity() > 0) {
+    own.insert(a, victims);
+  } else {
+    victims.push_back(a.block);
+  }
+  count_excess(part);
+  held_ += 1 - static_cast<Count>(victims.size() - before);
+  if (filter_) {
+    for (const BlockId victim : std::span(victims).subspan(before)) filter_->evicted(victim);
+  }
 }
 
 void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victims) {
   const std::size_t before = victims.size();
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     parts_[part].target = targets[part];
-    if (rules_.mode == ResizeMode::kEager) parts_[part].cache->resize(targets[part], victims);
+    if (!shares_space()) parts_[part].cache->resize(targets[part], victims);
+    count_excess(part);
   }
   held_ -= static_cast<Count>(victims.size() - before);
 }
 
-bool Tier::has_room_lazily(std::size_t part) const {
+// A block that comes into a full tier pushes out another, unless it is itself the one that
+// its tier has too many.
+bool Tier::has_room_lazily(std::size_t part) {
   if (held_ < capacity_) return true;
-  return capacity_ > 0 && (size(part) > 0 || donor(part) != part);
+  if (capacity_ == 0 || size(part) > 0) return capacity_ > 0;
+  const bool others_give = donor_for(part) != part;
+  count_excess(part);
+  return others_give;
 }
 
 void Tier::count_held() {
@@ -59,27 +89,19 @@ void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
   if (strict && own.capacity() != parts_[part].target) own.resize(parts_[part].target, victims);
   if (strict && own.size() == parts_[part].target) return;
   if (held_ == capacity_) {
-    const std::size_t giver = donor(part);
+    const std::size_t giver = donor_for(part);
     if (giver == part) return own.resize(own.size(), victims);
     parts_[giver].cache->resize(size(giver) - 1, victims);
+    count_excess(giver);
   }
   if (own.size() == own.capacity()) own.resize(own.size() + 1, victims);
 }
 
 // The part that gives a block when `part` gets one in a tier that is full. Targets sum
 // to at most the capacity, so that one is over its own.
-std::size_t Tier::donor(std::size_t part) const {
-  std::size_t worst = part;
-  Count excess = std::numeric_limits<Count>::min();
-  for (std::size_t other = 0; other < parts_.size(); ++other) {
-    const Count over = size(other) + (other == part ? 1 : 0) - parts_[other].target;
-    if (over > 0 && rules_.victim == VictimRule::kFirstOver) return other;
-    if (over > excess) {
-      excess = over;
-      worst = other;
-    }
-  }
-  return worst;
+std::size_t Tier::donor_for(std::size_t part) {
+  excess_.set(part, size(part) + 1 - parts_[part].target);
+  return rules_.victim == VictimRule::kFirstOver ? excess_.first_above(0) : excess_.first();
 }
 
 absl::Status Tier::failure() const {

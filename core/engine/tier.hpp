@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/containers/greatest.hpp"
 #include "core/engine/admission.hpp"
 #include "core/engine/partition.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/tier_cache.hpp"
 
 namespace mcsim {
 
@@ -37,27 +38,18 @@ class Tier {
   // An access if the block is held; else false.
   bool touch(std::size_t part, const Access<>& a) { return parts_[part].cache->touch(a); }
   // The block leaves without being a victim; false if it was not held.
-  bool take(std::size_t part, BlockId block) {
-    if (!parts_[part].cache->take(block)) return false;
-    --held_;
-    return true;
-  }
+  bool take(std::size_t part, BlockId block);
 
-  // Whether a block that is not held may come in, if it asks to.
+  // Whether a block that is not held may come in, if it asks to, and may stay.
   bool admits(std::size_t part, BlockId block, Count request_blocks);
   // As far as space goes: another may have to leave for it.
-  bool has_room(std::size_t part) const {
+  bool has_room(std::size_t part) {
     return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;
   }
-  // Brings in a block that was just admitted, or demoted and held nowhere in this tier.
-  // The victims, maybe of other parts, are added to those already there.
-  void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
-    const std::size_t before = victims.size();
-    if (rules_.mode != ResizeMode::kEager) make_room(part, victims);
-    parts_[part].cache->insert(a, victims);
-    held_ += 1 - static_cast<Count>(victims.size() - before);
-    if (filter_) tell_filter(std::span(victims).subspan(before));
-  }
+  // Brings in a block that was just admitted, or demoted and held nowhere in this tier. The
+  // victims, maybe of other parts, are added to those already there: where there is no room,
+  // the block itself.
+  void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
   // New targets, one a part, that sum to at most the capacity.
   void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
 
@@ -72,8 +64,10 @@ class Tier {
   // To be called when that is done.
   void count_held();
 
+  // Whether every block may come in, be it that there is no room to refuse.
+  bool admits_all(std::size_t part) { return !filter_ && !(selective_ && has_room(part)); }
   // Whether not every block may come in for which there is room.
-  bool has_filter() const { return filter_ != nullptr || parts_[0].cache->selective(); }
+  bool has_filter() const { return filter_ != nullptr || selective_; }
   absl::Status failure() const;
   bool needs_next_use() const { return parts_[0].cache->needs_next_use(); }
   std::size_t bytes() const;
@@ -81,16 +75,22 @@ class Tier {
 
  private:
   Count size(std::size_t part) const { return parts_[part].cache->size(); }
-  bool has_room_lazily(std::size_t part) const;
+  // Whether a part may hold more than its target, or less while it wants more.
+  bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
+  bool has_room_lazily(std::size_t part);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
-  std::size_t donor(std::size_t part) const;
-  void tell_filter(std::span<const BlockId> victims);
+  std::size_t donor_for(std::size_t part);
+  void count_excess(std::size_t part) {
+    if (shares_space()) excess_.set(part, size(part) - parts_[part].target);
+  }
 
   Count capacity_;
   Count held_ = 0;
   std::vector<Part> parts_;
   PartitionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
+  bool selective_;
+  Greatest excess_;  // by part, what it holds beyond its target; kept where parts share space
 };
 
 }  // namespace mcsim

@@ -2,12 +2,21 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/base/choices.hpp"
+#include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
-#include "core/containers/dense_list.hpp"
+#include "core/containers/block_queue.hpp"
+#include "core/engine/block_owners.hpp"
+#include "core/engine/counters.hpp"
+#include "core/trace/accesses.hpp"
 
 // What becomes of writes.
 namespace mcsim {
@@ -25,53 +34,148 @@ struct Choices<WriteMode> {
                                     std::pair{"around", WriteMode::kAround}};
 };
 
-// Which copies are newer than everything below them: blocks by tier, and the blocks in
-// the order in which they became dirty.
+struct WriteRules {
+  std::vector<WriteMode> modes;  // by VM
+  // Written around, a block that the cache has is updated instead of dropped.
+  bool update_around = false;
+  // More dirty blocks than this are written back at once, the oldest first.
+  Count most_dirty = std::numeric_limits<Count>::max();
+  // All dirty blocks are written back each time so much time has passed; 0: never.
+  Nanoseconds flush_every = 0;
+};
+
+// How many copies of a block the tiers of a host may have together.
+enum class Copies : std::uint8_t { kOne, kSeveral };
+
+// What a host knows of its writes: the mode of each VM, which blocks are dirty, that is newer
+// than what the backend has, how many of each VM, and when all are due to be written back.
 //
-// 9 bytes a block of the trace.
-class DirtyBlocks {
+// Where a block has one copy, a bit tells that it is dirty, wherever that copy goes. Where it
+// has several, each that is newer than everything below it is dirty, a bit a tier: such a
+// block is in two versions at once. Nothing of this is touched before something is written
+// back, so that modes may change at any time and cost nothing until they do.
+//
+// A bit a block of the trace, a byte with several copies, and 8 bytes a dirty block where their
+// order matters.
+class WriteBook {
  public:
-  explicit DirtyBlocks(std::size_t blocks) : order_(blocks), tiers_(blocks, 0) {}
+  WriteBook(WriteRules rules, const Accesses& trace, Copies copies);
 
-  bool contains(BlockId block) const { return tiers_[block] != 0; }
-  bool contains(BlockId block, std::size_t tier) const { return (tiers_[block] & bit(tier)) != 0; }
-  // A copy faster than the tier's.
-  bool above(BlockId block, std::size_t tier) const {
-    return (tiers_[block] & (bit(tier) - 1)) != 0;
-  }
-  Count size() const { return order_.size(); }
-  BlockId oldest() const { return order_.front(); }
+  const WriteRules& rules() const { return rules_; }
+  WriteMode mode(std::size_t vm) const { return rules_.modes[vm]; }
+  bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
+  bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
 
-  // False if some copy was dirty before.
-  bool mark(BlockId block, std::size_t tier) {
-    const bool was_clean = !contains(block);
-    if (was_clean) order_.push_back(block);
-    tiers_[block] |= bit(tier);
-    return was_clean;
+  // New modes, one a VM. Calls write_back(block) for what is dirty of VMs that no longer write
+  // back, which it must then not be any more.
+  template <class WriteBack>
+  absl::Status set_modes(std::span<const WriteMode> modes, const BlockOwners& owners,
+                         WriteBack write_back) {
+    MCSIM_RETURN_IF_ERROR(check_modes(modes));
+    for (std::size_t vm = 0; vm < modes.size(); ++vm) {
+      if (modes[vm] == WriteMode::kBack || tallies_[vm].dirty == 0) continue;
+      for_each_dirty(owners.first_of(vm), owners.end_of(vm), write_back);
+    }
+    assign(modes);
+    return absl::OkStatus();
   }
-  // The copy of one tier is clean, or gone. True if no other is dirty now.
-  bool clear(BlockId block, std::size_t tier) {
-    tiers_[block] &= static_cast<std::uint8_t>(~bit(tier));
-    if (contains(block)) return false;
-    order_.erase(block);
+
+  // Whether all dirty blocks are to be written back before a request at this time, which says
+  // yes once a period; and the first request of a range before which they will have to be.
+  bool flushes() const { return rules_.flush_every > 0; }
+  bool flush_due(Nanoseconds time);
+  std::size_t next_flush(const Accesses& trace, RequestRange range) const;
+
+  Count dirty() const { return dirty_count_; }
+  bool dirty(BlockId block) const { return (bits_[block / 64] >> (block % 64) & 1) != 0; }
+  bool dirty(BlockId block, std::size_t tier) const {
+    return copies_.size() == 0 ? dirty(block) : (copies_[block] & bit(tier)) != 0;
+  }
+  // Whether a copy faster than the tier's is dirty.
+  bool dirty_above(BlockId block, std::size_t tier) const {
+    return copies_.size() > 0 && (copies_[block] & (bit(tier) - 1)) != 0;
+  }
+  // Whether there is a limit, and more than it allows; and the one that became dirty first,
+  // where there is a limit or they are flushed.
+  bool limited() const { return rules_.most_dirty < std::numeric_limits<Count>::max(); }
+  bool too_many() const { return dirty_count_ > rules_.most_dirty; }
+  BlockId oldest() { return queue_->front(); }
+
+  // The VM wrote the copy that the tier has; true if the block was clean.
+  bool mark(std::size_t vm, BlockId block, std::size_t tier = 0) {
+    if (copies_.size() > 0) copies_[block] |= bit(tier);
+    if (dirty(block)) return false;
+    bits_[block / 64] ^= std::uint64_t{1} << (block % 64);
+    if (queue_) queue_->push(block);
+    ++dirty_count_;
+    ++tallies_[vm].dirty;
+    ++tallies_[vm].dirtied;
     return true;
   }
-  // All copies of a dirty block.
-  void clear(BlockId block) {
-    tiers_[block] = 0;
-    order_.erase(block);
+  // As if the block had not been marked: it was clean, and comes into no tier.
+  void unmark(std::size_t vm, BlockId block) {
+    clean(vm, block);
+    --tallies_[vm].dirtied;
   }
+  // The backend has what the block's newest copy has.
+  void write_back(std::size_t vm, BlockId block) {
+    clean(vm, block);
+    ++tallies_[vm].write_backs;
+  }
+  // The newest data of a tier is in another one now; or there is newer data above it.
   void move(BlockId block, std::size_t from, std::size_t to) {
-    tiers_[block] = static_cast<std::uint8_t>((tiers_[block] & ~bit(from)) | bit(to));
+    if (copies_.size() == 0) return;
+    copies_[block] = static_cast<std::uint8_t>((copies_[block] & ~bit(from)) | bit(to));
+  }
+  void outdate(BlockId block, std::size_t tier) {
+    copies_[block] &= static_cast<std::uint8_t>(~bit(tier));
   }
 
+  void prefetch(BlockId block) const { prefetch_line(&bits_[block / 64]); }
+  void count(std::size_t vm, VmCounters& of) const;
+
  private:
+  struct Tally {
+    Count dirty = 0;
+    Count dirtied = 0;
+    Count write_backs = 0;
+  };
+
   static constexpr std::uint8_t bit(std::size_t tier) {
     return static_cast<std::uint8_t>(1U << tier);
   }
+  std::size_t vm_count() const { return rules_.modes.size(); }
+  absl::Status check_modes(std::span<const WriteMode> modes) const;
+  void assign(std::span<const WriteMode> modes);
 
-  DenseList order_;
-  std::vector<std::uint8_t> tiers_;  // a bit each
+  void clean(std::size_t vm, BlockId block) {
+    if (copies_.size() > 0) copies_[block] = 0;
+    bits_[block / 64] &= ~(std::uint64_t{1} << (block % 64));
+    if (queue_) queue_->erase(block);
+    --dirty_count_;
+    --tallies_[vm].dirty;
+  }
+  // By words: most blocks are clean. What is visited may become clean.
+  template <class Visit>
+  void for_each_dirty(BlockId begin, BlockId end, Visit visit) const {
+    for (BlockId block = begin; block < end; ++block) {
+      if (bits_[block / 64] == 0) {
+        block |= 63;
+      } else if (dirty(block)) {
+        visit(block);
+      }
+    }
+  }
+
+  WriteRules rules_;
+  std::array<std::size_t, 3> of_mode_{};  // VMs
+  Nanoseconds begin_;                     // of the trace
+  std::uint64_t next_flush_;              // since then
+  Pages<std::uint64_t> bits_;             // by block
+  Pages<std::uint8_t> copies_;            // by block, a bit a tier; none where there is one
+  std::optional<BlockQueue> queue_;
+  Count dirty_count_ = 0;
+  std::vector<Tally> tallies_;  // by VM
 };
 
 }  // namespace mcsim

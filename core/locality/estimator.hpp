@@ -34,7 +34,8 @@ struct CurveEstimate {
   std::vector<double> hits;      // never decreasing, in [0, accesses]
   double accesses = 0;           // of the whole stream, whatever share was sampled
 
-  // 95 % confidence band on the hits; empty if the estimator has none.
+  // 95 % confidence band on the hits, of capacities up to the next; empty if the
+  // estimator has none, or not of this stream.
   std::vector<double> low;
   std::vector<double> high;
 

@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/sample_filter.hpp"
 
@@ -12,6 +13,9 @@ namespace mcsim {
 namespace {
 
 constexpr std::size_t kKeysAtOnce = std::size_t{1} << 14;
+
+// Accesses between two calls of the tick.
+constexpr Count kTickEvery = Count{1} << 21;
 
 // The block keys [first, first + count) of one request.
 struct KeyRange {
@@ -59,8 +63,12 @@ struct AccessBuilder::Stream {
   std::size_t id_count() const { return line_of.size() * line_blocks; }
   std::size_t warm_up_accesses() const { return warm_up == 0 ? 0 : end[warm_up - 1]; }
 
-  void append(Nanoseconds at, std::uint8_t what, KeyRange touched) {
+  void push_keys(KeyRange touched) {
     for (std::uint64_t i = 0; i < touched.count; ++i) keys.push_back(touched.first + i);
+  }
+
+  // Of which all keys were pushed.
+  void push_request(Nanoseconds at, std::uint8_t what) {
     time.push_back(at);
     op.push_back(what);
     end.push_back(ids.size() + keys.size());
@@ -99,7 +107,18 @@ AccessBuilder::AccessBuilder(AccessBuilder&&) noexcept = default;
 AccessBuilder& AccessBuilder::operator=(AccessBuilder&&) noexcept = default;
 AccessBuilder::~AccessBuilder() = default;
 
-void AccessBuilder::begin_vm(std::string name) {
+absl::Status AccessBuilder::begin_vm(std::string name) {
+  MCSIM_RETURN_IF_ERROR(check_vm_name(name));
+  if (streams_.size() == kMostVms) {
+    return out_of_range("{}: at most {} VMs can be replayed together", name, kMostVms);
+  }
+  return settled(guarded("interning", [&] {
+    push_stream(std::move(name));
+    return absl::OkStatus();
+  }));
+}
+
+void AccessBuilder::push_stream(std::string name) {
   // VMs have the same places, and samples of their own.
   const std::uint64_t seed = mix64(options_.sample_seed) + streams_.size();
   const bool right = options_.sample_rate > 0 && options_.sample_rate <= 1;
@@ -154,26 +173,63 @@ absl::Status AccessBuilder::check_warm_up() const {
   return invalid_argument("warm-up: it must be over before the first request");
 }
 
-// One request, or the pieces that are left of it.
-void AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
-                         std::uint32_t length) {
+absl::Status AccessBuilder::number_keys(Stream& stream, const Tick& tick) {
+  untold_ += static_cast<Count>(stream.keys.size());
+  MCSIM_RETURN_IF_ERROR(stream.number_keys());
+  if (!tick || untold_ < kTickEvery) return absl::OkStatus();
+  numbered_ += std::exchange(untold_, 0);
+  return tick(numbered_);
+}
+
+// One request, or the pieces that are left of it. Its keys come in portions, so that
+// many of them take no memory beyond their ids.
+absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op,
+                                 std::uint64_t offset, std::uint32_t length, const Tick& tick) {
   const std::uint64_t cut = options_.cut_bytes;
   const std::size_t by_op = op == 0 ? 0 : 1;
   while (true) {
     const std::uint64_t room = cut == 0 ? length : cut - offset % cut;
     const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, room));
-    const KeyRange touched = keys_of(offset, piece, options_);
+    KeyRange touched = keys_of(offset, piece, options_);
     ++given_.requests[by_op];
     given_.accesses[by_op] += static_cast<Count>(touched.count);
-    if (cut == 0 || stream.filter.samples(offset / cut)) stream.append(at, op, touched);
-    if (piece == length) return;
+    if (cut == 0 || stream.filter.samples(offset / cut)) {
+      while (touched.count > 0) {
+        const std::uint64_t room_for_keys = kKeysAtOnce - stream.keys.size();
+        const std::uint64_t portion = std::min<std::uint64_t>(touched.count, room_for_keys);
+        stream.push_keys({touched.first, portion});
+        touched = {touched.first + portion, touched.count - portion};
+        if (stream.keys.size() == kKeysAtOnce) MCSIM_RETURN_IF_ERROR(number_keys(stream, tick));
+      }
+      stream.push_request(at, op);
+    }
+    if (piece == length) return absl::OkStatus();
     offset += piece;
     length -= piece;
   }
 }
 
+// What stops in the middle of a request leaves it in part: nothing more is taken.
+absl::Status AccessBuilder::settled(absl::Status status) {
+  if (!status.ok() && !absl::IsInvalidArgument(status)) stopped_ = status;
+  return status;
+}
+
 absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> only,
-                                Nanoseconds shift) {
+                                Nanoseconds shift, const Tick& tick) {
+  MCSIM_RETURN_IF_ERROR(stopped_);
+  return settled(guarded("interning", [&] { return add_requests(chunk, only, shift, tick); }));
+}
+
+absl::StatusOr<Accesses> AccessBuilder::finish() && {
+  MCSIM_RETURN_IF_ERROR(stopped_);
+  auto merged = guarded("interning", [&] { return merge(); });
+  MCSIM_RETURN_IF_ERROR(settled(merged.status()));
+  return merged;
+}
+
+absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optional<VmId> only,
+                                         Nanoseconds shift, const Tick& tick) {
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
@@ -181,7 +237,11 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
       stream.time.empty() ? std::numeric_limits<Nanoseconds>::min() : stream.time.back();
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
-    const Nanoseconds at = chunk.time[i] + shift;
+    Nanoseconds at = 0;
+    if (chunk.op[i] > 1 || __builtin_add_overflow(chunk.time[i], shift, &at)) {
+      return invalid_argument("{}: request {} of time {} + {}, operation {}: cannot be",
+                              stream.name, stream.time.size(), chunk.time[i], shift, chunk.op[i]);
+    }
     if (at < latest) {
       return invalid_argument(
           "{}: request {} is {} ns earlier than the one before it: sort by time", stream.name,
@@ -195,13 +255,12 @@ absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> o
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    take(stream, at, chunk.op[i], chunk.offset[i], chunk.length[i]);
-    if (stream.keys.size() >= kKeysAtOnce) MCSIM_RETURN_IF_ERROR(stream.number_keys());
+    MCSIM_RETURN_IF_ERROR(take(stream, at, chunk.op[i], chunk.offset[i], chunk.length[i], tick));
   }
-  return stream.number_keys();
+  return number_keys(stream, tick);
 }
 
-absl::StatusOr<Accesses> AccessBuilder::finish() && {
+absl::StatusOr<Accesses> AccessBuilder::merge() {
   MCSIM_RETURN_IF_ERROR(check_warm_up());
   Accesses trace;
   trace.time_base = time_base_;

@@ -9,6 +9,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
+#include "core/base/tick.hpp"
 #include "core/base/types.hpp"
 #include "core/trace/requests.hpp"
 
@@ -133,14 +134,16 @@ class AccessBuilder {
   AccessBuilder& operator=(AccessBuilder&&) noexcept;
   ~AccessBuilder();
 
-  // Starts a VM; the following add() calls feed it until the next begin_vm().
-  void begin_vm(std::string name);
+  // Starts a VM; the following add() calls feed it until the next begin_vm(). Fails if
+  // that can be no name of a VM, or if there are more VMs than numbers for them.
+  absl::Status begin_vm(std::string name);
 
   // Requests of the current VM: `chunk.vm` only serves `only`, which, if given,
   // keeps just the requests of that VM of a file that holds several. `shift` is
-  // added to every time (clock alignment).
+  // added to every time (clock alignment). The tick is told of accesses; after it was not
+  // OK the builder is of no further use.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
-                   Nanoseconds shift = 0);
+                   Nanoseconds shift = 0, const Tick& tick = nullptr);
 
   // The requests of the current VM so far are its warm-up. All those of VMs have to be
   // earlier than all other requests, or finish() fails.
@@ -149,20 +152,30 @@ class AccessBuilder {
   // The current VM, all of whose requests were added, is gone from this time on.
   absl::Status depart(Nanoseconds time);
 
-  // Fails with ResourceExhausted if there are more distinct blocks than ids.
+  // Fails with ResourceExhausted if there are more distinct blocks than ids. So does any
+  // of these when memory runs out, and all that are called after it.
   absl::StatusOr<Accesses> finish() &&;
 
  private:
   struct Stream;
+  void push_stream(std::string name);
+  absl::Status settled(absl::Status status);
+  absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift,
+                            const Tick& tick);
+  absl::Status number_keys(Stream& stream, const Tick& tick);
+  absl::StatusOr<Accesses> merge();
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
-  void take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
-            std::uint32_t length);
+  absl::Status take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
+                    std::uint32_t length, const Tick& tick);
   ExpandOptions options_;
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included
   GivenCounts given_;
   std::vector<Stream> streams_;
+  Count numbered_ = 0;  // accesses that the tick was told of
+  Count untold_ = 0;    // and those since then
+  absl::Status stopped_;
 };
 
 }  // namespace mcsim

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
@@ -22,12 +23,23 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/guarded.hpp"
+
 namespace mcsim {
 namespace {
 
 namespace io = boost::iostreams;
 
 constexpr std::streamsize kFilterBuffer = 256 * 1024;
+
+// What is compressed asks for more memory than its decoder may take: ZSTD's own limit on
+// windows, and the one that Boost sets for LZMA.
+struct WindowTooLarge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+constexpr const char* kZstdLimit = "a window of more than 128 MiB; compress it without --long";
+constexpr const char* kXzLimit = "more than 100 MiB; compress it with xz -9 at most";
+constexpr int kLzmaMemoryLimitError = 6;  // LZMA_MEMLIMIT_ERROR, which Boost does not name
 
 // The file as it is on disk. Boost.Iostreams reports through exceptions, so
 // this does too; they are caught in read() below and go no further.
@@ -121,6 +133,9 @@ class ZstdDecompressor {
     while (out.pos < out.size) {
       if (state_->in.pos == state_->in.size && !state_->may_hold_output && !refill(source)) break;
       const std::size_t wanted = ZSTD_decompressStream(state_->stream.get(), &out, &state_->in);
+      if (ZSTD_getErrorCode(wanted) == ZSTD_error_frameParameter_windowTooLarge) {
+        throw WindowTooLarge(kZstdLimit);
+      }
       if (ZSTD_isError(wanted)) throw std::runtime_error(ZSTD_getErrorName(wanted));
       state_->frame_open = wanted != 0;
       state_->may_hold_output = wanted != 0 && out.pos == out.size;
@@ -213,14 +228,17 @@ class DecompressedSource final : public ByteSource {
       const std::streamsize got =
           chain_.sgetn(buffer.data(), static_cast<std::streamsize>(buffer.size()));
       return static_cast<std::size_t>(std::max<std::streamsize>(got, 0));
+    } catch (const io::lzma_error& error) {
+      if (error.error() == kLzmaMemoryLimitError) return takes_too_much(kXzLimit);
     } catch (const std::system_error& error) {
       // Boost's own failures are system errors too, but of another category.
       if (error.code().category() == std::generic_category()) {
         return absl::UnavailableError(fmt::format("{}: {}", name_, error.what()));
       }
+    } catch (const WindowTooLarge& error) {
+      return takes_too_much(error.what());
     } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          fmt::format("{}: no memory to decompress the {} data", name_, codec_));
+      return out_of_memory(fmt::format("{}: decompressing the {} data", name_, codec_));
     } catch (const std::exception&) {
       // The codecs' own texts say less than what follows.
     }
@@ -230,6 +248,10 @@ class DecompressedSource final : public ByteSource {
   std::uint64_t consumed() const override { return raw_->consumed(); }
 
  private:
+  absl::Status takes_too_much(const char* what) const {
+    return data_loss("{}: decompressing the {} data takes {}", name_, codec_, what);
+  }
+
   template <class Filter>
   void push(Filter filter, const char* codec) {
     chain_.push(std::move(filter), kFilterBuffer);
@@ -260,6 +282,8 @@ absl::StatusOr<std::unique_ptr<ByteSource>> decoded(std::unique_ptr<RawBytes> ra
     }
     return std::make_unique<DecompressedSource>(std::move(raw), codec, std::move(head),
                                                 std::move(name));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(name);
   } catch (const std::exception& error) {
     return absl::UnavailableError(fmt::format("{}: {}", name, error.what()));
   }
@@ -278,7 +302,8 @@ Codec codec_of(std::string_view head) {
       std::pair{"BZh"sv, Codec::kBzip2},
   };
   for (const auto& [magic, codec] : kMagic) {
-    if (head.starts_with(magic)) return codec;
+    // A file that ends within its magic number was cut.
+    if (head.starts_with(magic) || (head.size() > 1 && magic.starts_with(head))) return codec;
   }
   // A zstd file may begin with a skippable frame: 0x184D2A5? little-endian.
   if (head.size() >= 4 && (head[0] & '\xf0') == '\x50' && head.substr(1, 3) == "\x2a\x4d\x18"sv) {
@@ -294,7 +319,11 @@ absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
     if (errno == EACCES) return absl::PermissionDeniedError(fmt::format("{}: not readable", path));
     return absl::UnavailableError(fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  auto raw = std::make_unique<FileBytes>(descriptor);
+  std::unique_ptr<FileBytes> raw(new (std::nothrow) FileBytes(descriptor));
+  if (raw == nullptr) {
+    ::close(descriptor);
+    return out_of_memory(path);
+  }
   struct stat info{};
   if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
     return invalid_argument("{}: is a directory, expected a trace file", path);
@@ -303,7 +332,9 @@ absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> open_bytes(std::string bytes, std::string name) {
-  return decoded(std::make_unique<MemoryBytes>(std::move(bytes)), std::move(name));
+  return guarded("decompress", [&] {
+    return decoded(std::make_unique<MemoryBytes>(std::move(bytes)), std::move(name));
+  });
 }
 
 }  // namespace mcsim

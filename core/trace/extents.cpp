@@ -42,7 +42,7 @@ std::vector<double> zipf_weights(std::size_t count, double alpha) {
 constexpr double kPiecesPerOctave = 16;
 
 // Adds the pieces of the curve from one point to the next.
-void add_pieces(const CurvePoint& from, const CurvePoint& to, Interpolation interpolation,
+void add_pieces(const HitRatioPoint& from, const HitRatioPoint& to, Interpolation interpolation,
                 std::vector<Count>& bounds, std::vector<double>& shares) {
   const double rise = to.hit_ratio - from.hit_ratio;
   if (interpolation == Interpolation::kLinear || from.blocks == 0) {
@@ -83,8 +83,8 @@ double SizeMix::mean_blocks(const BlockSpace& space) const {
 DistanceSampler::DistanceSampler(const StackModel& model) : pieces_(std::vector<double>{1.0}) {
   std::vector<double> shares;
   bounds_.push_back(0);
-  CurvePoint from;
-  for (const CurvePoint& to : model.curve) {
+  HitRatioPoint from;
+  for (const HitRatioPoint& to : model.curve) {
     add_pieces(from, to, model.interpolation, bounds_, shares);
     from = to;
   }

@@ -12,6 +12,19 @@ std::uint64_t elapsed(Nanoseconds earlier, Nanoseconds later) {
 
 }  // namespace
 
+absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_base,
+                             std::string_view name, Nanoseconds length, std::uint64_t most) {
+  const char* unit = time_base == TimeBase::kClock ? "ns" : "references";
+  if (length <= 0) return invalid_argument("{}: must be positive, got {} {}", name, length, unit);
+  if (times.empty()) return absl::OkStatus();
+  const std::uint64_t whole =
+      elapsed(times.front(), times.back()) / static_cast<std::uint64_t>(length);
+  if (whole < most) return absl::OkStatus();
+  const std::uint64_t pieces = std::max(whole, whole + 1);  // which may not fit
+  return invalid_argument("{}: {} {} cut this trace into {} pieces; at most {} can be kept", name,
+                          length, unit, pieces, most);
+}
+
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
   Cuts cuts{0};
   if (times.empty()) return cuts;

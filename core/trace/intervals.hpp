@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -11,6 +14,16 @@ namespace mcsim {
 
 // Cut points as request indices: interval k is requests [cuts[k], cuts[k + 1]).
 using Cuts = std::vector<std::size_t>;
+
+// As many intervals as can be kept; a time in a trace that is wrong, or an interval in the
+// wrong unit, makes more.
+inline constexpr std::uint64_t kMostIntervals = std::uint64_t{1} << 20;
+
+// Whether a length is one, and cuts this trace into at most `most` aligned intervals,
+// or as many windows; drifting ones are fewer. `name` is the length's in messages.
+absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_base,
+                             std::string_view name, Nanoseconds length,
+                             std::uint64_t most = kMostIntervals);
 
 // Intervals [t0 + k·length, t0 + (k+1)·length) from the first request on; the
 // last may be short, empty ones stay. The first cut is 0, the last the number

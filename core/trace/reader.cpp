@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/guarded.hpp"
+#include "core/base/shown.hpp"
 #include "core/trace/formats/all.hpp"
 
 namespace mcsim {
@@ -25,15 +27,30 @@ absl::StatusOr<Head> head_of(const std::string& path) {
   return head;
 }
 
+bool is_utf16(const Head& head) {
+  return head.bytes.starts_with("\xff\xfe") || head.bytes.starts_with("\xfe\xff");
+}
+
 }  // namespace
 
 absl::Status RequestReader::next(Requests& chunk) {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  absl::Status status = guarded(context_.name, [&] { return read(chunk); });
+  if (absl::IsResourceExhausted(status)) {
+    exhausted_ = status;
+    chunk = {};  // its columns may differ in length
+  }
+  return status;
+}
+
+absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
   // A file that was long so far is likely to go on; a short one needs no room.
   chunk.reserve(std::min(kChunk, static_cast<std::size_t>(requests_)));
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
+  is_empty_ = skipped_.count == 0;
   const std::string why =
       skipped_.count > 0 ? fmt::format(" ({} bad ones left out)", skipped_.count) : "";
   const std::string prefix = context_.name.empty() ? "" : context_.name + ": ";
@@ -43,8 +60,7 @@ absl::Status RequestReader::next(Requests& chunk) {
 absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
   const auto known = vm_numbers_.find(name);
   if (known != vm_numbers_.end()) return known->second;
-  constexpr std::size_t kMost = std::size_t{std::numeric_limits<VmId>::max()} + 1;
-  if (vms_.size() == kMost) return data_loss("more than {} VMs", kMost);
+  if (vms_.size() == kMostVms) return data_loss("more than {} VMs", kMostVms);
   const auto number = static_cast<VmId>(vms_.size());
   vms_.emplace_back(name);
   vm_numbers_.emplace(name, number);
@@ -81,25 +97,30 @@ const FormatRegistry& formats() {
   return registry;
 }
 
-Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader) {
+Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more) {
   constexpr std::size_t kEnough = 4;
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
+  if (absl::IsResourceExhausted(status)) return {std::move(format), Fit::kNo, "", status};
+  if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
   return {std::move(format), Fit::kNo, message_of(status)};
 }
 
 absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses) {
   const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
   std::vector<std::string> candidates;
-  std::vector<std::string> objections;
+  std::vector<std::string> known;
   for (const Guess& guess : guesses) {
+    MCSIM_RETURN_IF_ERROR(guess.exhausted);
     if (guess.fit == best) candidates.push_back(guess.format);
-    objections.push_back(fmt::format("not {} ({})", guess.format, guess.objection));
+    known.push_back(guess.format);
   }
   if (best == Fit::kNo) {
-    return data_loss("{}: no trace format recognised: {}; state the format", name,
-                     fmt::join(objections, ", "));
+    return data_loss(
+        "{}: no known trace format, by its content; state one of {}; of csv, parameters say which "
+        "column is what",
+        name, fmt::join(known, ", "));
   }
   if (candidates.size() > 1) {
     return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));
@@ -107,29 +128,54 @@ absl::StatusOr<std::string> decide(const std::string& name, std::span<const Gues
   return candidates.front();
 }
 
-absl::StatusOr<std::string> detect_format(const std::string& path) {
+namespace {
+
+absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
-  return decide(path, guess_all(head, AllFormats{}));
+  auto format = decide(path, guess_all(head, AllFormats{}));
+  if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
+  if (is_utf16(head)) {
+    return data_loss(
+        "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
+  }
+  const std::size_t line = head.bytes.find('\n');
+  if (line == std::string::npos) return format;
+  const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
+  const auto behind = decide(path, guess_all(rest, AllFormats{}));
+  if (absl::IsResourceExhausted(behind.status())) return behind;
+  if (!behind.ok()) return format;
+  return data_loss(
+      "{}:1: '{}' is a header, which the format {} of what follows does not have: remove it, or "
+      "state the format with on_bad_line: skip",
+      path, shown(head.bytes.substr(0, line)), *behind);
 }
 
+}  // namespace
+
+absl::StatusOr<std::string> detect_format(const std::string& path) {
+  return guarded(path, [&] { return format_of(path); });
+}
 absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& path,
                                                           const ReadOptions& options) {
-  std::string format = options.format;
-  if (format.empty()) {
-    MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
-  }
-  MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
-  return formats().make(format, options.params,
-                        ReaderContext{.source = std::move(source),
-                                      .name = path,
-                                      .vm_name = vm_name_of(path),
-                                      .on_bad_line = options.on_bad_line,
-                                      .on_unsorted = options.on_unsorted});
+  return guarded(path, [&]() -> absl::StatusOr<std::unique_ptr<RequestReader>> {
+    std::string format = options.format;
+    if (format.empty()) {
+      MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
+    }
+    MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
+    return formats().make(format, options.params,
+                          ReaderContext{.source = std::move(source),
+                                        .name = path,
+                                        .vm_name = vm_name_of(path),
+                                        .on_bad_line = options.on_bad_line,
+                                        .on_unsorted = options.on_unsorted});
+  });
 }
 
 std::string vm_name_of(std::string_view path) {
   const std::string_view file = path.substr(path.find_last_of('/') + 1);
-  return std::string(file.substr(0, file.find('.', 1)));
+  const std::string_view name = file.substr(0, file.find('.', 1));
+  return is_vm_name(name) ? std::string(name) : shown(name);
 }
 
 }  // namespace mcsim

@@ -78,6 +78,9 @@ class RequestReader {
 
   const SkippedLines& skipped() const { return skipped_; }
 
+  // Whether next() came to the end of it and met neither a request nor a bad line.
+  bool is_empty() const { return is_empty_; }
+
   // Whether some request was earlier than the one before it (kKeep only).
   bool unsorted() const { return unsorted_; }
 
@@ -112,6 +115,7 @@ class RequestReader {
   ReaderContext context_;
 
  private:
+  absl::Status read(Requests& chunk);
   absl::Status out_of_order(Count number, Nanoseconds at);
 
   RecordUnit unit_;
@@ -125,6 +129,8 @@ class RequestReader {
   Count requests_ = 0;
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   bool unsorted_ = false;
+  bool is_empty_ = false;
+  absl::Status exhausted_;  // memory ran out
 };
 
 using FormatRegistry = Registry<RequestReader, ReaderContext>;
@@ -136,17 +142,19 @@ struct Head {
   bool whole = false;  // there is no more
 };
 
-// How well a file's beginning fits a format.
-enum class Fit : std::uint8_t { kNo, kPossible, kCertain };
+// How well a file's beginning fits a format. Unopposed is a beginning of which the format
+// says nothing, such as comments.
+enum class Fit : std::uint8_t { kNo, kUnopposed, kPossible, kCertain };
 
 struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
-  std::string objection;  // if kNo: what contradicts the format
+  std::string objection;     // if kNo: what contradicts the format
+  absl::Status exhausted{};  // if memory ran out over it
 };
 
-// Fit by trial: `fit` if `reader`, which reads the head, takes it.
-Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader);
+// Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.
+Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more);
 
 // The best guess; an error names all candidates, or every format's objection.
 absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses);

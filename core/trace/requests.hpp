@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/base/choices.hpp"
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 
 // Requests: what a trace file says, as columns. A reader produces them in
@@ -72,5 +75,26 @@ struct Requests {
     act(time), act(vm), act(op), act(offset), act(length), act(response);
   }
 };
+
+// There are numbers for so many VMs.
+inline constexpr std::size_t kMostVms = std::size_t{std::numeric_limits<VmId>::max()} + 1;
+
+// Whether that may be the name of a VM: text in UTF-8 without control characters, so
+// that it can stand in any table or message; and not nothing.
+bool is_vm_name(std::string_view name);
+
+// "…, got 'caf\xe9'"
+absl::Status check_vm_name(std::string_view name);
+
+// Whether columns from a file are what a trace may hold: equally long, each VM one of
+// `vms`, known operations, no request beyond 64 bits, in the order of time. They begin
+// with row `first_row`, and `after` is the time of the row before. Everything behind
+// this relies on it. Says which row is wrong.
+absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size_t first_row,
+                            Nanoseconds after);
+
+// The checksum of columns that begin with row `first_row`: not that of the same rows
+// elsewhere.
+std::uint64_t checksum_of(const RequestsView& rows, std::size_t first_row);
 
 }  // namespace mcsim

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/base/random.hpp"
 #include "core/base/suggest.hpp"
 #include "core/containers/alias_table.hpp"
@@ -44,8 +45,8 @@ absl::Status check_blocks(std::string_view what, Count blocks) {
 
 absl::Status check(const StackModel& model) {
   if (model.curve.empty()) return invalid_argument("stack: the curve needs at least one point");
-  CurvePoint before;
-  for (const CurvePoint& point : model.curve) {
+  HitRatioPoint before;
+  for (const HitRatioPoint& point : model.curve) {
     if (point.blocks <= before.blocks || point.blocks > kMostBlocks) {
       return invalid_argument("stack: curve: {} blocks after {} (must rise, to at most {})",
                               point.blocks, before.blocks, kMostBlocks);
@@ -210,7 +211,7 @@ class SyntheticTrace::VmGenerator {
       if (phase_ == vm_.phases.size()) return false;
       begin(vm_.phases[phase_++]);
     }
-    const Arrival arrival = arrivals_->next();
+    const RequestArrival arrival = arrivals_->next();
     const auto left = static_cast<std::uint64_t>(requests_left_--);
     const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
     if (is_read) --reads_left_;
@@ -270,15 +271,17 @@ class SyntheticTrace::VmGenerator {
 };
 
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
-  if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
-  if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
-    return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
-                            std::numeric_limits<VmId>::max());
-  }
-  for (const SyntheticVm& vm : profile.vms) {
-    MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
-  }
-  return SyntheticTrace(std::move(profile));
+  return guarded("synthetic trace", [&]() -> absl::StatusOr<SyntheticTrace> {
+    if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
+    if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
+      return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
+                              std::numeric_limits<VmId>::max());
+    }
+    for (const SyntheticVm& vm : profile.vms) {
+      MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
+    }
+    return SyntheticTrace(std::move(profile));
+  });
 }
 
 SyntheticTrace::SyntheticTrace(SyntheticProfile profile)
@@ -306,6 +309,13 @@ Count SyntheticTrace::request_count() const {
 }
 
 absl::Status SyntheticTrace::next(std::size_t limit, Requests& chunk) {
+  MCSIM_RETURN_IF_ERROR(exhausted_);
+  absl::Status status = guarded("synthetic trace", [&] { return generate(limit, chunk); });
+  if (absl::IsResourceExhausted(status)) exhausted_ = status;
+  return status;
+}
+
+absl::Status SyntheticTrace::generate(std::size_t limit, Requests& chunk) {
   chunk = {};
   chunk.reserve(limit);
   while (!heads_.empty() && chunk.size() < limit) {

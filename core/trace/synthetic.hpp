@@ -38,7 +38,7 @@ struct RequestSize {
 };
 
 // H(blocks) = hit_ratio: the share of accesses with a reuse distance < blocks.
-struct CurvePoint {
+struct HitRatioPoint {
   Count blocks = 0;
   double hit_ratio = 0;
 };
@@ -50,7 +50,7 @@ enum class Interpolation : std::uint8_t { kLinear, kLog };
 // that depth. What is missing to 1 at the last point are first touches, and so
 // are draws deeper than what has been touched so far.
 struct StackModel {
-  std::vector<CurvePoint> curve{};  // after (0, 0), both coordinates rising
+  std::vector<HitRatioPoint> curve{};  // after (0, 0), both coordinates rising
   // Between points: straight, or straight over log(blocks) (first piece: straight).
   Interpolation interpolation = Interpolation::kLinear;
 };
@@ -163,9 +163,12 @@ class SyntheticTrace {
 
   explicit SyntheticTrace(SyntheticProfile profile);
 
+  absl::Status generate(std::size_t limit, Requests& chunk);
+
   std::unique_ptr<SyntheticProfile> profile_;  // the generators refer to it
   std::vector<std::unique_ptr<VmGenerator>> generators_;
   std::vector<Head> heads_;
+  absl::Status exhausted_;
 };
 
 }  // namespace mcsim

@@ -39,24 +39,16 @@ bool LineReader::refill() {
   }
   at_ = buffer_.data();
   char* end = buffer_.data() + left + *got;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as some put before UTF-8
+  if (!began_ && std::string_view(at_, *got).starts_with(kByteOrderMark)) {
+    at_ += kByteOrderMark.size();
+  }
+  began_ = true;
   source_ended_ = *got == 0;
   if (source_ended_ && left > 0) *end++ = '\n';
   std::memset(end, 0, kPadding);
   end_ = end;
   return end_ != at_;
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string printable;
-  for (const char c : text.substr(0, kLongest)) {
-    if (c >= ' ' && c <= '~') {
-      printable += c;
-    } else {
-      printable += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return text.size() > kLongest ? printable + "..." : printable;
 }
 
 std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {
@@ -126,15 +118,24 @@ Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
   return negative ? -sum : sum;
 }
 
+std::string_view vm_name(FieldScanner& scan, const char* what) {
+  const std::string_view name = scan.text(what);
+  if (!scan.failed() && !is_vm_name(name)) {
+    scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
+  }
+  return name;
+}
+
 Nanoseconds filetime(FieldScanner& scan) {
   constexpr std::uint64_t kUnixEpoch = 116'444'736'000'000'000;
   constexpr std::uint64_t kLatest =
       kUnixEpoch + std::numeric_limits<Nanoseconds>::max() / kFiletimeTick;
   const std::uint64_t ticks = scan.number("a Windows filetime", kUnixEpoch, kLatest);
+  if (scan.failed()) return 0;
   return static_cast<Nanoseconds>(ticks - kUnixEpoch) * kFiletimeTick;
 }
 
-absl::StatusOr<ReaderContext> first_lines(const Head& head) {
+absl::StatusOr<std::string> first_lines(const Head& head) {
   constexpr std::size_t kLines = 64;
   std::size_t size = 0;
   for (std::size_t lines = 0; lines < kLines; ++lines) {
@@ -144,7 +145,11 @@ absl::StatusOr<ReaderContext> first_lines(const Head& head) {
   }
   if (head.whole && head.bytes.find('\n', size) == std::string::npos) size = head.bytes.size();
   if (size == 0) return data_loss("line 1 does not end");
-  MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(head.bytes.substr(0, size), ""));
+  return head.bytes.substr(0, size);
+}
+
+absl::StatusOr<ReaderContext> reading(std::string lines) {
+  MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(std::move(lines), ""));
   // The order of times says nothing about the format.
   return ReaderContext{
       .source = std::move(source), .name = "", .vm_name = "", .on_unsorted = OnUnsorted::kKeep};

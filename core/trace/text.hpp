@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown.hpp"
 #include "core/trace/digits.hpp"
 #include "core/trace/reader.hpp"
 
@@ -16,8 +17,8 @@
 namespace mcsim {
 
 // Hands out lines one by one, without their end ("\n" or "\r\n"); the last line
-// may lack it. A line is a view into the reader's buffer, valid until the next
-// call; kPadding bytes after it may be read.
+// may lack it. A byte order mark of UTF-8 is passed over. A line is a view into the reader's
+// buffer, valid until the next call; kPadding bytes after it may be read.
 class LineReader {
  public:
   static constexpr std::size_t kLongestLine = 64 * 1024;
@@ -58,14 +59,12 @@ class LineReader {
   std::vector<char> buffer_;
   const char* at_ = buffer_.data();
   const char* end_ = buffer_.data();
+  bool began_ = false;
   bool source_ended_ = false;
   std::string_view line_;
   Count number_ = 0;
   absl::Status status_;
 };
-
-// Text from a file as a message may show it: short and printable.
-std::string shown(std::string_view text);
 
 // Takes the fields of a line from left to right. The first thing that is wrong
 // becomes the complaint; the caller asks for it once, at the end. Delimiter ' '
@@ -163,6 +162,9 @@ class FieldScanner {
   std::string complaint_;
 };
 
+// Takes the name of a VM, or part of one.
+std::string_view vm_name(FieldScanner& scan, const char* what);
+
 // Takes a Windows filetime, 100 ns since 1601, as nanoseconds since 1970.
 inline constexpr Nanoseconds kFiletimeTick = 100;
 Nanoseconds filetime(FieldScanner& scan);
@@ -236,17 +238,23 @@ class TextReader : public RequestReader {
   absl::Status refusal_;
 };
 
-// The first whole lines of a file, to be read like a file of their own.
-absl::StatusOr<ReaderContext> first_lines(const Head& head);
+// The first whole lines of a file.
+absl::StatusOr<std::string> first_lines(const Head& head);
+
+// How to read them like a file of their own.
+absl::StatusOr<ReaderContext> reading(std::string lines);
 
 // The fit of a line-oriented format: `fit` if a reader with default parameters
 // takes the first lines.
 template <class Format>
 Guess guess_by_lines(Fit fit, const Head& head) {
-  auto context = first_lines(head);
-  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, message_of(context.status())};
+  const auto lines = first_lines(head);
+  if (!lines.ok()) return {Format::kInfo.name, Fit::kNo, message_of(lines.status())};
+  auto context = reading(*lines);
+  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", context.status()};
   Format reader(typename Format::Params{}, *std::move(context));
-  return guess_by_trial(Format::kInfo.name, fit, reader);
+  const bool more = !head.whole || lines->size() < head.bytes.size();
+  return guess_by_trial(Format::kInfo.name, fit, reader, more);
 }
 
 }  // namespace mcsim

@@ -15,7 +15,7 @@ namespace mcsim {
 // Which of equal counts the least frequently used is.
 enum class LeCarTies : std::uint8_t {
   kRecency,  // the least recently used
-  kNumber,   // the least block number
+  kNumber,   // the least number; blocks are numbered as they first come
 };
 
 template <>
@@ -37,7 +37,9 @@ struct LeCarBlock {
 // between 0.01 and 0.99. Histories have half the capacity each, as in the code that they
 // published with CACHEUS; they had all of it in the one that they published with LeCaR
 // (`history`). Of equal counts LFU takes the least recently used; the authors' code, the
-// one of the least number (`ties`).
+// one of the least block number (`ties`). Here a trace's blocks have the numbers that they
+// were given when they first came, so `number` is the authors' rule for a trace whose
+// blocks are numbered so; where keys are not numbered anew, it is theirs.
 //
 // O(log n) an access; 53 bytes a slot, two slots a block of the capacity.
 class LeCar : public CountedLists<3, LeCarBlock> {
@@ -53,7 +55,8 @@ class LeCar : public CountedLists<3, LeCarBlock> {
           Field{"discount", &Params::discount,
                 "what is left of a regret after as many accesses as blocks fit", 1e-9, 1},
           Field{"history", &Params::history, "of each expert, in capacities", 0},
-          Field{"ties", &Params::ties, "which of equal counts LFU evicts"}};
+          Field{"ties", &Params::ties,
+                "which of equal counts LFU evicts: by number, the first to have come"}};
     }
   };
   static constexpr ComponentInfo kInfo{

@@ -2,82 +2,22 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/base/component_spec.hpp"
 #include "core/base/random.hpp"
-#include "core/base/suggest.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/exclusive_lru.hpp"
+#include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
+#include "policies/hosts/data_path_text.hpp"
 #include "policies/registry/eviction.hpp"
 
 namespace mcsim {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char divider) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(divider);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// What was written of each tier: once for all, or one by one.
-absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::string_view text,
-                                                   std::size_t tiers) {
-  auto given = parse_components(text, '/');
-  if (!given.ok()) return invalid_argument("{}: {}", parameter, message_of(given.status()));
-  if (given->size() == 1) given->resize(tiers, given->front());
-  if (given->size() == tiers) return given;
-  return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
-}
-
-struct WriteChoice {
-  std::optional<std::string_view> vm;  // all if there is none
-  WriteMode mode;
-};
-
-absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text) {
-  std::vector<WriteChoice> choices;
-  for (const std::string_view item : split(text, ',')) {
-    const std::size_t equals = item.find('=');
-    const bool for_all = equals == std::string_view::npos;
-    const std::string_view word = for_all ? item : trimmed(item.substr(equals + 1));
-    MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>("writes", word));
-    choices.push_back({.vm = std::nullopt, .mode = mode});
-    if (!for_all) choices.back().vm = trimmed(item.substr(0, equals));
-  }
-  return choices;
-}
-
-absl::StatusOr<std::vector<WriteMode>> write_modes(std::string_view text,
-                                                   const std::vector<std::string_view>& names) {
-  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text));
-  std::vector<WriteMode> modes(names.size(), WriteMode::kThrough);
-  for (const auto& [vm, mode] : choices) {
-    if (!vm) {
-      std::ranges::fill(modes, mode);
-      continue;
-    }
-    const auto found = std::ranges::find(names, *vm);
-    if (found == names.end()) {
-      return not_found("writes: no VM '{}'{}", *vm, did_you_mean(*vm, names));
-    }
-    modes[static_cast<std::size_t>(found - names.begin())] = mode;
-  }
-  return modes;
-}
+bool is_none(const ComponentSpec& filter) { return filter.name == AdmitAll::kInfo.name; }
 
 // The ids of the VMs of each part: [first, end).
 struct IdRange {
@@ -137,22 +77,24 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
       .capacity = capacity, .blocks = trace.id_count(), .seed = seed_of(seed, tier, kNoSlot)};
   MCSIM_ASSIGN_OR_RETURN(auto filter,
                          admission_registry().make(admission.name, admission.params, setup));
-  if (admission.name == "none") filter.reset();
+  if (is_none(admission)) filter.reset();
   return Tier(capacity, std::move(parts), division.rules, std::move(filter));
 }
 
 // What `exclusive_lru.hpp` does, in a structure made for it.
-bool is_plain_lru(const DataPathParams& params, const Accesses& trace) {
-  return trace.line_blocks == 1 && params.policy == "lru" && params.chain == Chain::kExclusive &&
-         params.admission == "none" && params.writes == "through";
+bool is_lru(const DataPathParams& params, const TierTexts& of, const Accesses& trace) {
+  const auto is_lru = [](const ComponentSpec& policy) {
+    return policy.name == "lru" && policy.params.empty();
+  };
+  return params.chain == Chain::kExclusive && trace.line_blocks == 1 && !params.update_around &&
+         std::ranges::all_of(of.policies, is_lru) && std::ranges::all_of(of.filters, is_none);
 }
 
 // What works on blocks does not on lines.
-absl::Status check_lines(const DataPathParams& params, const Division& division,
-                         const Accesses& trace) {
+absl::Status check_lines(const TierTexts& of, const Division& division, const Accesses& trace) {
   const Count line = trace.line_blocks;
   if (line == 1) return absl::OkStatus();
-  if (params.admission != "none") {
+  if (!std::ranges::all_of(of.filters, is_none)) {
     return invalid_argument("line: admission filters are of blocks, not of lines");
   }
   if (division.changeable) {
@@ -166,6 +108,21 @@ absl::Status check_lines(const DataPathParams& params, const Division& division,
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<WriteRules> write_rules(const DataPathParams& params, const Machine& machine,
+                                       const Accesses& trace) {
+  WriteRules rules{
+      .modes = {}, .update_around = params.update_around, .flush_every = params.flush_every.ns};
+  std::vector<std::string_view> names;
+  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
+  MCSIM_ASSIGN_OR_RETURN(rules.modes, read_writes(params.writes, names));
+  if (params.dirty_limit < 1) {
+    double space = 0;
+    for (const TierSpec& tier : machine.tiers) space += static_cast<double>(tier.capacity_blocks);
+    rules.most_dirty = static_cast<Count>(params.dirty_limit * space);
+  }
+  return rules;
 }
 
 Allocation by_vm(const Division& division) {
@@ -182,16 +139,15 @@ Allocation by_vm(const Division& division) {
 
 absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
-  MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
-  for (const ComponentSpec& policy : policies) {
+  MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
+  for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
-  MCSIM_ASSIGN_OR_RETURN(const auto admissions, by_tier("admission", params.admission, tiers));
-  for (const ComponentSpec& filter : admissions) {
+  for (const ComponentSpec& filter : of.filters) {
     MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
   }
-  if (context.vms.empty()) return write_choices(params.writes).status();
-  return write_modes(params.writes, {context.vms.begin(), context.vms.end()}).status();
+  if (context.vms.empty()) return check_writes(params.writes);
+  return read_writes(params.writes, {context.vms.begin(), context.vms.end()}).status();
 }
 
 Division shared_by_all(const Machine& machine, const Accesses& trace) {
@@ -215,39 +171,38 @@ Division one_part_each(const Allocation& targets, PartitionRules rules) {
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed) {
+  MCSIM_ASSIGN_OR_RETURN(const TierTexts of,
+                         read_tiers(params.policy, params.admission, machine.tiers.size()));
   const std::size_t parts = division.targets.at(0).size();
-  MCSIM_RETURN_IF_ERROR(check_lines(params, division, trace));
-  if (is_plain_lru(params, trace) && !division.changeable && parts == 1) {
-    return make_shared_lru(machine, trace);
+  const bool shared = parts == 1 && !division.changeable;
+  if (!is_lru(params, of, trace) || (!shared && parts != trace.vms.size())) {
+    return make_tiered_host(params, machine, trace, division, seed);
   }
-  if (is_plain_lru(params, trace) && parts == trace.vms.size()) {
-    return make_partitioned_lru(machine, trace, by_vm(division), division.rules);
-  }
+  MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
+  if (shared) return make_shared_lru(machine, trace, std::move(writes));
+  return make_partitioned_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
+}
 
+absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
+                                                       const Machine& machine,
+                                                       const Accesses& trace,
+                                                       const Division& division,
+                                                       std::uint64_t seed) {
   const std::size_t tiers = machine.tiers.size();
-  MCSIM_ASSIGN_OR_RETURN(const auto policies, by_tier("policy", params.policy, tiers));
-  MCSIM_ASSIGN_OR_RETURN(const auto admissions, by_tier("admission", params.admission, tiers));
+  MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
+  MCSIM_RETURN_IF_ERROR(check_lines(of, division, trace));
   TieredSetup setup{.chain = params.chain,
                     .tiers = {},
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
                     .divided = division.changeable,
-                    .writes = {.modes = {},
-                               .update_around = params.update_around,
-                               .flush_every = params.flush_every.ns}};
-  std::vector<std::string_view> names;
-  for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
-  MCSIM_ASSIGN_OR_RETURN(setup.writes.modes, write_modes(params.writes, names));
-  Count space = 0;
+                    .writes = {}};
+  MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
   for (std::size_t k = 0; k < tiers; ++k) {
-    const Count capacity = machine.tiers[k].capacity_blocks;
-    MCSIM_ASSIGN_OR_RETURN(Tier tier, make_tier(policies[k], admissions[k], capacity, k, trace,
-                                                division, setup.table, seed));
+    MCSIM_ASSIGN_OR_RETURN(
+        Tier tier, make_tier(of.policies[k], of.filters[k], machine.tiers[k].capacity_blocks, k,
+                             trace, division, setup.table, seed));
     setup.tiers.push_back(std::move(tier));
-    space += capacity;
-  }
-  if (params.dirty_limit < 1) {
-    setup.writes.most_dirty = static_cast<Count>(params.dirty_limit * static_cast<double>(space));
   }
   return TieredHost::make(std::move(setup), trace);
 }

@@ -75,9 +75,17 @@ absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
   return std::make_unique<S>(std::move(params), std::move(context));
 }
 
-// Tiers of the machine for the trace that will be replayed.
+// Tiers of the machine for the trace that will be replayed: an exclusive chain of LRU is what
+// exclusive_lru.hpp does best.
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed);
+
+// The same by TieredHost, whatever the policy.
+absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
+                                                       const Machine& machine,
+                                                       const Accesses& trace,
+                                                       const Division& division,
+                                                       std::uint64_t seed);
 
 }  // namespace mcsim

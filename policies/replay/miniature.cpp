@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/containers/sample_filter.hpp"
 #include "core/engine/next_use.hpp"
 
@@ -187,9 +188,12 @@ absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> block
   if (!ops.empty() && ops.size() != blocks.size()) {
     return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
   }
-  MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
-  MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
-  return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses).run();
+  return guarded("miniatures", [&]() -> absl::StatusOr<std::vector<Miniature>> {
+    MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
+    MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+    return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses)
+        .run();
+  });
 }
 
 }  // namespace mcsim

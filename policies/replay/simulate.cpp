@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/next_use.hpp"
 #include "policies/registry/eviction.hpp"
@@ -140,12 +141,11 @@ class Simulation {
   void take_turns() {
     constexpr auto kBetweenTicks = std::chrono::milliseconds(100);
     while (!queue_.over()) {
-      if (const auto next = queue_.take(kBetweenTicks)) {
-        if (const absl::Status status = run(tasks_[*next]); !status.ok()) fail(status);
-        queue_.finish(*next);
-      } else if (const absl::Status status = tell(0); !status.ok()) {
-        fail(status);
-      }
+      const auto next = queue_.take(kBetweenTicks);
+      const absl::Status status =
+          guarded("simulate", [&] { return next ? run(tasks_[*next]) : tell(0); });
+      if (!status.ok()) fail(status);
+      if (next) queue_.finish(*next);
     }
   }
 
@@ -277,26 +277,30 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
                                                        std::size_t unique,
                                                        std::span<const CacheConfig> configs,
                                                        const SimulateOptions& options) {
-  MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
-  const SharedTrace trace{
-      .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
-  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
-  MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
-  std::vector<std::size_t> bytes(configs.size());
-  for (const Task& task : tasks) {
-    for (const std::size_t i : task.configs) bytes[i] = task.bytes;
-  }
-  return bytes;
+  return guarded("simulate", [&]() -> absl::StatusOr<std::vector<std::size_t>> {
+    MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
+    const SharedTrace trace{
+        .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
+    const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+    MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
+    std::vector<std::size_t> bytes(configs.size());
+    for (const Task& task : tasks) {
+      for (const std::size_t i : task.configs) bytes[i] = task.bytes;
+    }
+    return bytes;
+  });
 }
 
 absl::StatusOr<std::vector<SimulatedCache>> simulate_each(
     std::span<const SharedTrace* const> traces, std::span<const CacheConfig> configs,
     const SimulateOptions& options) {
-  MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options));
-  for (const Task& task : tasks) {
-    MCSIM_RETURN_IF_ERROR(check_fits(task, configs, options.memory));
-  }
-  return Simulation(std::move(tasks), configs, options).run();
+  return guarded("simulate", [&]() -> absl::StatusOr<std::vector<SimulatedCache>> {
+    MCSIM_ASSIGN_OR_RETURN(auto tasks, measured_tasks(traces, configs, options));
+    for (const Task& task : tasks) {
+      MCSIM_RETURN_IF_ERROR(check_fits(task, configs, options.memory));
+    }
+    return Simulation(std::move(tasks), configs, options).run();
+  });
 }
 
 absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> blocks,
@@ -304,18 +308,20 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
                                                      std::size_t unique,
                                                      std::span<const CacheConfig> configs,
                                                      const SimulateOptions& options) {
-  MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
-  MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
-  Pages<NextUse> uses;
-  if (needs_next_use) {
-    MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique, options.line_blocks));
-  }
-  const SharedTrace trace{
-      .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
-      .unique = unique,
-      .line_blocks = options.line_blocks};
-  const std::vector<const SharedTrace*> traces(configs.size(), &trace);
-  return simulate_each(traces, configs, options);
+  return guarded("simulate", [&]() -> absl::StatusOr<std::vector<SimulatedCache>> {
+    MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
+    MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+    Pages<NextUse> uses;
+    if (needs_next_use) {
+      MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique, options.line_blocks));
+    }
+    const SharedTrace trace{
+        .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
+        .unique = unique,
+        .line_blocks = options.line_blocks};
+    const std::vector<const SharedTrace*> traces(configs.size(), &trace);
+    return simulate_each(traces, configs, options);
+  });
 }
 
 }  // namespace mcsim

@@ -1,14 +1,10 @@
 // Replay of an interned trace: accesses per second of the data paths.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <ctime>
-#include <numeric>
 #include <vector>
 
-#include "core/base/random.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/next_use.hpp"
 #include "core/engine/run.hpp"
@@ -18,51 +14,17 @@
 #include "policies/allocation/shares.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "policies/registry/eviction.hpp"
+#include "tests/bench/zipf_accesses.hpp"
 
 namespace mcsim {
 namespace {
 
-// Zipf(0.9) over `blocks` ids in shuffled order, dealt to `vms` VMs with equal
-// universes: the shape of the peers' common trace.
-Accesses zipf_trace(std::size_t accesses, std::size_t blocks, std::size_t vms) {
-  Random random(1);
-  std::vector<double> cumulative(blocks);
-  double sum = 0;
-  for (std::size_t i = 0; i < blocks; ++i) {
-    cumulative[i] = sum += std::pow(static_cast<double>(i + 1), -0.9);
-  }
-  std::vector<BlockId> shuffled(blocks);
-  std::iota(shuffled.begin(), shuffled.end(), BlockId{0});
-  std::ranges::shuffle(shuffled, random);
-
-  Accesses trace;
-  const std::size_t each = blocks / vms;
-  for (std::size_t v = 0; v < vms; ++v) {
-    trace.vms.push_back({.name = std::to_string(v),
-                         .first_id = static_cast<BlockId>(v * each),
-                         .unique_blocks = static_cast<Count>(each)});
-  }
-  for (std::size_t i = 0; i < accesses; ++i) {
-    const auto rank = std::ranges::lower_bound(cumulative, random.uniform() * sum);
-    const BlockId id = shuffled[static_cast<std::size_t>(rank - cumulative.begin())];
-    trace.ids.push_back(id);
-    trace.request_begin.push_back(trace.ids.size());
-    trace.request_time.push_back(static_cast<Nanoseconds>(i));
-    trace.request_vm.push_back(static_cast<VmId>(std::min(id / each, vms - 1)));
-    trace.request_op.push_back(0);
-  }
-  return trace;
-}
+using bench::machine_of;
+using bench::zipf_trace;
 
 const Accesses& shared_trace() {
   static const Accesses trace = zipf_trace(20'000'000, 2'000'000, 4);
   return trace;
-}
-
-Machine machine_of(std::vector<Count> capacities) {
-  Machine machine;
-  for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
-  return machine;
 }
 
 double thread_seconds() {
@@ -112,6 +74,27 @@ BENCHMARK(BM_PartitionedLru)
     ->ArgName("mode")
     ->Arg(static_cast<int>(ResizeMode::kEager))
     ->Arg(static_cast<int>(ResizeMode::kLazy))
+    ->Unit(benchmark::kMillisecond);
+
+// The same accesses to the same blocks, of few VMs or of many: hits are equal where all is
+// shared.
+void BM_ManyVms(benchmark::State& state) {
+  const auto vms = static_cast<std::size_t>(state.range(0));
+  const Accesses trace = zipf_trace(3'000'000, 500'000, vms);
+  const Machine machine = machine_of({5'000, 45'000});
+  const Allocation targets = proportional(machine, std::vector<double>(vms, 1.0));
+  std::unique_ptr<Host> host;
+  for (auto _ : state) {
+    host = state.range(1) == 0
+               ? make_shared_lru(machine, trace).value()
+               : make_partitioned_lru(machine, trace, targets, {.mode = ResizeMode::kLazy}).value();
+    host->replay(trace, trace.all());
+  }
+  report(state, trace, *host);
+}
+BENCHMARK(BM_ManyVms)
+    ->ArgNames({"vms", "lazy"})
+    ->ArgsProduct({{10, 1'000, 10'000}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 
 // A week of hourly decisions, each by the default annealer; what the decisions

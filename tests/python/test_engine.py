@@ -109,6 +109,28 @@ def test_a_wrong_allocator_is_named() -> None:
         run(accesses, system)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (2.0**61, r"allocate\(\) gave 9.223372036854776e\+18 blocks of tier 0, which has 5"),
+        (2.0**63, r"allocate\(\) gave 9.223372036854776e\+18 blocks; whole numbers from 0 on only"),
+        (float("nan"), r"allocate\(\) gave nan blocks; whole numbers from 0 on only"),
+        (float("inf"), r"allocate\(\) gave inf blocks; whole numbers from 0 on only"),
+    ],
+)
+def test_an_allocator_that_gives_more_blocks_than_can_be_counted(
+    blocks: float, message: str
+) -> None:
+    class Overflows:
+        def allocate(self, seen: Any) -> np.ndarray:
+            return np.full(seen.current.shape, blocks)
+
+    accesses = interned(np.arange(4000) % 7, (np.arange(4000) % 4).astype(np.uint16))
+    system = engine.System.from_python(Overflows(), machine(5), interval=1000)
+    with pytest.raises(errors.ConfigError, match=message):
+        run(accesses, system)
+
+
 def test_progress_counts_and_can_stop_a_run() -> None:
     accesses = interned(np.arange(3_000_000) % 1000)
     seen: list[int] = []

@@ -62,6 +62,7 @@ class Tiers {
       for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
       return write_backend(block, version);
     }
+    if (mode == WriteMode::kThrough) write_backend(block, version);
     bring_in(part, block, found, version);
     if (found == 0) {
       copy(0, part, block)->version = version;
@@ -74,7 +75,6 @@ class Tiers {
       old->version = version;
       ++counts_.writes[k];
     }
-    write_backend(block, version);
   }
 
   void resize(std::vector<std::vector<Count>> capacity) {

@@ -22,7 +22,7 @@ inline Accesses trace_of(const std::vector<VmId>& vm, const std::vector<std::uin
       if (vm[i] != v) continue;
       requests.push(static_cast<Nanoseconds>(i) * step, v, Op::kRead, block[i] * 4096, 4096);
     }
-    builder.begin_vm("vm" + std::to_string(v));
+    if (!builder.begin_vm("vm" + std::to_string(v)).ok()) return {};
     if (!builder.add(requests.view()).ok()) return {};
   }
   return std::move(builder).finish().value();

@@ -7,6 +7,29 @@ import numpy.typing as npt
 def formats() -> list[dict[str, Any]]: ...
 def detect_format(path: str) -> str: ...
 def vm_name_of(path: str) -> str: ...
+def check_vm_name(name: str) -> None: ...
+def wrong_in(
+    time: npt.NDArray[np.int64],
+    vm: npt.NDArray[np.uint16],
+    op: npt.NDArray[np.uint8],
+    offset: npt.NDArray[np.uint64],
+    length: npt.NDArray[np.uint32],
+    response: npt.NDArray[np.int64],
+    *,
+    vms: int,
+    first_row: int = 0,
+    after: int | None = None,
+) -> str | None: ...
+def checksum(
+    time: npt.NDArray[np.int64],
+    vm: npt.NDArray[np.uint16],
+    op: npt.NDArray[np.uint8],
+    offset: npt.NDArray[np.uint64],
+    length: npt.NDArray[np.uint32],
+    response: npt.NDArray[np.int64],
+    *,
+    first_row: int,
+) -> int: ...
 
 class Reader:
     def __init__(

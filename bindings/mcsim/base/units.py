@@ -198,6 +198,10 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     return blocks
 
 
+_MOST_CAPACITIES = 10_000
+"""Of one `FROM:TO:COUNT`: more than any picture or table shows."""
+
+
 def parse_capacities(value: int | str, unique: int, block_bytes: int | None) -> list[int]:
     """Read a capacity, or `FROM:TO:COUNT`: so many, in equal ratios from one to the other.
 
@@ -220,8 +224,8 @@ def parse_capacities(value: int | str, unique: int, block_bytes: int | None) -> 
         raise ValueError(f"expected FROM:TO:COUNT, got {value!r}")
     begin, end = (parse_capacity(part, unique, block_bytes) for part in parts[:2])
     count = parse_count(parts[2])
-    if count < 2:
-        raise ValueError(f"expected a count of at least 2, got {value!r}")
+    if not 2 <= count <= _MOST_CAPACITIES:
+        raise ValueError(f"expected a count from 2 to {_MOST_CAPACITIES}, got {value!r}")
     ratio = end / begin
     return list(dict.fromkeys(round(begin * ratio ** (i / (count - 1))) for i in range(count)))
 

@@ -54,7 +54,8 @@ class HitRatioCurve(Steps):
     distinct : float, optional
         Distinct blocks of the stream, perhaps estimated.
     low, high : ndarray of float64, shape (k,), optional
-        95 % confidence band on the hits, if the estimator has one.
+        95 % confidence band on the hits, if the estimator has one and saw enough to know. Below
+        `resolved_from` it says only that a smaller cache hits no more.
     resolved_from : float
         Below this many blocks the estimate rests on too little to be trusted; 0 if it may
         be trusted everywhere.

@@ -115,7 +115,7 @@ class Steps:
         Returns
         -------
         tuple of two ndarrays of float64, shape (m,), or None
-            Lower and upper end; None if the estimator has no band.
+            Lower and upper end; None if the estimator has no band, or sampled too few blocks.
         """
         if self.low is None or self.high is None:
             return None

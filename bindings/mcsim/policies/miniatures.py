@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,10 @@ Correction = Literal["auto", "none", "adj"]
 
 # Two-sided 95 % quantiles of Student's t by degrees of freedom.
 _T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+# Two-sided 99 % quantile of the normal distribution: of sums that few blocks decide, 95 %
+# are within it.
+_Z995 = 2.576
 
 
 def miniature(
@@ -48,6 +53,11 @@ def miniature(
     it should have had. Where few blocks have much of the references the sample may have too many
     or too few of them, and the second is nearer; where blocks are alike, the first is.
 
+    The band of either is by how much the seeds' estimates vary (Student's t), but never less than
+    it must be: a few samples may agree by chance, or all lack the same few blocks. How the
+    references are spread over the blocks is known, and so how much their number in a sample
+    varies; and as the misses are spread over the blocks somehow, how much theirs does at least.
+
     Parameters
     ----------
     references, policies, sizes, ops
@@ -63,8 +73,8 @@ def miniature(
         is simulated once, at rate 1, and is exact.
     correction : {'auto', 'none', 'adj'}
         Which of the two estimates, for all caches: ``'none'`` the sample's own ratio, ``'adj'``
-        the adjusted one, ``'auto'`` the one that varies less over the seeds. With one seed
-        ``'auto'`` is the adjusted one, whose worst errors are smaller.
+        the adjusted one, ``'auto'`` the one with the narrower bands. With one seed, which has
+        none, ``'auto'`` is the adjusted one, whose worst errors are smaller.
     seed : int
         Of policies that draw.
     threads : int, optional
@@ -79,8 +89,8 @@ def miniature(
     -------
     recarray, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
-        with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds, by
-        Student's t; nan with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at
+        with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
+        with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at
         rate 1), ``plain`` and ``adjusted`` (both estimates), ``rate``, ``blocks`` (of the
         miniature), ``sampled`` (references, mean over the seeds), ``writes`` (of the trace, all
         of them), ``write_hits`` (of the whole cache, by the same estimate) with its band
@@ -127,29 +137,28 @@ def _estimates(
 ) -> dict[str, NDArray[Any]]:
     """Estimate counts of the whole from those of the samples, a row each."""
     rates = found["rate"][0]
-    writes = 0 if caches.operations is None else int(np.count_nonzero(caches.operations))
-    plain, adjusted = _whole(found["accesses"], found["hits"], found["rate"], len(caches.blocks))
-    plain_writes, adjusted_writes = _whole(
-        found["writes"], found["write_hits"], found["rate"], writes
+    written = (
+        caches.blocks[:0] if caches.operations is None else caches.blocks[caches.operations != 0]
     )
+    plain, adjusted = _both(found["accesses"], found["hits"], rates, caches.blocks)
+    plain_writes, adjusted_writes = _both(found["writes"], found["write_hits"], rates, written)
     if correction == "auto":
-        correction = "none" if varies_less(plain, adjusted) else "adj"
-    hits, low, high = _band(plain if correction == "none" else adjusted, len(caches.blocks))
-    write_hits, fewest, most = _band(
-        plain_writes if correction == "none" else adjusted_writes, writes
-    )
+        narrower = (plain.margin**2).sum() < (adjusted.margin**2).sum()
+        correction = "none" if narrower else "adj"
+    hits, low, high = (plain if correction == "none" else adjusted).band()
+    write_hits, fewest, most = (plain_writes if correction == "none" else adjusted_writes).band()
     accesses = max(len(caches.blocks), 1)
     return {
         "hit_ratio": hits / accesses,
         "low": low / accesses,
         "high": high / accesses,
         "correction": np.where(rates == 1, "exact", correction),
-        "plain": plain.mean(axis=0) / accesses,
-        "adjusted": adjusted.mean(axis=0) / accesses,
+        "plain": plain.mean / accesses,
+        "adjusted": adjusted.mean / accesses,
         "rate": rates,
         "blocks": found["capacity"][0],
         "sampled": found["accesses"].mean(axis=0),
-        "writes": np.full(len(rates), writes, dtype=np.int64),
+        "writes": np.full(len(rates), len(written), dtype=np.int64),
         "write_hits": write_hits,
         "write_hits_low": fewest,
         "write_hits_high": most,
@@ -159,21 +168,61 @@ def _estimates(
     }
 
 
-def _whole(
-    sampled: NDArray[np.int64], hits: NDArray[np.int64], rate: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both estimates of how many of all `count` references hit: plain and adjusted."""
+@dataclass(frozen=True)
+class _Estimate:
+    """How many of the references hit, by seed and cache."""
+
+    count: int
+    """Of references."""
+    by_seed: NDArray[np.float64]
+    """Shape (seeds, caches)."""
+    least: NDArray[np.float64]
+    """The standard deviation of the mean over the seeds is at least this; shape (caches,)."""
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Of the seeds."""
+        return np.asarray(self.by_seed.mean(axis=0))
+
+    @property
+    def margin(self) -> NDArray[np.float64]:
+        """Half the 95 % band of the mean; nan if there is but one seed."""
+        return np.maximum(margin_of(self.by_seed), _Z995 * self.least)
+
+    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean and its band, within 0 and all references."""
+        low, high = (np.clip(self.mean + side * self.margin, 0, self.count) for side in (-1, 1))
+        return self.mean, low, high
+
+
+def _both(
+    sampled: NDArray[np.int64],
+    hits: NDArray[np.int64],
+    rate: NDArray[np.float64],
+    blocks: NDArray[np.integer],
+) -> tuple[_Estimate, _Estimate]:
+    """Return both estimates, plain and adjusted, of how many references to `blocks` hit.
+
+    With misses m and references s of each block, and a miss ratio r, the adjusted estimate has
+    the variance of a sum of m over sampled blocks, the plain one that of m - r s. The root of
+    the sum of m squared is at least that of equal misses in every block, and of one in each
+    that misses; that of m - r s, by the triangle inequality, r times that of s, less that of m.
+    """
+    count, seeds = len(blocks), len(hits)
+    references = np.bincount(blocks).astype(np.float64)
     plain = hits * (count / np.maximum(sampled, 1))
-    return plain, np.clip(count - (sampled - hits) / rate, 0, count)
-
-
-def _band(
-    estimates: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean over the seeds and its 95 % band, within 0 and `count`."""
-    mean = estimates.mean(axis=0)
-    margin = margin_of(estimates)
-    return mean, np.clip(mean - margin, 0, count), np.clip(mean + margin, 0, count)
+    adjusted = np.clip(count - (sampled - hits) / rate, 0, count)
+    missed = count - adjusted.mean(axis=0)
+    referenced = max(np.count_nonzero(references), 1)
+    of_mean = (1 - rate) / rate / seeds
+    of_misses = np.sqrt(of_mean * np.maximum(missed**2 / referenced, missed))
+    seen = adjusted.std(axis=0, ddof=1) / np.sqrt(seeds) if seeds > 1 else 0
+    ratio = 1 - plain.mean(axis=0) / max(count, 1)
+    of_ratio = ratio * np.sqrt(of_mean * (references**2).sum()) - np.maximum(of_misses, seen)
+    return (
+        _Estimate(count, plain, np.maximum(of_ratio, 0)),
+        _Estimate(count, adjusted, of_misses),
+    )
 
 
 def rates_of(

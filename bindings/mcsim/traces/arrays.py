@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.traces.store import (
     Batch,
@@ -32,16 +34,10 @@ def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any
     return column
 
 
-def check_batch(batch: Batch, vm_count: int) -> None:
-    """Complain of columns that are no requests of so many VMs, in the order of time."""
-    if len(batch.time) == 0:
-        return
-    backwards = np.flatnonzero(batch.time[1:] < batch.time[:-1])
-    if len(backwards):
-        raise ConfigError(f"time: goes back at position {backwards[0] + 1}; sort the arrays")
-    if int(batch.vm.max()) >= vm_count:
-        raise ConfigError(f"vm: {batch.vm.max()} is not a position among {vm_count} names")
-    if int(batch.op.max()) > 1:
-        raise ConfigError(f"op: expected 0 (read) or 1 (write), got {batch.op.max()}")
-    if np.any(batch.offset + batch.length < batch.offset):
-        raise ConfigError("offset + length exceeds 64 bits")
+def check_batch(batch: Batch, vms: Sequence[str]) -> None:
+    """Complain of columns that are no requests of these VMs, in the order of time."""
+    for name in vms:
+        _core_trace.check_vm_name(name)
+    wrong = _core_trace.wrong_in(*batch, vms=len(vms))
+    if wrong is not None:
+        raise ConfigError(wrong)

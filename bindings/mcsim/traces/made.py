@@ -85,7 +85,7 @@ class MadeOfColumns:
         n = np.size(np.asarray(time))
         columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
         batch = Batch(*columns)
-        check_batch(batch, len(vms))
+        check_batch(batch, vms)
         return cls._of(batch, vms, time_base, source)
 
     @classmethod

@@ -2,21 +2,27 @@
 
 The file holds record batches of the columns in `SCHEMA`; the schema's metadata
 has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens it.
+Beside that and beside every batch is a checksum, under ``mcsim-checksum``. Nothing in
+the file is relied on before it was checked: the metadata when it is opened, a batch
+when it is read for the first time.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import __version__
+from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
 from mcsim.base.files import replacing, temporary_beside
 
@@ -57,6 +63,7 @@ SCHEMA = pa.schema(
 )
 
 _METADATA_KEY = b"mcsim"
+_CHECKSUM_KEY = b"mcsim-checksum"
 
 
 class Batch(NamedTuple):
@@ -157,38 +164,101 @@ class TraceMetadata:
         values["counts"] = Counts(**values["counts"])
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
+        for name in values["vms"]:
+            _core_trace.check_vm_name(name)
+        if values["time_base"] not in get_args(TimeBase):
+            raise ValueError(f"time_base {values['time_base']!r}")
+        if not all(isinstance(count, int) for count in asdict(values["counts"]).values()):
+            raise ValueError("counts that are no whole numbers")
         return cls(**values)
 
 
+class _Begin(NamedTuple):
+    """What comes before a batch."""
+
+    rows: int = 0
+    last_time: int | None = None
+
+
 class Store:
-    """The record batches of a store file, memory-mapped."""
+    """The record batches of a store file, memory-mapped.
+
+    Iterating raises TraceError at a batch that is damaged or holds what a trace cannot.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        # Where batches begin, of those alone whose predecessors were checked.
+        self._begins = {0: _Begin()}
 
     def __len__(self) -> int:
         return int(self._reader.num_record_batches)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for index in range(len(self)):
-            yield self._reader.get_batch(index)
+            try:
+                record_batch, about = self._reader.get_batch_with_custom_metadata(index)
+                if index + 1 not in self._begins:
+                    begin = self._begins[index]
+                    self._begins[index + 1] = self._check(record_batch, about or {}, begin)
+            except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+                raise TraceError(f"{self.path}: batch {index}: {error}") from error
+            yield record_batch
+
+    def _check(
+        self, record_batch: pa.RecordBatch, about: Mapping[bytes, bytes], begin: _Begin
+    ) -> _Begin:
+        """Check a batch, ValueError if something is wrong, and return where the next begins."""
+        record_batch.validate()
+        batch = batch_of(record_batch)
+        stored = about.get(_CHECKSUM_KEY)
+        if stored is not None and stored != _checksum(batch, begin.rows):
+            raise ValueError(
+                "it is damaged, for its checksum does not match; if mcsim made the file of "
+                "another, delete it, and it is made anew"
+            )
+        wrong = _core_trace.wrong_in(
+            *batch, vms=len(self.metadata.vms), first_row=begin.rows, after=begin.last_time
+        )
+        if wrong is not None:
+            raise ValueError(wrong)
+        last_time = int(batch.time[-1]) if len(batch.time) else begin.last_time
+        return _Begin(begin.rows + len(batch.time), last_time)
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.path,)
 
     @property
+    def row_count(self) -> int:
+        """Number of requests, as the heads of the batches say."""
+        rows = (self._reader.get_batch(index).num_rows for index in range(len(self)))
+        return int(sum(rows))
+
+    @cached_property
     def metadata(self) -> TraceMetadata:
         """What the file says of itself; ValueError if it is not a store of this version."""
         schema = self._reader.schema
         if not schema.equals(SCHEMA) or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
-        return TraceMetadata.from_json(schema.metadata[_METADATA_KEY])
+        said = schema.metadata[_METADATA_KEY]
+        if schema.metadata.get(_CHECKSUM_KEY, _digest(said)) != _digest(said):
+            raise ValueError("its metadata are damaged")
+        return TraceMetadata.from_json(said)
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
+
+
+def _checksum(batch: Batch, first_row: int) -> bytes:
+    return f"{_core_trace.checksum(*batch, first_row=first_row):016x}".encode()
 
 
 def schema_with(metadata: TraceMetadata) -> pa.Schema:
     """Return the store's schema, carrying the metadata."""
-    return SCHEMA.with_metadata({_METADATA_KEY: metadata.to_json()})
+    said = metadata.to_json()
+    return SCHEMA.with_metadata({_METADATA_KEY: said, _CHECKSUM_KEY: _digest(said)})
 
 
 def is_store(path: Path) -> bool:
@@ -220,6 +290,8 @@ def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
 def open_store(path: Path) -> Store:
     """Open a store file and check that all of it is there.
 
+    Its batches are checked as they are read.
+
     Raises
     ------
     TraceError
@@ -227,10 +299,10 @@ def open_store(path: Path) -> Store:
     """
     try:
         store = Store(path)
-        rows = sum(batch.num_rows for batch in store)
+        rows = store.row_count
         if rows != store.metadata.counts.requests:
             raise ValueError(f"{rows} requests instead of {store.metadata.counts.requests}")
-    except (pa.ArrowInvalid, OSError, ValueError, TypeError, AttributeError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
         raise TraceError(f"{path}: not a trace store of this version: {error}") from error
     return store
 
@@ -291,16 +363,24 @@ def write_store(
                 counts = counts.plus(batch)
                 writer.write_batch(record_batch_of(batch))
         metadata = describe(counts)
-        stored = Store(as_read)
+        stored = pa.ipc.open_file(pa.memory_map(str(as_read)))
+        first_row = 0
         with pa.ipc.new_file(str(final), schema_with(metadata)) as writer:
-            for record_batch in _sorted_by_time(stored) if sort() else stored:
-                writer.write_batch(record_batch)
+            for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
+                checksum = _checksum(batch_of(record_batch), first_row)
+                writer.write_batch(record_batch, custom_metadata={_CHECKSUM_KEY: checksum})
+                first_row += record_batch.num_rows
     return open_store(path)
 
 
-def _sorted_by_time(store: Store) -> Iterator[pa.RecordBatch]:
-    """Yield the requests of a store in the order of time, equal times as they stand."""
-    columns = pa.Table.from_batches(list(store), SCHEMA)
+def _in_order(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    for index in range(stored.num_record_batches):
+        yield stored.get_batch(index)
+
+
+def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    """Yield stored requests in the order of time, equal times as they stand."""
+    columns = stored.read_all()
     order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
     for begin in range(0, len(order), BATCH_REQUESTS):
         taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))

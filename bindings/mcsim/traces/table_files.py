@@ -76,7 +76,7 @@ class OwnTable:
         batch = batch_of(record_batch.cast(SCHEMA))
         self._rows += len(batch.time)
         try:
-            check_batch(batch, len(self.vms))
+            check_batch(batch, self.vms)
         except ConfigError as error:
             raise TraceError(f"{self._source}: {error}") from None
         return batch

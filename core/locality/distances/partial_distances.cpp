@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/base/isa.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
@@ -135,6 +136,9 @@ absl::Status check(const PartialDistances& partial) {
   if (partial.limit < 0 || resolved.cold < 0) return contradiction("a negative limit or count");
   if (partial.limit == 0 && resolved.cold > 0) return contradiction("cold without a limit");
   Count accesses = resolved.cold;
+  if (__builtin_add_overflow(accesses, static_cast<Count>(partial.first.size()), &accesses)) {
+    return contradiction("more accesses than can be counted");
+  }
   for (std::size_t i = 0; i < resolved.distance.size(); ++i) {
     const Count below = i == 0 ? -1 : resolved.distance[i - 1];
     if (resolved.distance[i] <= below) return contradiction("distances that do not increase");
@@ -164,35 +168,16 @@ absl::Status check(const PartialDistances& partial) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-DistanceHistogram PartialDistances::histogram() const {
-  DistanceHistogram result = resolved;
-  result.cold += static_cast<Count>(first.size());
-  return result;
-}
-
-PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
-  BlockTable table;
-  std::vector<std::uint32_t> numbers(keys.size());
-  table.number(keys, numbers);
-  DenseDistances distances(table.size());
-  distances.process(numbers);
-  const std::size_t most = most_blocks(limit);
-  PartialDistances result{.limit = limit,
-                          .resolved = distances.histogram(),
-                          .first = first_accesses(keys, numbers, most),
-                          .last = last_accesses(keys, numbers, table.size(), most)};
-  if (limit > 0) result.resolved.truncate(limit);
-  result.resolved.cold -= static_cast<Count>(result.first.size());
-  return result;
-}
-
-absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
-                                       const PartialDistances& right) {
+absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
+                                        const PartialDistances& right) {
   if (left.limit != right.limit) {
     return invalid_argument("partial distances of limit {} cannot be merged with those of limit {}",
                             left.limit, right.limit);
+  }
+  Count together = 0;
+  if (__builtin_add_overflow(left.histogram().accesses(), right.histogram().accesses(),
+                             &together)) {
+    return out_of_range("partial distances of more accesses than can be counted together");
   }
   const std::size_t most = most_blocks(left.limit);
   BlockTable stack;
@@ -218,22 +203,7 @@ absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
   return result;
 }
 
-std::string PartialDistances::to_bytes() const {
-  Writer writer(kHeaderWords + 2 * resolved.distance.size() + 2 * first.size() + 1);
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(static_cast<std::uint64_t>(limit));
-  writer.put(static_cast<std::uint64_t>(resolved.cold));
-  writer.put(resolved.distance.size());
-  writer.put(first.size());
-  writer.put(resolved.distance);
-  writer.put(resolved.count);
-  writer.put(first);
-  writer.put(last);
-  return writer.finish();
-}
-
-absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view bytes) {
+absl::StatusOr<PartialDistances> read(std::string_view bytes) {
   const std::size_t words = bytes.size() / kWordBytes;
   if (words == 0 || word_at(bytes, 0) != kMagic) {
     return data_loss("these are not partial distances: they begin otherwise");
@@ -269,6 +239,54 @@ absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view b
       .last = words_at<std::uint64_t>(bytes, first_at + blocks, blocks)};
   MCSIM_RETURN_IF_ERROR(check(result));
   return result;
+}
+
+}  // namespace
+
+DistanceHistogram PartialDistances::histogram() const {
+  DistanceHistogram result = resolved;
+  result.cold += static_cast<Count>(first.size());
+  return result;
+}
+
+PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
+  BlockTable table;
+  std::vector<std::uint32_t> numbers(keys.size());
+  table.number(keys, numbers);
+  DenseDistances distances(table.size());
+  distances.process(numbers);
+  const std::size_t most = most_blocks(limit);
+  PartialDistances result{.limit = limit,
+                          .resolved = distances.histogram(),
+                          .first = first_accesses(keys, numbers, most),
+                          .last = last_accesses(keys, numbers, table.size(), most)};
+  if (limit > 0) result.resolved.truncate(limit);
+  result.resolved.cold -= static_cast<Count>(result.first.size());
+  return result;
+}
+
+absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
+                                       const PartialDistances& right) {
+  return guarded("partial distances", [&] { return merged(left, right); });
+}
+
+std::string PartialDistances::to_bytes() const {
+  Writer writer(kHeaderWords + 2 * resolved.distance.size() + 2 * first.size() + 1);
+  writer.put(kMagic);
+  writer.put(kVersion);
+  writer.put(static_cast<std::uint64_t>(limit));
+  writer.put(static_cast<std::uint64_t>(resolved.cold));
+  writer.put(resolved.distance.size());
+  writer.put(first.size());
+  writer.put(resolved.distance);
+  writer.put(resolved.count);
+  writer.put(first);
+  writer.put(last);
+  return writer.finish();
+}
+
+absl::StatusOr<PartialDistances> PartialDistances::from_bytes(std::string_view bytes) {
+  return guarded("partial distances", [&] { return read(bytes); });
 }
 
 }  // namespace mcsim

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 
 namespace mcsim {
@@ -34,41 +35,49 @@ absl::Status dense_or_keys(Narrow keys, Dense&& dense, Process&& process) {
 }  // namespace
 
 absl::StatusOr<std::vector<Count>> distances_of(Wide keys) {
-  ExactDistances exact;
-  std::vector<Count> distances(keys.size());
-  MCSIM_RETURN_IF_ERROR(exact.process(keys, distances));
-  return distances;
+  return guarded("reuse distances", [&]() -> absl::StatusOr<std::vector<Count>> {
+    ExactDistances exact;
+    std::vector<Count> distances(keys.size());
+    MCSIM_RETURN_IF_ERROR(exact.process(keys, distances));
+    return distances;
+  });
 }
 
 absl::StatusOr<std::vector<Count>> distances_of(Narrow keys) {
-  ExactDistances exact;
-  std::vector<Count> distances(keys.size());
-  MCSIM_RETURN_IF_ERROR(dense_or_keys(
-      keys, [&](std::size_t blocks) { DenseDistances(blocks).process(keys, distances); },
-      [&](std::size_t begin, Wide piece) {
-        return exact.process(piece, std::span(distances).subspan(begin, piece.size()));
-      }));
-  return distances;
+  return guarded("reuse distances", [&]() -> absl::StatusOr<std::vector<Count>> {
+    ExactDistances exact;
+    std::vector<Count> distances(keys.size());
+    MCSIM_RETURN_IF_ERROR(dense_or_keys(
+        keys, [&](std::size_t blocks) { DenseDistances(blocks).process(keys, distances); },
+        [&](std::size_t begin, Wide piece) {
+          return exact.process(piece, std::span(distances).subspan(begin, piece.size()));
+        }));
+    return distances;
+  });
 }
 
 absl::StatusOr<DistanceHistogram> histogram_of(Wide keys) {
-  ExactDistances exact;
-  MCSIM_RETURN_IF_ERROR(exact.process(keys));
-  return exact.histogram();
+  return guarded("reuse distances", [&]() -> absl::StatusOr<DistanceHistogram> {
+    ExactDistances exact;
+    MCSIM_RETURN_IF_ERROR(exact.process(keys));
+    return exact.histogram();
+  });
 }
 
 absl::StatusOr<DistanceHistogram> histogram_of(Narrow keys) {
-  ExactDistances exact;
-  std::optional<DistanceHistogram> counted;
-  MCSIM_RETURN_IF_ERROR(dense_or_keys(
-      keys,
-      [&](std::size_t blocks) {
-        DenseDistances dense(blocks);
-        dense.process(keys);
-        counted = dense.histogram();
-      },
-      [&](std::size_t, Wide piece) { return exact.process(piece); }));
-  return counted ? *std::move(counted) : exact.histogram();
+  return guarded("reuse distances", [&]() -> absl::StatusOr<DistanceHistogram> {
+    ExactDistances exact;
+    std::optional<DistanceHistogram> counted;
+    MCSIM_RETURN_IF_ERROR(dense_or_keys(
+        keys,
+        [&](std::size_t blocks) {
+          DenseDistances dense(blocks);
+          dense.process(keys);
+          counted = dense.histogram();
+        },
+        [&](std::size_t, Wide piece) { return exact.process(piece); }));
+    return counted ? *std::move(counted) : exact.histogram();
+  });
 }
 
 }  // namespace mcsim

@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace mcsim {
@@ -12,9 +13,11 @@ namespace {
 constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
 constexpr int kSketchPrecision = 14;  // standard error 0.8 %
 
-// Of one analysis; limits are always equal.
+// Of one analysis; limits are always equal, so that nothing but memory can be wanting.
 PartialDistances merged(const PartialDistances& left, const PartialDistances& right) {
-  return *merge(left, right);
+  auto both = merge(left, right);
+  if (!both.ok()) throw std::bad_alloc();  // up to whoever guards the estimator
+  return *std::move(both);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ enum class FixedSizeCorrection : std::uint8_t {
   kNone,
   kAdjusted,
   kRegression,
-  kHot,  // hot blocks counted by themselves, so that they cannot be missing; regression of others
+  kHot,  // hot blocks counted by themselves, so that they cannot be missing; `auto` of others
 };
 
 template <>
@@ -69,9 +69,8 @@ class Shards final : public Estimator {
   absl::StatusOr<CurveEstimate> curve() override {
     CurveEstimate curve = mrc_.curve(correction_);
     if (mrc_.hot_blocks() > 0) {
-      curve.note =
-          fmt::format("hot: {} blocks counted by themselves, others corrected by regression",
-                      mrc_.hot_blocks());
+      curve.note = fmt::format("hot: {} blocks counted by themselves, others corrected as by auto",
+                               mrc_.hot_blocks());
     }
     return curve;
   }
@@ -86,9 +85,9 @@ class Shards final : public Estimator {
       case FixedSizeCorrection::kAdjusted:
         return Correction::kAdjusted;
       case FixedSizeCorrection::kRegression:
-      case FixedSizeCorrection::kHot:
         return Correction::kRegression;
       case FixedSizeCorrection::kAuto:
+      case FixedSizeCorrection::kHot:
         break;
     }
     return Correction::kAuto;

@@ -1,6 +1,7 @@
 #include "core/locality/estimators/shards_rate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "core/locality/distances/reuse_distance.hpp"
@@ -10,14 +11,20 @@ namespace mcsim {
 ShardsRate::ShardsRate(Params params, EstimatorContext context)
     : correction_(params.correction),
       filter_(params.rate, context.seed),
+      looked_at_(context.seed),
       survivors_(kBatch),
       survivor_distances_(kBatch) {}
 
 absl::Status ShardsRate::process(const References& next) {
-  references_ += static_cast<Count>(next.keys.size());
+  const auto weight =
+      static_cast<std::uint64_t>(std::ldexp(1 / filter_.rate(), ReferenceSample::kFractionBits));
   for (auto keys = next.keys; !keys.empty();) {
     const auto batch = keys.first(std::min(keys.size(), kBatch));
     keys = keys.subspan(batch.size());
+    while (looked_at_.next() - references_ < batch.size()) {
+      looked_at_.keep(filter_.hash(batch[looked_at_.next() - references_]), weight);
+    }
+    references_ += batch.size();
     const std::size_t count = filter_.select(batch, survivors_);
     const auto distances = std::span(survivor_distances_).first(count);
     MCSIM_RETURN_IF_ERROR(distances_.process(std::span(survivors_).first(count), distances));
@@ -45,14 +52,17 @@ absl::StatusOr<CurveEstimate> ShardsRate::curve() {
   Count hits = 0;
   for (std::size_t i = 0; i < sampled.distance.size(); ++i) {
     hits += sampled.count[i];
-    counts.capacity.push_back(unsampled_capacity(sampled.distance[i], rate));
-    counts.hits.push_back(static_cast<double>(hits) / rate);
+    const double capacity = unsampled_capacity(sampled.distance[i], rate);
+    counts.steps.push_back({.capacity = capacity,
+                            .earliest = capacity,
+                            .latest = capacity,
+                            .hits = static_cast<double>(hits) / rate});
   }
-  return sampled_curve(std::move(counts), groups_, correction_);
+  return sampled_curve(counts, groups_, looked_at_, correction_);
 }
 
 std::size_t ShardsRate::bytes() const {
-  return sizeof *this + distances_.bytes() + groups_.bytes() +
+  return sizeof *this + distances_.bytes() + groups_.bytes() + looked_at_.bytes() +
          survivors_.size() * (sizeof(std::uint64_t) + sizeof(Count));
 }
 

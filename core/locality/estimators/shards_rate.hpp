@@ -50,7 +50,8 @@ class ShardsRate final : public Estimator {
   SpatialFilter filter_;
   ExactDistances distances_;  // of the sampled keys
   SampleGroups groups_;
-  Count references_ = 0;
+  ReferenceSample looked_at_;
+  std::uint64_t references_ = 0;
   std::vector<std::uint64_t> survivors_;  // of one batch
   std::vector<Count> survivor_distances_;
 };

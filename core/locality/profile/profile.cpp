@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
@@ -40,28 +41,12 @@ std::vector<Piece> pieces(std::span<const Nanoseconds> times, Nanoseconds length
   return result;
 }
 
-// How many pieces aligned cuts make; a drifting timer makes fewer.
-std::uint64_t piece_count(std::span<const Nanoseconds> times, Nanoseconds length) {
-  if (times.empty()) return 0;
-  const auto span =
-      static_cast<std::uint64_t>(times.back()) - static_cast<std::uint64_t>(times.front());
-  return span / static_cast<std::uint64_t>(length) + 1;
-}
-
-absl::Status check_length(const Accesses& trace, std::string_view name, Nanoseconds length,
-                          std::uint64_t most) {
-  const char* unit = trace.time_base == TimeBase::kClock ? "ns" : "references";
-  if (length <= 0) return invalid_argument("{}: must be positive, got {} {}", name, length, unit);
-  if (const std::uint64_t count = piece_count(trace.request_time, length); count > most) {
-    return invalid_argument("{}: {} {} cut this trace into {} pieces; at most {} can be kept", name,
-                            length, unit, count, most);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status check(const Accesses& trace, const ProfileSpec& spec) {
-  MCSIM_RETURN_IF_ERROR(check_length(trace, "interval", spec.interval, 1U << 20));
-  MCSIM_RETURN_IF_ERROR(check_length(trace, "ri_window", spec.ri_window, 1U << 25));
+  const auto check_length = [&](const char* name, Nanoseconds length, std::uint64_t most) {
+    return check_intervals(trace.request_time, trace.time_base, name, length, most);
+  };
+  MCSIM_RETURN_IF_ERROR(check_length("interval", spec.interval, kMostIntervals));
+  MCSIM_RETURN_IF_ERROR(check_length("ri_window", spec.ri_window, std::uint64_t{1} << 25));
   if (spec.distance_limit < 0) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             spec.distance_limit);
@@ -551,8 +536,10 @@ absl::StatusOr<Characterised> characterise(const Accesses& trace,
                                            std::span<const ProfileSpec> specs, const Tick& tick,
                                            int threads) {
   for (const ProfileSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check(trace, spec));
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  return arena.execute([&] { return measure(trace, specs, tick); });
+  return guarded("characterise", [&] {
+    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+    return arena.execute([&] { return measure(trace, specs, tick); });
+  });
 }
 
 }  // namespace mcsim

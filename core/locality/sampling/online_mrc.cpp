@@ -21,6 +21,7 @@ OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot
       slots_(kSlotsPerBlock * max_blocks),
       hot_(hot_blocks),
       histogram_(kBinCount),
+      looked_at_(seed),
       survivors_(kBatch) {
   filter_.lower_limit(kHighestHash);
 }
@@ -28,13 +29,15 @@ OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot
 void OnlineMrc::clear() {
   filter_ = SpatialFilter(1, seed_);
   filter_.lower_limit(kHighestHash);
-  weight_ = kOne;
+  weight_ = weight_before_ = kOne;
+  fell_in_ = ~std::uint64_t{0};
   sample_.clear();
   slots_.fill();
   used_ = 0;
   hot_.clear();
   std::fill(histogram_.begin(), histogram_.end(), 0);
   groups_.clear();
+  looked_at_.clear();
   cold_ = total_ = references_ = 0;
 }
 
@@ -43,17 +46,27 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
     for (const std::uint64_t key : keys) process(key);
     return;
   }
-  references_ += keys.size();
   while (!keys.empty()) {
-    const auto batch = keys.first(std::min(keys.size(), kBatch));
+    const auto batch = keys.first(std::min(keys.size(), kBatch - references_ % kBatch));
+    while (looked_at_.next() - references_ < batch.size()) {
+      look_at(filter_.hash(batch[looked_at_.next() - references_]));
+    }
     const std::size_t count = filter_.select(batch, survivors_);
     for (std::size_t i = 0; i < count; ++i) {
       // Again, since the limit may have fallen within the batch.
       const std::uint64_t hash = filter_.hash(survivors_[i]);
       if (hash <= filter_.limit()) sampled(hash);
     }
+    references_ += batch.size();
     keys = keys.subspan(batch.size());
   }
+}
+
+void OnlineMrc::look_at(std::uint64_t hash) {
+  // Hot blocks count by themselves; what the others are like is the question.
+  const bool is_hot = hot_.enabled() && hot_.find(hash) != nullptr;
+  const std::uint64_t weight = fell_in_ == references_ / kBatch ? weight_before_ : weight_;
+  looked_at_.keep(hash, is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
 }
 
 void OnlineMrc::sampled(std::uint64_t hash) {
@@ -114,6 +127,8 @@ void OnlineMrc::evict_highest() {
   slots_.clear(sample_.highest_time());
   sample_.pop_highest();
   filter_.lower_limit(threshold - 1);
+  if (fell_in_ != references_ / kBatch) weight_before_ = weight_;
+  fell_in_ = references_ / kBatch;
   // 2^64 / threshold to the nearest, and never so large that a distance times it
   // would not fit 64 bits.
   const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;
@@ -137,15 +152,17 @@ CurveEstimate OnlineMrc::curve(Correction correction) const {
   for (std::size_t bin = 0; bin < histogram_.size(); ++bin) {
     if (histogram_[bin] == 0) continue;
     hits += histogram_[bin];
-    counts.capacity.push_back(kBins.middle(bin));
-    counts.hits.push_back(unscaled(hits));
+    counts.steps.push_back({.capacity = kBins.middle(bin),
+                            .earliest = static_cast<double>(kBins.lowest(bin)),
+                            .latest = static_cast<double>(kBins.highest(bin)),
+                            .hits = unscaled(hits)});
   }
-  return sampled_curve(std::move(counts), groups_, correction);
+  return sampled_curve(counts, groups_, looked_at_, correction);
 }
 
 std::size_t OnlineMrc::bytes() const {
   return sizeof *this + sample_.bytes() + slots_.bytes() + hot_.bytes() + groups_.bytes() +
-         (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
+         looked_at_.bytes() + (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace mcsim

@@ -10,6 +10,7 @@
 #include "core/containers/sample_filter.hpp"
 #include "core/locality/sampling/hash_sample.hpp"
 #include "core/locality/sampling/hot_set.hpp"
+#include "core/locality/sampling/reference_sample.hpp"
 #include "core/locality/sampling/sampled_curve.hpp"
 
 namespace mcsim {
@@ -41,13 +42,14 @@ class OnlineMrc {
   OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks = 0);
 
   void process(std::uint64_t key) {
-    ++references_;
     const std::uint64_t hash = filter_.hash(key);
+    if (references_ == looked_at_.next()) look_at(hash);
     if (hot_.enabled()) {
       process_beside_hot(hash);
     } else if (hash <= filter_.limit()) {
       sampled(hash);
     }
+    ++references_;
   }
   void process(std::span<const std::uint64_t> keys);
 
@@ -87,6 +89,8 @@ class OnlineMrc {
   std::uint64_t touch(std::size_t at, std::uint32_t now);
   // A reference with that distance, in sampled blocks; returns its capacity.
   std::uint64_t add_hit(std::uint64_t distance, std::uint64_t weight);
+  // A reference that tells how uneven the blocks are.
+  void look_at(std::uint64_t hash);
   // Any reference, where there are hot blocks.
   void process_beside_hot(std::uint64_t hash);
   void hot(std::uint64_t hash, std::uint32_t& time);
@@ -100,6 +104,10 @@ class OnlineMrc {
   std::uint64_t seed_;
   SpatialFilter filter_;
   std::uint64_t weight_ = kOne;  // 1 / rate
+  // What it was at the last multiple of kBatch references, if it fell since `fell_in_`,
+  // counted in these: how a stream is cut into pieces must change nothing.
+  std::uint64_t weight_before_ = kOne;
+  std::uint64_t fell_in_ = ~std::uint64_t{0};
 
   HashSample sample_;  // the tracked blocks and the slots of their last references
   RankedSlots slots_;
@@ -108,6 +116,7 @@ class OnlineMrc {
 
   std::vector<std::uint64_t> histogram_;  // weights by capacity, in kBins
   SampleGroups groups_;
+  ReferenceSample looked_at_;
   std::uint64_t cold_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t references_ = 0;

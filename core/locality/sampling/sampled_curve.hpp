@@ -10,6 +10,7 @@
 #include "core/base/choices.hpp"
 #include "core/containers/log_linear_bins.hpp"
 #include "core/locality/estimator.hpp"
+#include "core/locality/sampling/reference_sample.hpp"
 
 // From what was counted on a spatial sample to a curve of the whole stream, and
 // how far that may be off.
@@ -74,11 +75,16 @@ class SampleGroups {
 
 // What was sampled, in references of the whole stream.
 struct SampledCounts {
-  std::vector<double> capacity = {};  // strictly increasing
-  std::vector<double> hits = {};      // by the sample, up to each capacity
-  double references = 0;              // by the sample
-  double distinct = 0;                // blocks, by the sample
-  double accesses = 0;                // of the stream, known
+  struct Step {
+    double capacity;  // from which on references hit, or the middle of
+    double earliest;  // a bin of capacities that are not told apart:
+    double latest;    // both equal `capacity` where there is none
+    double hits;      // by the sample, of this step and all before
+  };
+  std::vector<Step> steps = {};  // by increasing capacity
+  double references = 0;         // by the sample
+  double distinct = 0;           // blocks, by the sample
+  double accesses = 0;           // of the stream, known
   double rate = 1;
   double unit = 1;  // references that a weight of 1 in the groups stands for
 };
@@ -87,20 +93,31 @@ struct SampledCounts {
 //
 // For a capacity c let X be the sampled hits, S the sampled references, N the
 // stream's. The estimate is X + b (N - S): b = X / S gives the ratios of the
-// sample, b = 1 the adjustment of SHARDS, and the b of least variance is that of
-// the regression of the blocks' X on their S (Cochran, Sampling Techniques, ch.
-// 7), here of the groups'. It is near 1 where the error in S comes from a few
-// blocks that always hit and near X / S where blocks are alike, at each capacity
-// by itself. But the few blocks that most of S hangs on may all be missing from
-// the sample, whose regression then is that of others. So b is moved towards 1,
-// the more the more uneven the blocks are: by 1 - 1 / skew^2, where the skew is
-// the mean square of the blocks' references over their squared mean.
+// sample, b = 1 the adjustment of SHARDS, and 1 - b of least variance is that of
+// the regression of the blocks' misses on their references (Cochran, Sampling
+// Techniques, ch. 7): their covariance over the variance of S. It is near 0 where
+// the error in S comes from a few blocks that always hit and near the miss ratio
+// where blocks are alike, at each capacity by itself.
 //
-// Two things make the band. Which blocks were sampled: the residuals of that
-// regression. And how many of the blocks between two references were: a capacity
-// is known as the sampled count of its blocks, which is binomial. The two go
-// together, for the same blocks make both, and are added as they are.
-CurveEstimate sampled_curve(SampledCounts counts, const SampleGroups& groups,
-                            Correction correction);
+// The groups tell both, but the few blocks that most of S hangs on may all be
+// missing from the sample, which then knows nothing of them. Misses need no such
+// blocks: between two misses of one block lie c others, so that none has more than
+// N / c. Their covariance is the groups', and the variance of S the largest that
+// the groups, the references looked at, whoever is sampled, and N - S itself make
+// likely. Where blocks are missing, b so goes to 1.
+//
+// Two things make the band. Which blocks were sampled: the variance of that
+// estimate, with a quantile for sums that few blocks decide and room for the few
+// hits or misses that were not met. And how many of the blocks between two
+// references were: a capacity is known as the sampled count of its blocks, which is
+// binomial. The two go together, for the same blocks make both, and are added as
+// they are; so is the width of bins.
+//
+// The band is where the stream's curve is, not how far a correction strays: it is
+// that of `auto`, and with other corrections it is stretched to hold them. With
+// less than kFewestBlocks sampled blocks there is none and nothing is resolved;
+// otherwise, below the resolved capacities, it says that less space hits no more.
+CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
+                            const ReferenceSample& looked_at, Correction correction);
 
 }  // namespace mcsim

@@ -181,7 +181,7 @@ CsvReader::Row CsvReader::row_of(FieldScanner& scan) {
         break;
       case Role::kVm:
         if (!vm_name_.empty()) vm_name_ += '_';
-        vm_name_ += scan.text("a VM");
+        vm_name_ += mcsim::vm_name(scan, "the name of a VM");
         break;
       case Role::kOp:
         row.op = op_of(scan);

@@ -44,8 +44,8 @@ class MsrReader final : public TextReader<MsrReader> {
   // Hosts come in runs, so the last one is kept as it stands in the file:
   // "host,disk,".
   bool new_volume(FieldScanner& scan) {
-    const std::string_view host = scan.text("a host name");
-    const std::string_view disk = scan.text("a disk number");
+    const std::string_view host = vm_name(scan, "a host name");
+    const std::string_view disk = vm_name(scan, "a disk number");
     if (scan.failed()) return false;
     name_.assign(host).append(1, '_').append(disk);
     const auto vm = vm_of(name_);

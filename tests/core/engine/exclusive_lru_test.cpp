@@ -95,7 +95,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{{40}, 2, {ResizeMode::kLazy, VictimRule::kMostOver}},
                       Case{{7, 1, 30}, 4, {ResizeMode::kEager, VictimRule::kMostOver}},
                       Case{{5, 0, 9}, 2, {ResizeMode::kStrictOwn, VictimRule::kMostOver}},
-                      Case{{3, 4, 5, 6, 7, 8, 9, 10}, 2, {}}));
+                      Case{{3, 4, 5, 6, 7, 8, 9, 10}, 2, {}},
+                      Case{{90, 200}, 40, {ResizeMode::kLazy, VictimRule::kMostOver}},
+                      Case{{90, 200}, 40, {ResizeMode::kLazy, VictimRule::kFirstOver}},
+                      Case{{90, 200}, 40, {ResizeMode::kStrictOwn, VictimRule::kMostOver}}));
 
 TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
   const Accesses trace = random_trace(4'000, 3, 60, 3);

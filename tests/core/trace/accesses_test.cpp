@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "core/base/random.hpp"
@@ -17,7 +18,7 @@ using ::testing::ElementsAre;
 Accesses build(const std::vector<Requests>& vms, ExpandOptions options = {.ops = OpFilter::kAll}) {
   AccessBuilder builder(options, TimeBase::kClock);
   for (std::size_t v = 0; v < vms.size(); ++v) {
-    builder.begin_vm("vm" + std::to_string(v));
+    EXPECT_TRUE(builder.begin_vm("vm" + std::to_string(v)).ok());
     const absl::Status added = builder.add(vms[v].view());
     EXPECT_TRUE(added.ok()) << added;
   }
@@ -117,7 +118,7 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
   AccessBuilder builder({}, TimeBase::kClock);
   Requests r;
   EXPECT_EQ(message_of(builder.add(r.view())), "add: no VM was begun");
-  builder.begin_vm("web_0");
+  EXPECT_TRUE(builder.begin_vm("web_0").ok());
   r.push(5, 0, Op::kRead, 0, 4096);
   r.push(2, 0, Op::kRead, 0, 4096);
   EXPECT_EQ(message_of(builder.add(r.view())),
@@ -128,12 +129,68 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
             "web_0: offset 18446744073709551615 + length 2 is beyond 2^64");
 }
 
+TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  Requests r;
+  for (std::size_t vm = 0; vm < kMostVms; ++vm) {
+    ASSERT_TRUE(builder.begin_vm("vm" + std::to_string(vm)).ok());
+    r.clear();
+    r.push(static_cast<Nanoseconds>(vm % 7), 0, Op::kRead, 4096 * (vm % 3), 4096);
+    ASSERT_TRUE(builder.add(r.view()).ok());
+  }
+  EXPECT_EQ(message_of(builder.begin_vm("more")),
+            "more: at most 65536 VMs can be replayed together");
+  const Accesses a = std::move(builder).finish().value();
+  EXPECT_EQ(a.vms.size(), kMostVms);
+  EXPECT_EQ(a.request_count(), kMostVms);
+  EXPECT_EQ(a.request_vm.back(), 65533);  // the last of those at 6 ns
+}
+
+TEST(AccessBuilder, TellsHowFarItIsWithinOneRequestAndStopsWhenToldTo) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 0, 10'000'000);
+  const ExpandOptions bytes{.block_bytes = 1};
+  std::vector<Count> told;
+  const auto remember = [&](Count done) {
+    told.push_back(done);
+    return told.size() < 3 ? absl::OkStatus() : absl::CancelledError("enough");
+  };
+  AccessBuilder builder(bytes, TimeBase::kClock);
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  EXPECT_EQ(builder.add(r.view(), std::nullopt, 0, remember), absl::CancelledError("enough"));
+  EXPECT_THAT(told, ElementsAre(1 << 21, 2 << 21, 3 << 21));
+  EXPECT_EQ(std::move(builder).finish().status(), absl::CancelledError("enough"));
+
+  AccessBuilder whole(bytes, TimeBase::kClock);
+  ASSERT_TRUE(whole.begin_vm("a").ok());
+  ASSERT_TRUE(whole.add(r.view()).ok());
+  const Accesses a = std::move(whole).finish().value();
+  EXPECT_EQ(a.access_count(), 10'000'000);
+  EXPECT_EQ(a.ids.back(), 9'999'999U);
+}
+
+TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  EXPECT_EQ(message_of(builder.begin_vm("")),
+            "the name of a VM must be text in UTF-8, without control characters, got ''");
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  Requests r;
+  r.push(1, 0, Op::kRead, 0, 4096);
+  r.op[0] = 200;
+  EXPECT_EQ(message_of(builder.add(r.view())),
+            "a: request 0 of time 1 + 0, operation 200: cannot be");
+  r.op[0] = 0;
+  EXPECT_EQ(
+      message_of(builder.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
+      "a: request 0 of time 1 + 9223372036854775807, operation 0: cannot be");
+}
+
 TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
   Requests r;
   r.push(0, 3, Op::kRead, 0, 4096);
   r.push(1, 4, Op::kRead, 4096, 4096);
   AccessBuilder builder({}, TimeBase::kClock);
-  builder.begin_vm("only");
+  EXPECT_TRUE(builder.begin_vm("only").ok());
   ASSERT_TRUE(builder.add(r.view(), VmId{4}, 10).ok());
   const Accesses a = std::move(builder).finish().value();
   EXPECT_THAT(a.request_time, ElementsAre(11));
@@ -148,7 +205,7 @@ absl::StatusOr<Accesses> with_warm_up(Nanoseconds shift) {
     before.push(5, 0, Op::kRead, 4096, 4096);
     Requests after;
     after.push(20, 0, Op::kRead, 4096, 8192);
-    builder.begin_vm(vm);
+    EXPECT_TRUE(builder.begin_vm(vm).ok());
     if (vm != std::string_view("b")) {
       EXPECT_TRUE(builder.add(before.view(), std::nullopt, shift).ok());
       builder.end_warm_up();
@@ -184,7 +241,7 @@ TEST(AccessBuilder, PutsDeparturesBeforeTheFirstRequestThatIsNotEarlier) {
   for (const auto& [times, departs] : vms) {
     Requests requests;
     for (const Nanoseconds time : times) requests.push(time, 0, Op::kRead, 0, 4096);
-    builder.begin_vm("vm");
+    EXPECT_TRUE(builder.begin_vm("vm").ok());
     ASSERT_TRUE(builder.add(requests.view()).ok());
     EXPECT_EQ(message_of(builder.depart(times.back())),
               "vm: it has a request 0 ns after it departs");

@@ -116,6 +116,32 @@ INSTANTIATE_TEST_SUITE_P(Codecs, Decompress,
                          testing::Values(Codec::kGzip, Codec::kZstd, Codec::kXz, Codec::kBzip2),
                          name_of);
 
+TEST_P(Decompress, AFileCutWithinItsMagicNumberSaysSo) {
+  const std::string whole = compress(GetParam(), "text");
+  const std::size_t magic = GetParam() == Codec::kXz ? 6 : GetParam() == Codec::kZstd ? 4 : 2;
+  for (std::size_t size = 2; size <= magic; ++size) {
+    const auto back = decompress(whole.substr(0, size));
+    ASSERT_NE(message_of(back.status()).find("data is damaged or cut short"), std::string::npos)
+        << size;
+  }
+}
+
+// What takes more memory than a decoder may have is whole, and says what to do.
+TEST(Files, WindowsThatAreTooLargeAreNamed) {
+  using namespace std::string_literals;
+  const std::string zstd = "\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"s;  // 2 GiB, and nothing in it
+  EXPECT_EQ(message_of(decompress(zstd).status()),
+            "t: decompressing the zstd data takes a window of more than 128 MiB; compress it "
+            "without --long");
+  const std::string xz =  // a dictionary of 1 GiB, and "1\n"
+      "\xfd\x37\x7a\x58\x5a\x00\x00\x00\xff\x12\xd9\x41\x02\x00\x21\x01"
+      "\x24\x00\x00\x00\x5e\x1f\xc7\xf9\x01\x00\x01\x31\x0a\x00\x00\x00"
+      "\x00\x01\x12\x02\xd4\xa4\x7c\xb6\x06\x72\x9e\x7a\x01\x00\x00\x00"
+      "\x00\x00\x59\x5a"s;
+  EXPECT_EQ(message_of(decompress(xz).status()),
+            "t: decompressing the xz data takes more than 100 MiB; compress it with xz -9 at most");
+}
+
 TEST(Files, PlainBytesAreTakenAsTheyAre) {
   for (const std::string text : {"", "1", "abcdefgh", "abcdefghi"}) {
     EXPECT_EQ(*decompress(text), text);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "core/trace/reader.hpp"
@@ -103,6 +104,22 @@ TEST(Msr, LinesThatContradictItAreNamed) {
             "web.csv:2: column 7: a negative response time (-1 is none known)");
   EXPECT_EQ(bad(kFeb22 + ",web"),
             "web.csv:2: expected a disk number in column 3, but the line has 2 columns");
+}
+
+TEST(Msr, ABadTimeIsAComplaintAndNoTime) {
+  EXPECT_EQ(complaint("msr", "0,web,0,Read,0,4096,1\n"),
+            "web.csv:1: expected a Windows filetime (a whole number from 116444736000000000 to "
+            "208678456368547758) in column 1, got '0'");
+}
+
+TEST(Msr, NamesThatCannotBeShownAreRefused) {
+  EXPECT_EQ(complaint("msr", kFeb22 + ",caf\xe9,0,Read,0,4096,1\n"),
+            "web.csv:1: expected a host name (UTF-8 without control characters) in column 2, got "
+            "'caf\\xe9'");
+  EXPECT_EQ(complaint("msr", kFeb22 + ",,0,Read,0,4096,1\n"),
+            "web.csv:1: expected a host name (UTF-8 without control characters) in column 2, got "
+            "''");
+  EXPECT_EQ(read("msr", kFeb22 + ",caf\xc3\xa9,0,Read,0,4096,1\n").vms[0], "caf\xc3\xa9_0");
 }
 
 TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
@@ -309,6 +326,21 @@ TEST(Csv, LinesThatContradictItAreNamed) {
             "web.csv:3: time goes back from 1 to 0 (on_unsorted: sort puts requests in order)");
 }
 
+TEST(Csv, AVmWithoutANameIsABadLine) {
+  EXPECT_EQ(complaint("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n"),
+            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
+            "got ''");
+  EXPECT_EQ(complaint("csv", "time_ns,host,disk,offset\n1,,0,0\n", {{"vm", std::string("2+3")}}),
+            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
+            "got ''");
+  EXPECT_EQ(complaint("csv", "time_ns,vm,offset\n1,\"a\tb\",0\n"),
+            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
+            "got 'a\\x09b'");
+  const Read kept = read("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n", {}, OnBadLine::kSkip);
+  EXPECT_THAT(kept.vms, ElementsAre("b"));
+  EXPECT_EQ(kept.skipped.count, 1);
+}
+
 TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
   const Read got = read("keys", "1\nx\n2\n-3\n\n4\n", {}, OnBadLine::kSkip);
   ASSERT_TRUE(got.status.ok()) << got.status;
@@ -366,6 +398,53 @@ TEST(Readers, VmsAreNamedAfterFiles) {
   EXPECT_EQ(vm_name_of(".hidden.csv"), ".hidden");
 }
 
+TEST(Readers, FilesWhoseNamesCannotBeShownLendThemEscaped) {
+  EXPECT_EQ(vm_name_of("caf\xe9.csv"), "caf\\xe9");
+  EXPECT_EQ(vm_name_of("a\nb.csv"), "a\\x0ab");
+}
+
+// What detect_format says of a file with that content.
+std::string detected(const std::string& content) {
+  const std::string path = ::testing::TempDir() + "/detected";
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  std::fwrite(content.data(), 1, content.size(), file);
+  std::fclose(file);
+  const auto format = detect_format(path);
+  std::string said = format.ok() ? *format : message_of(format.status());
+  if (const auto at = said.find(path); at != std::string::npos) said.replace(at, path.size(), "F");
+  return said;
+}
+
+const std::string kMsrLine = kFeb22 + ",web,0,Read,0,4096,1\n";
+
+TEST(Detection, TellsFormatsByContent) {
+  EXPECT_EQ(detected(kMsrLine), "msr");
+  EXPECT_EQ(detected("\xef\xbb\xbf" + kMsrLine), "msr");
+  EXPECT_EQ(detected("time_ns,offset\n1,0\n"), "csv");
+  EXPECT_EQ(detected("1 1 0 0\n"), "arc");
+  EXPECT_EQ(detected("1\n"), "keys");
+}
+
+TEST(Detection, ReadsOnBehindLinesThatMeanNothing) {
+  std::string marks;
+  for (int i = 0; i < 20'000; ++i) marks += "*\n";
+  EXPECT_EQ(detected(marks + "17\n"), "keys");
+  EXPECT_EQ(detected(marks.substr(0, 400) + "17\n"), "keys");
+}
+
+TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
+  EXPECT_EQ(detected("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
+            "F:1: 'Timestamp,Hostname,DiskNumber,Type,Offse...' is a header, which the format msr "
+            "of what follows does not have: remove it, or state the format with on_bad_line: skip");
+}
+
+TEST(Detection, TextInUtf16IsNamed) {
+  EXPECT_EQ(detected(std::string("\xff\xfe"
+                                 "1\0\n\0",
+                                 6)),
+            "F: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)");
+}
+
 TEST(Detection, TakesTheBestGuessOrNamesAll) {
   const Guess no{"a", Fit::kNo, "bad"};
   const Guess possible{"b", Fit::kPossible, ""};
@@ -379,7 +458,8 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
   EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse"}}),
-            "x: no trace format recognised: not a (bad), not e (worse); state the format");
+            "x: no known trace format, by its content; state one of a, e; of csv, parameters say "
+            "which column is what");
 }
 
 }  // namespace

@@ -34,6 +34,32 @@ TEST(AlignedCuts, ExtremeTimesAndLengths) {
   EXPECT_EQ(aligned_cuts(Times{kMin, 0, kMax}, kMax), (Cuts{0, 1, 2, 3}));
 }
 
+TEST(CheckIntervals, RefusesMoreThanCanBeKept) {
+  const Times far{0, 5, 100'000'000'000'000'000};
+  const auto complaint = [&](Nanoseconds length, TimeBase base = TimeBase::kClock) {
+    return message_of(check_intervals(far, base, "interval", length));
+  };
+  EXPECT_EQ(complaint(1'000'000'000),
+            "interval: 1000000000 ns cut this trace into 100000001 pieces; at most 1048576 can be "
+            "kept");
+  EXPECT_EQ(complaint(10, TimeBase::kIndex),
+            "interval: 10 references cut this trace into 10000000000000001 pieces; at most 1048576 "
+            "can be kept");
+  EXPECT_EQ(complaint(0), "interval: must be positive, got 0 ns");
+  EXPECT_EQ(complaint(far.back() / static_cast<Nanoseconds>(kMostIntervals) + 1), "");
+  EXPECT_EQ(aligned_cuts(far, far.back() / static_cast<Nanoseconds>(kMostIntervals) + 1).size(),
+            kMostIntervals + 1);
+  EXPECT_NE(complaint(far.back() / static_cast<Nanoseconds>(kMostIntervals)), "");
+  EXPECT_TRUE(check_intervals({}, TimeBase::kClock, "interval", 1).ok());
+}
+
+TEST(CheckIntervals, TheWholeRangeOfTimes) {
+  const Times all{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+  EXPECT_EQ(message_of(check_intervals(all, TimeBase::kClock, "ri_window", 1)),
+            "ri_window: 1 ns cut this trace into 18446744073709551615 pieces; at most 1048576 can "
+            "be kept");
+}
+
 TEST(DriftingCuts, FiresAfterTheFirstLaterRequestAndThenFromWhereItFired) {
   // Fires on 1 (the first after 0), 12 (>= 1 + 10), 23 (>= 12 + 10).
   EXPECT_EQ(drifting_cuts(Times{0, 0, 1, 10, 12, 21, 23, 24}, 10), (Cuts{0, 3, 5, 7, 8}));

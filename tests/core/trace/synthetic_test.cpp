@@ -93,9 +93,9 @@ double dkw_bound(std::size_t n) {
   return std::sqrt(std::log(2 / 1e-6) / (2 * static_cast<double>(n)));
 }
 
-double straight(const std::vector<CurvePoint>& curve, Count blocks, bool log) {
-  CurvePoint from;
-  for (const CurvePoint& to : curve) {
+double straight(const std::vector<HitRatioPoint>& curve, Count blocks, bool log) {
+  HitRatioPoint from;
+  for (const HitRatioPoint& to : curve) {
     if (blocks <= to.blocks) {
       const auto axis = [&](Count b) {
         return log && from.blocks > 0 ? std::log(static_cast<double>(b)) : static_cast<double>(b);
@@ -109,7 +109,7 @@ double straight(const std::vector<CurvePoint>& curve, Count blocks, bool log) {
 }
 
 TEST(StackModel, GivesBackItsCurve) {
-  const std::vector<CurvePoint> curve{{10, 0.3}, {40, 0.3}, {400, 0.75}};
+  const std::vector<HitRatioPoint> curve{{10, 0.3}, {40, 0.3}, {400, 0.75}};
   for (const auto interpolation : {Interpolation::kLinear, Interpolation::kLog}) {
     const bool log = interpolation == Interpolation::kLog;
     const auto profile = profile_of({component("s", StackModel{curve, interpolation})}, 60'000);
@@ -125,7 +125,7 @@ TEST(StackModel, GivesBackItsCurve) {
 
 TEST(StackModel, LandsOnTheLastBlockOfAnExtentOfOneSize) {
   constexpr Count kBlocks = 8;
-  const std::vector<CurvePoint> curve{{1600, 0.8}};
+  const std::vector<HitRatioPoint> curve{{1600, 0.8}};
   const auto profile =
       profile_of({component("s", StackModel{curve}, {{kBlocks * 4096, 1}})}, 12'000);
   const auto all = reuse_distances(blocks_of(generate(profile)));
@@ -139,7 +139,7 @@ TEST(StackModel, LandsOnTheLastBlockOfAnExtentOfOneSize) {
 }
 
 TEST(StackModel, MixedSizesKeepTheCurveAndTheMix) {
-  const std::vector<CurvePoint> curve{{4000, 0.7}};
+  const std::vector<HitRatioPoint> curve{{4000, 0.7}};
   const std::vector<RequestSize> sizes{{512, 1}, {8192, 2}, {32768, 1}};  // 1, 2, 8 blocks
   const auto requests = generate(profile_of({component("s", StackModel{curve}, sizes)}, 20'000));
   const auto distances = settled(reuse_distances(blocks_of(requests)), 4000);

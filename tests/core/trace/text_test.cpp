@@ -46,6 +46,16 @@ TEST(Lines, EndInNewlinesWhichTheLastMayLack) {
   EXPECT_EQ(lines_of("\n\na"), (Lines{"", "", "a"}));
 }
 
+TEST(Lines, BeginBehindAByteOrderMark) {
+  EXPECT_EQ(lines_of("\xef\xbb\xbf"
+                     "a\n\xef\xbb\xbf"
+                     "b"),
+            (std::vector<std::string>{"a",
+                                      "\xef\xbb\xbf"
+                                      "b"}));
+  EXPECT_EQ(lines_of("\xef\xbb\xbf"), std::vector<std::string>{});
+}
+
 TEST(Lines, MayLieAcrossBuffers) {
   std::string text;
   std::vector<std::string> expected;

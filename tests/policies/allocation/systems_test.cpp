@@ -117,7 +117,7 @@ TEST(Hierarchy, WarmedUpCountsWhatTheTwinCountsFromThenOn) {
   AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
   Random random(17);
   for (const char* vm : {"a", "b"}) {
-    builder.begin_vm(vm);
+    EXPECT_TRUE(builder.begin_vm(vm).ok());
     for (const Nanoseconds begin : {0, 1'000}) {
       Requests requests;
       for (Nanoseconds i = 0; i < 700; ++i) {

@@ -1,6 +1,6 @@
-// Trusts: naive::Tiers (LRU lists whose copies have versions), make_shared_lru and
-// make_partitioned_lru (themselves checked against the published data path), caches alone
-// (simulate), and small examples worked by hand.
+// Trusts: naive::Tiers (LRU lists whose copies have versions), also of the hosts that
+// exclusive_lru.hpp makes, which are what TieredHost is under LRU; caches alone (simulate), and
+// small examples worked by hand.
 #include "core/engine/tiered_host.hpp"
 
 #include <gmock/gmock.h>
@@ -25,9 +25,7 @@ using testing::machine_of;
 using testing::random_trace;
 using testing::single_vm;
 
-// A policy whose parameters are all written out: the general data path, not the one that
-// is made for LRU alone.
-constexpr const char* kLru = "lru()";
+constexpr const char* kLru = "lru";
 
 // Policies of hooks and functions, as those of other languages are.
 void put_policies_from_elsewhere() {
@@ -83,7 +81,7 @@ Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
 
 std::unique_ptr<Host> make(const DataPathParams& params, const Machine& machine,
                            const Accesses& trace, const Division& division) {
-  auto host = make_data_path(params, machine, trace, division, 1);
+  auto host = make_tiered_host(params, machine, trace, division, 1);
   EXPECT_TRUE(host.ok()) << host.status();
   return *std::move(host);
 }
@@ -144,22 +142,25 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 class Chains : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
-  const Case& c = GetParam();
+// Some VMs get nothing of some tiers, where chains may differ only in what they do about it.
+Count least_target(Chain chain) { return chain == Chain::kExclusive ? 0 : 1; }
+
+void expect_counts_of_versions(const Case& c, bool made_for_lru) {
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
   Random random(7);
-  Allocation targets = random_targets(machine, c.vms, random, 1);
-  const auto divided = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}).targets; };
-  const auto host = make(params_of(kLru, c.chain, "back"), machine, trace,
-                         one_part_each(targets, {.mode = ResizeMode::kEager}));
-  naive::Tiers twin(c.chain, divided());
+  Allocation targets = random_targets(machine, c.vms, random, least_target(c.chain));
+  const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
+  const DataPathParams params = params_of(kLru, c.chain, "back");
+  const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
+                                 : make(params, machine, trace, division());
+  naive::Tiers twin(c.chain, division().targets);
   std::vector<WriteMode> modes(c.vms, WriteMode::kBack);
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     if (r % 500 == 250) {
-      targets = random_targets(machine, c.vms, random, 1);
+      targets = random_targets(machine, c.vms, random, least_target(c.chain));
       ASSERT_TRUE(host->resize(targets).ok());
-      twin.resize(divided());
+      twin.resize(division().targets);
     }
     if (r % 700 == 699) {
       const VmId gone = trace.request_vm[r];
@@ -169,7 +170,7 @@ TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
       ASSERT_EQ(dirty(*host), twin.dirty());
       ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     }
-    if (r % 500 == 0) {
+    if (r % (c.chain == Chain::kExclusive ? 90 : 500) == 0) {
       for (VmId vm = 0; vm < c.vms; ++vm) {
         modes[vm] = static_cast<WriteMode>(random.below(3));
         if (modes[vm] != WriteMode::kBack) twin.flush(vm);
@@ -198,6 +199,15 @@ TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
       EXPECT_EQ(host->counters()[vm].tiers[k].occupancy, twin.size(k, vm));
     }
   }
+}
+
+TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
+  expect_counts_of_versions(GetParam(), false);
+}
+
+TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
+  if (GetParam().chain != Chain::kExclusive) GTEST_SKIP() << "made for exclusive chains";
+  expect_counts_of_versions(GetParam(), true);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -243,14 +253,22 @@ Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
       requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
                     4096 * blocks);
     }
-    builder.begin_vm(fmt::format("vm{}", vm));
+    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
     EXPECT_TRUE(builder.add(requests.view()).ok());
   }
   return std::move(builder).finish().value();
 }
 
-// Hosts of which nothing else is asked serve many accesses at once, tier by tier. A flush
-// that never comes due has them served one by one, and so has writing around.
+std::vector<WriteMode> random_modes(std::size_t vms, Random& random) {
+  std::vector<WriteMode> modes;
+  for (std::size_t vm = 0; vm < vms; ++vm) {
+    modes.push_back(static_cast<WriteMode>(random.below(3)));
+  }
+  return modes;
+}
+
+// Exclusive chains serve many accesses at once, tier by tier. A flush that never comes due
+// has few of them served one by one.
 void serve_both_ways(const DataPathParams& params, const Machine& machine, bool shared,
                      std::uint64_t seed, Nanoseconds requests_each = 400) {
   const Accesses trace = long_requests(seed, requests_each);
@@ -260,7 +278,7 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
     division = one_part_each(random_targets(machine, 3, random, 0), {.mode = ResizeMode::kEager});
   }
   DataPathParams one_by_one = params;
-  one_by_one.flush_every = {kSecond};
+  if (params.flush_every.ns == 0) one_by_one.flush_every = {kSecond};
   const auto batches = make(params, machine, trace, division);
   const auto singly = make(one_by_one, machine, trace, division);
   const auto most = static_cast<std::uint64_t>(trace.request_count() / 20);
@@ -277,13 +295,12 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
       ASSERT_TRUE(singly->resize(targets).ok());
     }
     if (random.below(4) == 0) {
-      std::vector<WriteMode> modes(3, WriteMode::kThrough);
-      if (random.below(2) == 0) modes[random.below(3)] = WriteMode::kAround;
+      const std::vector<WriteMode> modes = random_modes(3, random);
       ASSERT_TRUE(batches->set_write_modes(modes).ok());
       ASSERT_TRUE(singly->set_write_modes(modes).ok());
     }
     batches->replay(trace, range);
-    singly->replay(trace, range);
+    for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
     SCOPED_TRACE(fmt::format("requests {} to {}", range.begin, range.end));
     expect_same(batches->counters(), singly->counters());
     if (::testing::Test::HasFatalFailure()) return;
@@ -315,6 +332,20 @@ TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
   }
 }
 
+// Between flushes that are near one another, and far apart.
+TEST(TieredHost, ServesBatchesBetweenFlushes) {
+  std::uint64_t seed = 3'050;
+  for (const Nanoseconds every : {10, 150, 3'000}) {
+    for (const char* policy : {kLru, "arc", "opt"}) {
+      SCOPED_TRACE(fmt::format("{}, every {}", policy, every));
+      DataPathParams params = params_of(policy, Chain::kExclusive, "back");
+      params.flush_every = {every};
+      serve_both_ways(params, machine_of({10, 30}), false, seed += 3, 4'000);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 // Of one part and of several, so that requests are cut where a stretch ends.
 TEST(TieredHost, ServesBatchesOfManyStretches) {
   std::uint64_t seed = 3'100;
@@ -329,7 +360,7 @@ TEST(TieredHost, ServesBatchesOfManyStretches) {
 
 TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
   const Accesses trace = long_requests(41, 300'000);
-  ASSERT_GT(trace.access_count(), TieredHost::kBatch);
+  ASSERT_GT(trace.access_count(), BatchedChain::kBatch);
   const Machine machine = machine_of({40, 100});
   Random random(43);
   const Allocation targets = random_targets(machine, 3, random, 1);
@@ -343,29 +374,75 @@ TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
 
 class ExclusiveChain : public ::testing::TestWithParam<PartitionRules> {};
 
-TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItThroughResizes) {
-  const Machine machine = machine_of({12, 40});
-  const Accesses trace = with_writes(random_trace(6'000, 3, 80, 11), 12);
-  Random random(13);
-  Allocation targets = random_targets(machine, 3, random, 1);
-  const auto general = make(params_of(kLru), machine, trace, one_part_each(targets, GetParam()));
-  const auto special = make_partitioned_lru(machine, trace, targets, GetParam()).value();
-  for (std::size_t r = 0; r < trace.request_count(); r += 100) {
-    if (r % 500 == 0) {
-      targets = random_targets(machine, 3, random, 1);
+// Whatever targets, modes and departures there are, by whatever rules of writing.
+void expect_same_made_for_lru(const DataPathParams& params, const Division& first,
+                              const Machine& machine, const Accesses& trace, std::uint64_t seed) {
+  Random random(seed);
+  const auto general = make(params, machine, trace, first);
+  const auto special = make_data_path(params, machine, trace, first, 1).value();
+  for (std::size_t r = 0; r < trace.request_count(); r += 20) {
+    if (first.changeable && random.below(5) == 0) {
+      const Allocation targets = random_targets(machine, 3, random, 0);
       ASSERT_TRUE(general->resize(targets).ok());
       ASSERT_TRUE(special->resize(targets).ok());
     }
-    if (r % 700 == 0) {
-      general->release(r / 700 % 3);
-      special->release(r / 700 % 3);
+    if (random.below(5) == 0) {
+      const std::vector<WriteMode> modes = random_modes(3, random);
+      ASSERT_TRUE(general->set_write_modes(modes).ok());
+      ASSERT_TRUE(special->set_write_modes(modes).ok());
     }
-    general->replay(trace, {r, r + 100});
-    special->replay(trace, {r, r + 100});
+    if (random.below(9) == 0) {
+      const std::size_t gone = random.below(3);
+      general->release(gone);
+      special->release(gone);
+    }
+    general->replay(trace, {r, r + 20});
+    special->replay(trace, {r, r + 20});
     SCOPED_TRACE(fmt::format("request {}", r));
     expect_same(general->counters(), special->counters());
     if (::testing::Test::HasFatalFailure()) return;
     ASSERT_TRUE(general->check_invariants().ok()) << general->check_invariants();
+    ASSERT_TRUE(special->check_invariants().ok()) << special->check_invariants();
+  }
+}
+
+std::vector<DataPathParams> rules_of_writing() {
+  std::vector<DataPathParams> all(4, params_of(kLru));
+  all[1].dirty_limit = 0.1;
+  all[2].flush_every = {70};
+  all[3].dirty_limit = 0.1;
+  all[3].flush_every = {300};
+  return all;
+}
+
+TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItWhateverHappens) {
+  std::uint64_t seed = 13;
+  for (const std::vector<Count>& capacities :
+       {std::vector<Count>{12, 40}, {30}, {6, 0, 20}, {0, 15}, {0, 0}}) {
+    for (const DataPathParams& params : rules_of_writing()) {
+      SCOPED_TRACE(fmt::format("{} tiers, limit {}, flush {}", capacities.size(),
+                               params.dirty_limit, params.flush_every.ns));
+      const Machine machine = machine_of(capacities);
+      ++seed;
+      const Accesses trace = with_writes(random_trace(4'000, 3, 80, seed), seed);
+      Random random(seed);
+      const Allocation targets = random_targets(machine, 3, random, 0);
+      expect_same_made_for_lru(params, one_part_each(targets, GetParam()), machine, trace, seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(TieredHost, OfLruIsTheStructureMadeForItWhereAllIsShared) {
+  std::uint64_t seed = 500;
+  for (const std::vector<Count>& capacities : {std::vector<Count>{12, 40}, {0, 15}, {6, 0, 20}}) {
+    for (const DataPathParams& params : rules_of_writing()) {
+      const Machine machine = machine_of(capacities);
+      ++seed;
+      const Accesses trace = with_writes(random_trace(4'000, 3, 80, seed), seed);
+      expect_same_made_for_lru(params, shared_by_all(machine, trace), machine, trace, seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
   }
 }
 
@@ -486,7 +563,7 @@ TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
   for (const std::uint64_t block : {1, 0, 2, 4, 6, 2}) {
     requests.push(now++, 0, Op::kRead, block * 4096, 4096);
   }
-  builder.begin_vm("vm0");
+  EXPECT_TRUE(builder.begin_vm("vm0").ok());
   ASSERT_TRUE(builder.add(requests.view()).ok());
   const Accesses trace = std::move(builder).finish().value();
   const Machine machine = machine_of({2, 4});
@@ -505,7 +582,7 @@ TEST(TieredHost, SaysWhatItIsServedBy) {
   requests.push(1, 0, Op::kRead, 0, 8192);
   requests.push(2, 0, Op::kWrite, 0, 8192);
   requests.push(3, 0, Op::kRead, 0, 8192);
-  builder.begin_vm("vm0");
+  EXPECT_TRUE(builder.begin_vm("vm0").ok());
   ASSERT_TRUE(builder.add(requests.view()).ok());
   const Accesses trace = std::move(builder).finish().value();
   const Machine machine = machine_of({2});
@@ -589,6 +666,48 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
+}
+
+// Four times 2^61 is zero in 64 bits.
+TEST(TieredHost, AndTheOneMadeForLruRefuseTargetsWhoseSumOverflows) {
+  const Accesses trace = random_trace(100, 4, 10, 1);
+  const Machine machine = machine_of({8, 8});
+  const Allocation targets = proportional(machine, std::vector<double>(4, 1.0));
+  Allocation greedy(2, 4);
+  for (std::size_t vm = 0; vm < 4; ++vm) greedy.at(1, vm) = Count{1} << 61;
+  const Division division = one_part_each(targets, {.mode = ResizeMode::kEager});
+  for (const bool made_for_lru : {false, true}) {
+    const auto host = made_for_lru
+                          ? make_data_path(params_of(kLru), machine, trace, division, 1).value()
+                          : make(params_of(kLru), machine, trace, division);
+    EXPECT_EQ(message_of(host->resize(greedy)),
+              "targets: tier 1 grants 9.223372036854776e+18 blocks of 8");
+    host->replay(trace, trace.all());
+    for (const VmCounters& vm : host->counters()) {
+      EXPECT_EQ(vm.tiers[0].target, 2);
+      EXPECT_EQ(vm.tiers[1].target, 2);
+    }
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+  }
+}
+
+// Ten million flushes are due between two requests, and the last is due near the end of time.
+TEST(TieredHost, FlushesOnceWhereManyFlushesAreDue) {
+  Accesses trace = single_vm({1, 2, 3, 1, 2});
+  std::ranges::fill(trace.request_op, 1);
+  constexpr Nanoseconds kEnd = std::numeric_limits<Nanoseconds>::max();
+  trace.request_time = {0, 1, 10'000'000'000'000'000, kEnd - 1, kEnd};
+  const Machine machine = machine_of({10});
+  DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
+  params.flush_every = {1'000'000};
+  for (const bool made_for_lru : {false, true}) {
+    const Division all = shared_by_all(machine, trace);
+    const auto host = made_for_lru ? make_data_path(params, machine, trace, all, 1).value()
+                                   : make(params, machine, trace, all);
+    host->replay(trace, trace.all());
+    EXPECT_EQ(host->counters()[0].write_backs, 3);
+    EXPECT_EQ(host->counters()[0].dirty, 2);
+  }
 }
 
 // Whatever the chain, the mode and the writes: hooks that are LRU, a function that is, and

@@ -20,8 +20,8 @@ namespace {
 using testing::policy_trace;
 using testing::PolicyTrace;
 
-std::unique_ptr<PolicyCache> made(const std::string& policy, const ParamMap& params, Count capacity,
-                                  std::size_t blocks, std::uint64_t seed = 1) {
+std::unique_ptr<TierCache> made(const std::string& policy, const ParamMap& params, Count capacity,
+                                std::size_t blocks, std::uint64_t seed = 1) {
   return eviction_registry()
       .make(policy, params, {.capacity = capacity, .blocks = blocks, .seed = seed})
       .value();
@@ -124,7 +124,7 @@ TEST(CurveMonitor, OfLruIsTheExactCurveOfEveryEpoch) {
   const auto monitor = lru_monitor(trace.unique, 1, 1);
   EXPECT_TRUE(monitor->next_curve().empty());
   const std::vector<Count> sizes{1, 10, 100, 500, 2000};
-  std::vector<std::unique_ptr<PolicyCache>> caches;
+  std::vector<std::unique_ptr<TierCache>> caches;
   for (const Count size : sizes) caches.push_back(made("lru", {}, size, trace.unique));
   for (std::size_t begin = 0; begin < 30'000; begin += 10'000) {
     const auto epoch = std::span(trace.blocks).subspan(begin, 10'000);
@@ -182,7 +182,7 @@ TEST(OnlineSample, NumbersWhatAFilterPicks) {
 }
 
 // The share of misses once the first rounds of a loop are over.
-double later_misses(PolicyCache& cache, std::size_t blocks) {
+double later_misses(TierCache& cache, std::size_t blocks) {
   EXPECT_TRUE(cache.replay({.blocks = loop(blocks, 20 * blocks)}).ok());
   const CacheCounts before = cache.counts();
   EXPECT_TRUE(cache.replay({.blocks = loop(blocks, 20 * blocks)}).ok());
@@ -327,7 +327,7 @@ TEST(Switching, TakesWhatMissesLeastInTheEpoch) {
                         {"candidates", std::string("lru+mru+lfu")}};
   const auto cache = made("switching", params, 120, trace.unique);
   const auto& switching = dynamic_cast<const Switching&>(*cache);
-  std::vector<std::unique_ptr<PolicyCache>> alone;
+  std::vector<std::unique_ptr<TierCache>> alone;
   for (const auto& name : names) alone.push_back(made(name, {}, 120, trace.unique));
 
   std::size_t expected = 0;

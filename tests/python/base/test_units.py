@@ -79,6 +79,11 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (lambda v: units.parse_capacity(v, 9, 4096), "x%", "expected a share such as 10%"),
         (lambda v: units.parse_capacity(v, 9, 4096), 0, "at least 1 block"),
         (lambda v: units.parse_capacity(v, 9, None), "1GiB", "not a whole number of blocks"),
+        (
+            lambda v: len(units.parse_capacities(v, 9, None)),
+            "1:900:1000000000",
+            "expected a count from 2 to 10000, got '1:900:1000000000'",
+        ),
         (lambda v: units.parse_blocks(v, 4096), "5000B", "not a whole number of blocks of 4096"),
         (lambda v: units.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),
         (lambda v: units.parse_blocks(v, 4096), None, "'2.5e5 blocks' or 1GiB, got None"),

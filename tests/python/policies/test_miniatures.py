@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trials
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -88,6 +89,12 @@ def test_the_band_holds_the_truth() -> None:
     share = np.mean(held)
     # 95 %, but that a small cache is no exact copy of a large one.
     assert 0.88 <= share <= 0.99
+
+
+@pytest.mark.parametrize("kind", ["once, 5 hot", "once, 1 hot", "one hot", "once, some twice"])
+def test_the_band_holds_the_truth_where_samples_lack_what_matters(kind: str) -> None:
+    trial = trials.Stream(trials.synthetic(60_000)[kind]).in_miniature(30, rate=0.1)
+    assert trial.coverage >= 0.93
 
 
 def writes_to(keys: np.ndarray) -> np.ndarray:
@@ -286,7 +293,7 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
         (["--policies", "arc", "--mini", "0"], "--mini: expected more than nothing"),
         (["--policies", "arc", "--per-vm"], "--per-vm and --policies: one at a time"),
         (["--policies", "arc", "--sizes", "1:2"], "--sizes: expected FROM:TO:COUNT, got '1:2'"),
-        (["--policies", "arc", "--sizes", "1:2:1"], "--sizes: expected a count of at least 2"),
+        (["--policies", "arc", "--sizes", "1:2:1"], "--sizes: expected a count from 2 to 10000"),
         (["--policies", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
         (["--policies", "arc", "--estimator", "aet"], "--estimator and --policies: one at a time"),
     ],

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
+import recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,28 +194,21 @@ class TestOpen:
         with pytest.raises(ConfigError, match="on_bad_line: unknown choice 'ignore'"):
             Trace.open(msr_file, on_bad_line="ignore", cache_dir=cache)  # type: ignore[arg-type]
 
-    def test_prose_is_no_trace(self, tmp_path: Path, cache: Path) -> None:
-        objections = {
-            "msr": "line 1: expected a Windows filetime (a whole number from 116444736000000000 "
-            "to 208678456368547758) in column 1, got 'This is no trace.'",
-            "csv": "line 1: offset: state the column, one of This is no trace.",
-            "arc": "line 1: expected a first block (a whole number from 0 to 4503599627370495) "
-            "in column 1, got 'This'",
-            "keys": "line 1: expected a block number (a whole number from 0 to 4503599627370494) "
-            "in column 1, got 'This'",
-            "oracle-general": "no whole record of 24 bytes",
-        }
-        names = [known["name"] for known in trace_formats()]
-        names = [name for name in names if name not in TABLE_FORMATS]  # by their first bytes
-        untold = set(names) - set(objections)
-        assert not untold, f"what do {untold} object to the line below? Add it to `objections`"
-        prose = tmp_path / "README"
-        prose.write_text("This is no trace.\n")
+    @pytest.mark.parametrize(
+        "content", [b"This is no trace.\n", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe"]
+    )
+    def test_prose_and_pictures_are_no_traces(
+        self, tmp_path: Path, cache: Path, content: bytes
+    ) -> None:
+        file = tmp_path / "README"
+        file.write_bytes(content)
         with pytest.raises(TraceError) as caught:
-            Trace.open(prose, cache_dir=cache)
-        told = ", ".join(f"not {name} ({objections[name]})" for name in names)
+            Trace.open(file, cache_dir=cache)
+        names = [known["name"] for known in trace_formats()]
+        named = ", ".join(name for name in names if name not in TABLE_FORMATS)
         assert str(caught.value) == (
-            f"{prose}: no trace format recognised: {told}; state the format"
+            f"{file}: no known trace format, by its content; state one of {named}; of csv, "
+            "parameters say which column is what"
         )
 
     def test_files_that_cannot_be_read(self, tmp_path: Path, cache: Path) -> None:
@@ -425,14 +419,20 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"time": [2, 1]}, "time: goes back at position 1"),
+            ({"time": [2, 1]}, "row 1: time goes back from 2 to 1"),
             ({"offset": [0]}, r"offset: expected 2 values in one dimension, got \(1,\)"),
             ({"offset": [0, -1]}, "offset: a value does not fit uint64"),
             ({"offset": [0.5, 1]}, "offset: expected whole numbers, got float64"),
             ({"length": [0, 2**32]}, "length: a value does not fit uint32"),
-            ({"vm": [0, 1]}, "vm: 1 is not a position among 1 names"),
-            ({"op": 2}, "op: expected 0"),
-            ({"offset": np.array([0, 2**64 - 1], np.uint64)}, "offset \\+ length exceeds 64 bits"),
+            ({"vm": [0, 1]}, "row 1: vm 1 is not a position among 1 names"),
+            ({"op": 2}, r"row 0: op: expected 0 \(read\) or 1 \(write\), got 2"),
+            (
+                {"offset": np.array([0, 2**64 - 1], np.uint64)},
+                r"row 1: offset 18446744073709551615 \+ length 512 exceeds 64 bits",
+            ),
+            ({"response": [-1, -2]}, "row 1: response: expected nanoseconds, or -1 for unknown"),
+            ({"vms": [""]}, "the name of a VM must be text in UTF-8, without control char"),
+            ({"vms": ["a\nb"]}, r"control characters, got 'a\\x0ab'"),
         ],
     )
     def test_what_breaks_the_rules_is_refused(
@@ -592,83 +592,12 @@ class TestFind:
         assert str(folder / "web_1.csv.gz") in str(caught.value)
 
 
-CLOUDPHYSICS = {
-    "time": "time",
-    "time_unit": "us",
-    "read": "28",
-    "write": "2a",
-    "offset": "lbn",
-    "offset_unit": "sectors",
-    "length": "size",
-}
-GWU = {
-    "header": False,
-    "time": 1,
-    "time_unit": "s",
-    "vm": "2+3",
-    "op": 4,
-    "offset": 5,
-    "length": 6,
-    "response": 7,
-    "response_unit": "filetime",
-}
-TENCENT = {"header": False, "delimiter": "tab", "time": 1, "time_unit": "s", "offset": 2}
-TENCENT |= {"offset_unit": "blocks"}
-FIU = {"delimiter": "tab", "time": 2, "time_unit": "ns", "op": 7, "offset": 5, "length": 6}
-FIU |= {"offset_unit": "sectors", "length_unit": "sectors"}
-MQSIM = {"header": False, "delimiter": "space", "time": 1, "time_unit": "ns", "vm": 2, "op": 5}
-MQSIM |= {"read": 1, "write": 0, "offset": 3, "offset_unit": "sectors", "length": 4}
-MQSIM |= {"length_unit": "sectors"}
-DISKSIM = MQSIM | {"time_unit": "ms"}
-
-# file: options; requests, reads, unique blocks all and read, references all and reads
-REAL_TRACES: dict[str, tuple[dict[str, object] | None, tuple[int, ...]]] = {
-    "msr/rsrch_1.csv.zst": (None, (13780, 42, 28775, 144, 42413, 162)),
-    "msr/wdev_1.csv.zst": (None, (1055, 0, 369, 0, 1354, 0)),
-    "msr/wdev_3.csv.zst": (None, (682, 11, 316, 183, 1586, 185)),
-    "msr/web_3.csv.zst": (None, (31380, 10050, 154699, 58754, 331109, 198261)),
-    "msr/web_0-3.first1000each.gwu.csv.zst": (GWU, (4000, 1088, 32828, 26496, 38915, 28107)),
-    "hp/hplajw_1week.csv.zst": (None, (44519, 13040, 7344, 5702, 73671, 18844)),
-    "cloudphysics/cloudPhysicsIO.csv.zst": (
-        CLOUDPHYSICS,
-        (113872, 46974, 269210, 210000, 1141869, 485700),
-    ),
-    "tencent/tencentBlock.ns1326.sample.csv.zst": (TENCENT, (100001, 50350, 100001)),
-    "tencent/tencentBlock.ns2706.sample.csv.zst": (TENCENT, (100001, 34571, 100001)),
-    "tencent/tencentBlock.ns6579.sample.csv.zst": (TENCENT, (100001, 36720, 100001)),
-    "misc/fiu_cheetah.first10000.csv.zst": (FIU, (10000, 8905, 9207, 8323, 10000, 8905)),
-    "misc/mqsim.wsrch-small.trace.zst": (MQSIM, (24783, 24779, 93029, 93025, 93312, 93304)),
-    "misc/mqsim.tpcc-small.trace.zst": (MQSIM, (6999, 4381, 20470, 12663, 20669, 12674)),
-    "misc/disksim.ssd-postmark-aligned2.trace.zst": (
-        DISKSIM,
-        (62257, 51780, 1533388, 963019, 3460260, 1278390),
-    ),
-    # Without operations: requests, unique blocks, references.
-    "arc/OLTP.lis.zst": (None, (914145, 186880, 914145)),
-    "arc/P2.lis.zst": (None, (666176, 913347, 12729495)),
-    "arc/P3.lis.zst": (None, (238578, 762543, 3912296)),
-    "cloudphysics/w106.lbn.txt.zst": (None, (5292456, 275171, 5292456)),
-    "lirs/2_pools.txt.zst": (None, (100000, 9939, 100000)),
-    "lirs/cs.txt.zst": (None, (6781, 1409, 6781)),
-    "lirs/gli.txt.zst": (None, (6015, 2529, 6015)),
-    "lirs/multi1.txt.zst": (None, (15858, 2606, 15858)),
-    "lirs/multi2.txt.zst": (None, (26311, 5684, 26311)),
-    "lirs/sprite.txt.zst": (None, (133996, 7075, 133996)),
-}
-
-
-@pytest.mark.parametrize("file", REAL_TRACES)
+@pytest.mark.parametrize("file", recorded.REAL_TRACES)
 def test_real_traces_hold_what_their_collection_says(file: str, cache: Path) -> None:
-    folder = os.environ.get("MCSIM_TRACE_DIR")
-    if not folder or not (Path(folder) / file).is_file():
+    trace = recorded.opened(file, cache)
+    if trace is None:
         pytest.skip(f"needs {file} below MCSIM_TRACE_DIR")
-    options, want = REAL_TRACES[file]
-    trace = Trace.open(
-        Path(folder) / file,
-        format="csv" if options else None,
-        options=options,  # type: ignore[arg-type]
-        cache_dir=cache,
-    )
+    _, want = recorded.REAL_TRACES[file]
     total = trace.info().total
     if len(want) == 3:
         assert (total.requests, total.unique_blocks, total.blocks) == want

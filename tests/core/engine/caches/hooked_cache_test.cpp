@@ -40,7 +40,7 @@ CacheCounts built_in(const char* policy, const PolicyTrace& trace, Count capacit
 }
 
 // In pieces of any length, which must change nothing.
-absl::Status replay_in_pieces(PolicyCache& cache, std::span<const BlockId> blocks) {
+absl::Status replay_in_pieces(TierCache& cache, std::span<const BlockId> blocks) {
   Random random(7);
   for (std::size_t begin = 0, count = 0; begin < blocks.size(); begin += count) {
     count = std::min<std::size_t>(random.below(90), blocks.size() - begin);

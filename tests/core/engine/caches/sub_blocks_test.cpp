@@ -183,7 +183,7 @@ struct Piece {
 absl::StatusOr<Accesses> interned(const std::vector<Piece>& pieces, ExpandOptions options) {
   options.ops = OpFilter::kAll;
   AccessBuilder builder(options, TimeBase::kIndex);
-  builder.begin_vm("vm");
+  EXPECT_TRUE(builder.begin_vm("vm").ok());
   Requests requests;
   for (const Piece& piece : pieces) requests.push(0, 0, piece.op, piece.offset, piece.length);
   MCSIM_RETURN_IF_ERROR(builder.add(requests.view()));

@@ -96,11 +96,18 @@ TEST(Sampling, CurvesAreMonotoneInsideTheirBands) {
 TEST(Sampling, SaysWhatItChose) {
   const Keys alike = streams::uniform(100'000, 20'000, 1);
   const ParamMap params{{"max_blocks", std::int64_t{1024}}};
-  EXPECT_THAT(estimate("shards", params, alike).note, testing::HasSubstr("blocks are much alike"));
+  EXPECT_THAT(estimate("shards", params, alike).note,
+              testing::HasSubstr("the sample has its share"));
   Keys uneven = alike;
   for (std::size_t i = 0; i < uneven.size(); i += 3) uneven[i] = 1 << 20 | (i / 3 % 64);
-  // The seed samples some of the 64 blocks that have a third of the references.
-  EXPECT_THAT(estimate("shards", params, uneven, 3).note, testing::HasSubstr("as SHARDS_adj"));
+  // Most seeds sample fewer of the 64 blocks that have a third of the references.
+  std::string notes;
+  for (std::uint64_t seed = 1; seed <= 9; ++seed) {
+    notes += estimate("shards", params, uneven, seed).note;
+  }
+  EXPECT_THAT(notes,
+              testing::ContainsRegex("corrected [0-9]+ % as SHARDS_adj, since the sample may "
+                                     "lack blocks with many references"));
   EXPECT_THAT(estimate("shards", {{"correction", std::string("hot")}}, uneven).note,
               testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted by themselves"));
   EXPECT_EQ(estimate("shards", {{"correction", std::string("adj")}}, alike).note, "");
@@ -113,6 +120,17 @@ TEST(Sampling, RejectsWhatIsNoParameter) {
             "shards-rate: rate: 0 is outside [1e-09, 1]");
 }
 
+// Blocks seen once among which those of `reused` are spread, a share of the references.
+Keys among_once(const Keys& reused, double share, std::uint64_t seed) {
+  Random random(seed);
+  Keys keys;
+  for (std::size_t next = 0; next < reused.size();) {
+    const bool again = random.uniform() < share;
+    keys.push_back(again ? reused[next++] : std::uint64_t{1} << 40 | keys.size());
+  }
+  return keys;
+}
+
 struct Sampler {
   const char* name;
   ParamMap params;
@@ -120,14 +138,26 @@ struct Sampler {
 
 class Band : public testing::TestWithParam<Sampler> {};
 
-// 95 % bands, of which at least 90 % of all points are asked: over 50 samples, at
+// Whether the estimate may be far from the one that bands are made for.
+bool is_stretched(const std::string& name, const ParamMap& params) {
+  const auto found = params.find("correction");
+  const auto is = [&](const char* correction) {
+    return found != params.end() && found->second == ParamValue(std::string(correction));
+  };
+  return is("none") || is("regression") || (is("adj") && name == "shards-rate");
+}
+
+// 95 % bands, of which at least 93 % of all points are asked: over 60 samples, at
 // the sizes that are resolved.
 TEST_P(Band, CoversTheExactCurve) {
   const auto& [name, params] = GetParam();
   const std::vector<std::pair<const char*, Keys>> kinds{
       {"zipf", streams::zipf(120'000, 40'000, 0.9, 1)},
       {"uniform", streams::uniform(120'000, 30'000, 2)},
-      {"mix", streams::mix(120'000, 6000, 3)}};
+      {"mix", streams::mix(120'000, 6000, 3)},
+      {"zipf among blocks seen once", among_once(streams::zipf(24'000, 3000, 1.1, 1), 0.2, 1)},
+      {"hot blocks among those seen once", among_once(streams::uniform(36'000, 5, 1), 0.3, 1)},
+      {"one block among those seen once", among_once(Keys(60'000, 7), 0.5, 1)}};
   for (const auto& [kind, keys] : kinds) {
     SCOPED_TRACE(kind);
     const DistanceHistogram histogram = histogram_of(keys).value();
@@ -135,7 +165,7 @@ TEST_P(Band, CoversTheExactCurve) {
     int points = 0;
     int covered = 0;
     double width = 0;
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
       const CurveEstimate curve = estimate(name, params, keys, seed);
       for (Count i = 1; i <= 200; ++i) {
         const Count capacity = histogram.cold * i / 200;
@@ -143,7 +173,7 @@ TEST_P(Band, CoversTheExactCurve) {
         const auto step = std::upper_bound(curve.capacity.begin(), curve.capacity.end(),
                                            static_cast<double>(capacity)) -
                           curve.capacity.begin() - 1;
-        if (step < 0) continue;
+        ASSERT_GE(step, 0);
         const auto index = static_cast<std::size_t>(step);
         const auto hits = static_cast<double>(exact.hits(capacity));
         ++points;
@@ -151,24 +181,98 @@ TEST_P(Band, CoversTheExactCurve) {
         width += (curve.high[index] - curve.low[index]) / curve.accesses;
       }
     }
-    EXPECT_GE(covered, 0.9 * points) << covered << " of " << points;
-    EXPECT_LT(width / points, 0.2);  // and says something
+    EXPECT_GE(covered, 0.93 * points) << covered << " of " << points;
+    // And says something, unless it is stretched to hold what another estimate says.
+    if (!is_stretched(name, params)) EXPECT_LT(width / points, 0.2);
     RecordProperty(kind, fmt::format("{:.3f} covered, {:.3f} wide",
                                      static_cast<double>(covered) / points, width / points));
   }
 }
 
+ParamMap of_size(const char* correction) {
+  return {{"max_blocks", std::int64_t{1024}}, {"correction", std::string(correction)}};
+}
+ParamMap of_rate(const char* correction) {
+  return {{"rate", 0.03}, {"correction", std::string(correction)}};
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Band,
                          testing::Values(Sampler{"shards", {{"max_blocks", std::int64_t{1024}}}},
-                                         Sampler{"shards",
-                                                 {{"max_blocks", std::int64_t{1024}},
-                                                  {"correction", std::string("adj")}}},
+                                         Sampler{"shards", of_size("adj")},
+                                         Sampler{"shards", of_size("none")},
+                                         Sampler{"shards", of_size("regression")},
                                          Sampler{"shards",
                                                  {{"max_blocks", std::int64_t{1024}},
                                                   {"hot_blocks", std::int64_t{1024}},
                                                   {"correction", std::string("hot")}}},
-                                         Sampler{"shards-rate", {{"rate", 0.03}}}),
+                                         Sampler{"shards-rate", of_rate("auto")},
+                                         Sampler{"shards-rate", of_rate("adj")},
+                                         Sampler{"shards-rate", of_rate("none")},
+                                         Sampler{"shards-rate", of_rate("regression")}),
                          [](const auto& sampler) { return fmt::format("n{}", sampler.index); });
+
+// The bins of capacities are up to 1 / 256 wide.
+TEST(Bands, HoldsWhatBinsDoNotTellApart) {
+  Keys keys;
+  for (std::uint64_t i = 0; i < 60'000; ++i) keys.push_back(i % 3001);
+  const HitCurve exact(histogram_of(keys).value());
+  for (const char* correction : {"auto", "none", "adj", "regression"}) {
+    const CurveEstimate curve = estimate(
+        "shards", {{"max_blocks", std::int64_t{4096}}, {"correction", std::string(correction)}},
+        keys);
+    for (Count c = 2900; c < 3100; ++c) {
+      const auto at = [&](const std::vector<double>& values) {
+        const auto beyond = std::upper_bound(curve.capacity.begin(), curve.capacity.end(), c);
+        return beyond == curve.capacity.begin() ? 0 : values[beyond - curve.capacity.begin() - 1];
+      };
+      EXPECT_LE(at(curve.low), static_cast<double>(exact.hits(c))) << c;
+      EXPECT_GE(at(curve.high), static_cast<double>(exact.hits(c))) << c;
+    }
+  }
+}
+
+TEST(Bands, FewSampledBlocksHaveNoneAndResolveNothing) {
+  const Keys keys = streams::zipf(20'000, 1200, 0.8, 1);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const CurveEstimate curve = estimate("shards-rate", {{"rate", 0.01}}, keys, seed);
+    EXPECT_TRUE(curve.low.empty());
+    EXPECT_TRUE(curve.high.empty());
+    EXPECT_GT(curve.resolved_from, 1200);
+  }
+}
+
+// Whatever blocks are like, `auto` is near the better of what it is between.
+TEST(Sampling, AutoIsNeverMuchWorseThanTheBestCorrection) {
+  const std::vector<std::pair<const char*, Keys>> kinds{
+      {"zipf", streams::zipf(120'000, 40'000, 0.9, 1)},
+      {"uniform", streams::uniform(120'000, 30'000, 2)},
+      {"mix", streams::mix(120'000, 6000, 3)},
+      {"few blocks", streams::zipf(20'000, 1200, 0.8, 1)},
+      {"zipf among blocks seen once", among_once(streams::zipf(24'000, 3000, 1.1, 1), 0.2, 1)},
+      {"hot blocks among those seen once", among_once(streams::uniform(36'000, 5, 1), 0.3, 1)}};
+  for (const auto& [kind, keys] : kinds) {
+    SCOPED_TRACE(kind);
+    const DistanceHistogram histogram = histogram_of(keys).value();
+    const HitCurve exact(histogram);
+    const auto median_error = [&](const char* name, ParamMap params, const char* correction) {
+      params["correction"] = std::string(correction);
+      std::vector<double> errors;
+      for (std::uint64_t seed = 1; seed <= 41; ++seed) {
+        errors.push_back(mean_error(estimate(name, params, keys, seed), exact, histogram.cold));
+      }
+      std::ranges::nth_element(errors, errors.begin() + 20);
+      return errors[20];
+    };
+    for (const auto& [name, params] : {Sampler{"shards", {{"max_blocks", std::int64_t{512}}}},
+                                       Sampler{"shards-rate", {{"rate", 0.01}}}}) {
+      double best = 1;
+      for (const char* correction : {"adj", "none", "regression"}) {
+        best = std::min(best, median_error(name, params, correction));
+      }
+      EXPECT_LE(median_error(name, params, "auto"), 1.5 * best) << name;
+    }
+  }
+}
 
 struct Tolerance {
   const char* file;

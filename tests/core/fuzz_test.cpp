@@ -1,10 +1,10 @@
-// Trusts: nothing about the input; the laws are in tests/support/trace_fuzzing.hpp.
+// Trusts: nothing about the input; the laws are in tests/support/fuzzing.hpp.
 // The same inputs on every run.
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
 #include "core/trace/reader.hpp"
-#include "tests/support/trace_fuzzing.hpp"
+#include "tests/support/fuzzing.hpp"
 
 namespace mcsim {
 namespace {
@@ -41,12 +41,14 @@ void mutate(Bytes& bytes, Random& random) {
   }
 }
 
-TEST(Fuzz, SeedsAreValidAndCoverEveryFormat) {
+TEST(Fuzz, SeedsAreValidAndCoverEverySubject) {
   const auto seeds = fuzzing_seeds();
-  std::vector<bool> covered(formats().entries().size());
+  std::vector<bool> covered(fuzzing_subjects());
   for (const Bytes& seed : seeds) {
     ASSERT_LT(seed.front(), covered.size());
     covered[seed.front()] = true;
+    EXPECT_EQ(read_untrusted(seed), "");
+    if (seed.front() >= formats().entries().size()) continue;
     auto source = *open_bytes(std::string(seed.begin() + 1, seed.end()), "t");
     auto reader = *formats().entries()[seed.front()].make(
         {}, ReaderContext{.source = std::move(source), .name = "t", .vm_name = "t"});
@@ -55,9 +57,13 @@ TEST(Fuzz, SeedsAreValidAndCoverEveryFormat) {
     EXPECT_TRUE(status.ok()) << status;
   }
   for (std::size_t format = 0; format < covered.size(); ++format) {
+    if (format >= formats().entries().size()) {
+      EXPECT_TRUE(covered[format]) << "subject " << format;
+      continue;
+    }
     EXPECT_TRUE(covered[format]) << formats().entries()[format].info.name
                                  << " has no seed: add a valid file of the format, of a few lines, "
-                                    "to fuzzing_seeds() in tests/support/trace_fuzzing.cpp";
+                                    "to fuzzing_seeds() in tests/support/fuzzing.cpp";
   }
 }
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/base/types.hpp"
+
+namespace mcsim {
+
+// A queue of blocks from which any may leave: a log of those that came and, by block, where
+// its entry is. The entry of a block that left stays until it is met, or until half of the
+// log is such entries.
+//
+// 4 bytes a block of the universe, and 8 a block in the queue.
+class BlockQueue {
+ public:
+  explicit BlockQueue(std::size_t universe) : entry_after_(universe) {}
+
+  Count size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  // A block that is not in the queue.
+  void push(BlockId block) {
+    if (log_.size() >= kLeast && log_.size() >= 2 * static_cast<std::size_t>(size_)) squeeze();
+    log_.push_back(block);
+    entry_after_[block] = static_cast<std::uint32_t>(log_.size());
+    ++size_;
+  }
+  // A block that is.
+  void erase(BlockId block) {
+    entry_after_[block] = 0;
+    --size_;
+  }
+  // The first that came; there is one.
+  BlockId front() {
+    while (!holds(front_)) ++front_;
+    return log_[front_];
+  }
+
+ private:
+  static constexpr std::size_t kLeast = 64;
+
+  bool holds(std::size_t entry) const { return entry_after_[log_[entry]] == entry + 1; }
+
+  void squeeze() {
+    std::size_t kept = 0;
+    for (std::size_t entry = front_; entry < log_.size(); ++entry) {
+      if (!holds(entry)) continue;
+      log_[kept++] = log_[entry];
+      entry_after_[log_[entry]] = static_cast<std::uint32_t>(kept);
+    }
+    log_.resize(kept);
+    front_ = 0;
+  }
+
+  Pages<std::uint32_t> entry_after_;  // by block: one more than its entry; 0: not in the queue
+  std::vector<BlockId> log_;
+  std::size_t front_ = 0;  // no entry before it counts
+  Count size_ = 0;
+};
+
+}  // namespace mcsim

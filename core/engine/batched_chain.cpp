@@ -1,0 +1,205 @@
+#include "core/engine/batched_chain.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace mcsim {
+
+BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
+                           const BlockOwners& owners, WriteBook& book,
+                           const Pages<NextUse>& next_uses, Pages<NextUse>& next_use_of)
+    : tiers_(tiers),
+      part_of_(part_of),
+      owners_(owners),
+      book_(book),
+      next_uses_(next_uses),
+      next_use_of_(next_use_of),
+      only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
+      arrived_(part_of.size()),
+      dealt_end_(only_vm_.size()) {
+  for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
+    std::size_t& only = only_vm_[part_of[vm]];
+    only = only == kNoVm ? vm : kSeveralVms;
+  }
+}
+
+void BatchedChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
+                          std::span<Found> found) {
+  std::ranges::fill(arrived_, ArrivedByTier{});
+  while (range.begin < range.end) {
+    const Batch batch{trace, next_batch(trace, range)};
+    serve(batch);
+    range.begin = batch.range.end;
+  }
+  for (std::size_t vm = 0; vm < counters.size(); ++vm) add(vm, counters[vm], found[vm]);
+  for (Tier& tier : tiers_) tier.count_held();
+}
+
+RequestRange BatchedChain::next_batch(const Accesses& trace, RequestRange rest) const {
+  const auto begins = trace.request_begin.begin();
+  const std::size_t most = std::min<std::size_t>(rest.end, rest.begin + kBatch);
+  const auto full = std::lower_bound(begins + static_cast<std::ptrdiff_t>(rest.begin) + 1,
+                                     begins + static_cast<std::ptrdiff_t>(most),
+                                     trace.request_begin[rest.begin] + kBatch);
+  return {rest.begin, static_cast<std::size_t>(full - begins)};
+}
+
+void BatchedChain::serve(const Batch& batch) {
+  deal(batch);
+  slowest_.assign(batch.range.end - batch.range.begin, 0);
+  std::size_t begin = 0;
+  for (std::size_t part = 0; part < dealt_end_.size(); ++part) {
+    while (begin < dealt_end_[part]) {
+      const std::size_t count = std::min(kStretch, dealt_end_[part] - begin);
+      serve_stretch(batch, part, begin, count);
+      begin += count;
+    }
+  }
+}
+
+// Sorts the accesses of a batch by part.
+void BatchedChain::deal(const Batch& batch) {
+  const auto& [trace, range] = batch;
+  std::ranges::fill(dealt_end_, 0);
+  for (std::size_t r = range.begin; r < range.end; ++r) {
+    const std::uint64_t blocks = trace.request_begin[r + 1] - trace.request_begin[r];
+    const VmId vm = trace.request_vm[r];
+    dealt_end_[part_of_[vm]] += blocks;
+    Arrived& arrived = arrived_[vm][0];
+    arrived.accesses[trace.request_op[r]] += static_cast<Count>(blocks);
+    arrived.requests[trace.request_op[r]] += blocks > 0 ? 1 : 0;
+  }
+  std::exclusive_scan(dealt_end_.begin(), dealt_end_.end(), dealt_end_.begin(), std::size_t{0});
+
+  std::size_t i = trace.request_begin[range.begin];
+  const std::size_t count = trace.request_begin[range.end] - i;
+  dealt_.reserve(count, knows_future());
+  Arrival* const arrivals = dealt_.arrivals.data();
+  for (std::size_t r = range.begin; r < range.end; ++r) {
+    const VmId vm = trace.request_vm[r];
+    const Op op = static_cast<Op>(trace.request_op[r]);
+    const Arrival::Kind kind = kind_of(vm, op);
+    const bool dirties = op == Op::kWrite && book_.mode(vm) == WriteMode::kBack;
+    std::size_t& to = dealt_end_[part_of_[vm]];
+    for (; i < trace.request_begin[r + 1]; ++i) {
+      if (knows_future()) dealt_.uses[to] = next_uses_[i];
+      arrivals[to++] = Arrival(trace.ids[i], r - range.begin, kind, op, dirties);
+    }
+  }
+}
+
+Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
+  const bool around = op == Op::kWrite && book_.mode(vm) == WriteMode::kAround;
+  return around ? Arrival::kTake : Arrival::kAccess;
+}
+
+// Takes dealt accesses of a part down its tiers, and what leaves the last one to the book.
+void BatchedChain::serve_stretch(const Batch& batch, std::size_t part, std::size_t begin,
+                                 std::size_t count) {
+  std::span<const Arrival> arrivals(dealt_.arrivals.data() + begin, count);
+  const NextUse* uses = knows_future() ? dealt_.uses.data() + begin : nullptr;
+  const std::size_t blocks = next_use_of_.size() / tiers_.size();
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    TierCache& cache = tiers_[k].cache(part);
+    below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()), knows_future());
+    const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
+    const Arrival* const end =
+        cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
+    std::swap(here_, below_);
+    arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
+    if (uses != nullptr) uses = here_.uses.data();
+    count_arrivals(batch, part, k + 1, arrivals);
+  }
+  if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(batch, arrivals);
+}
+
+void BatchedChain::count_arrivals(const Batch& batch, std::size_t part, std::size_t tier,
+                                  std::span<const Arrival> arrivals) {
+  if (only_vm_[part] != kSeveralVms) {
+    Arrived& arrived = arrived_[only_vm_[part]][tier];
+    for (const Arrival arrival : arrivals) count_arrival(arrival, tier, arrived);
+    return;
+  }
+  for (const Arrival arrival : arrivals) {
+    const bool victim = arrival.kind() == Arrival::kVictim;
+    const std::size_t vm = victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
+    count_arrival(arrival, tier, arrived_[vm][tier]);
+  }
+}
+
+void BatchedChain::count_arrival(Arrival arrival, std::size_t tier, Arrived& arrived) {
+  if (arrival.kind() == Arrival::kVictim) {
+    ++arrived.victims;
+  } else if (arrival.kind() == Arrival::kTake) {
+    const auto op = static_cast<std::size_t>(arrival.op());
+    std::uint8_t& slowest = slowest_[arrival.request()];
+    ++arrived.accesses[op];
+    arrived.requests[op] += slowest < tier ? 1 : 0;
+    slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
+  }
+}
+
+// What became dirty, and what left the chain: in that order if one access did both.
+void BatchedChain::keep_book(const Batch& batch, std::span<const Arrival> arrivals) {
+  for (const Arrival arrival : arrivals) {
+    if (arrival.dirties()) {
+      book_.mark(batch.vm_of(arrival.request()), arrival.block());
+    } else if (arrival.kind() == Arrival::kVictim && book_.dirty(arrival.block())) {
+      book_.write_back(owners_.vm_of(arrival.block()), arrival.block());
+    }
+  }
+}
+
+// Counts what a range of requests did. Blocks come into the fastest tier, and its victims
+// go to the next one.
+void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
+  const ArrivedByTier& arrived = arrived_[vm];
+  const bool around = book_.mode(vm) == WriteMode::kAround;
+  TierCounters& fastest = of.tiers[0];
+  for (std::size_t k = 0; k <= backend(); ++k) {
+    const Arrived& here = arrived[k];
+    const Arrived& below = arrived[k + 1];
+    const Count reads = here.accesses[0] - below.accesses[0];
+    const Count writes = here.accesses[1] - below.accesses[1];
+    const Count entering = reads + (around ? 0 : writes);
+    found[0][k] += reads;
+    found[1][k] += writes;
+    of.reads_served.blocks[k] += reads;
+    of.reads_served.requests[k] += here.requests[0] - below.requests[0];
+    if (k == backend()) {
+      fastest.fills += entering;
+      fastest.occupancy += entering;
+      break;
+    }
+    TierCounters& own = of.tiers[k];
+    own.invalidations += reads + writes - entering;
+    own.occupancy -= reads + writes - entering;
+    own.occupancy += (k == 0 ? 0 : here.victims - entering) - below.victims;
+    if (k == 0) {
+      own.updates += around ? 0 : writes;
+    } else {
+      own.demotions += here.victims;
+      own.moved_up += entering;
+      fastest.promotions += entering;
+      fastest.occupancy += entering;
+    }
+    (k + 1 == backend() ? own.evictions : own.moved_down) += below.victims;
+  }
+  add_writes(vm, of);
+}
+
+// Written back, a block goes to the fastest tier that has room for the VM: what it waits for.
+void BatchedChain::add_writes(std::size_t vm, VmCounters& of) const {
+  std::size_t served_by = backend();
+  if (book_.mode(vm) == WriteMode::kBack) {
+    const auto has_room = [&](Tier& tier) { return tier.has_room(part_of_[vm]); };
+    served_by = static_cast<std::size_t>(std::ranges::find_if(tiers_, has_room) - tiers_.begin());
+  } else {
+    of.backend_writes += arrived_[vm][0].accesses[1];
+  }
+  of.writes_served.blocks[served_by] += arrived_[vm][0].accesses[1];
+  of.writes_served.requests[served_by] += arrived_[vm][0].requests[1];
+}
+
+}  // namespace mcsim

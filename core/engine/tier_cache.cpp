@@ -1,0 +1,74 @@
+#include "core/engine/tier_cache.hpp"
+
+namespace mcsim {
+namespace {
+
+// Where a cache writes what arrives at the one below.
+struct Below {
+  Arrival* next;
+  Arrival* first;
+  const ArrivalUses* uses;
+
+  void push(Arrival arrival) { *next++ = arrival; }
+  void push_victim(BlockId block, std::size_t request, NextUse use) {
+    if (uses != nullptr) uses->of_next[next - first] = use;
+    push(Arrival(block, request, Arrival::kVictim));
+  }
+};
+
+// What comes in has no room, so it goes down at once.
+void pass_on(std::span<const Arrival> arrivals, Below& below) {
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const Arrival arrival = arrivals[i];
+    if (arrival.kind() == Arrival::kTake || arrival.kind() == Arrival::kWritten) {
+      below.push(arrival);
+      continue;
+    }
+    if (arrival.kind() == Arrival::kAccess) below.push(arrival.taken());
+    const NextUse use = below.uses == nullptr ? kNever : below.uses->of_arrivals[i];
+    below.push_victim(arrival.block(), arrival.request(), use);
+  }
+}
+
+}  // namespace
+
+Arrival* TierCache::serve(std::span<const Arrival> arrivals, Arrival* next,
+                          const ArrivalUses* uses) {
+  Below below{next, next, uses};
+  if (capacity() == 0) {
+    pass_on(arrivals, below);
+    return below.next;
+  }
+  std::vector<BlockId> victims;
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const Arrival arrival = arrivals[i];
+    Access<> a{.block = arrival.block(), .op = arrival.op()};
+    if (arrival.kind() == Arrival::kWritten) {
+      below.push(arrival);
+      continue;
+    }
+    if (arrival.kind() == Arrival::kTake) {
+      const bool held = take(a.block);
+      if (!held) below.push(arrival);
+      if (held && arrival.dirties()) below.push(arrival.written());
+      continue;
+    }
+    if (uses != nullptr) a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
+    if (arrival.kind() == Arrival::kAccess) {
+      if (touch(a)) {
+        if (arrival.dirties()) below.push(arrival.written());
+        continue;
+      }
+      below.push(arrival.taken());
+    }
+    victims.clear();
+    insert(a, victims);
+    for (const BlockId victim : victims) {
+      below.push_victim(victim, arrival.request(),
+                        uses == nullptr ? kNever : uses->of_blocks[victim]);
+    }
+  }
+  return below.next;
+}
+
+}  // namespace mcsim

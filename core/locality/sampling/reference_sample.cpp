@@ -1,0 +1,87 @@
+#include "core/locality/sampling/reference_sample.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/base/random.hpp"
+
+namespace mcsim {
+namespace {
+
+// 2^16 times what has an exponential distribution of mean 1, by the logarithm of a
+// uniform number: its leading zeros and a parabola through the fraction.
+std::uint64_t exponential(std::uint64_t uniform) {
+  constexpr std::uint64_t one = 1 << 16;
+  constexpr std::uint64_t bend = 22'446;  // of log2 above its chord, times 4
+  constexpr std::uint64_t ln2 = 45'426;
+  const std::uint64_t r = uniform | 1;
+  const int zeros = std::countl_zero(r);
+  const std::uint64_t f = ((r << zeros) >> 47) & (one - 1);
+  const std::uint64_t log2 = f + ((((bend * f) >> 16) * (one - f)) >> 16);
+  return (((static_cast<std::uint64_t>(zeros) + 1) * one - log2) * ln2) >> 16;
+}
+
+}  // namespace
+
+ReferenceSample::ReferenceSample(std::uint64_t seed) : seed_(seed), random_(mix64(seed)) {
+  kept_.reserve(kRoom);
+}
+
+void ReferenceSample::clear() {
+  random_ = mix64(seed_);
+  next_ = 0;
+  doublings_ = 0;
+  kept_.clear();
+}
+
+void ReferenceSample::keep(std::uint64_t hash, std::uint64_t weight) {
+  while (kept_.size() >= kRoom) halve();
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  kept_.push_back(
+      {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(std::min(weight, most))});
+  next_ += distance();
+}
+
+void ReferenceSample::halve() {
+  std::erase_if(kept_, [this](const Kept&) { return draw() >> 63 == 0; });
+  ++doublings_;
+}
+
+std::uint64_t ReferenceSample::distance() {
+  const std::uint64_t mean = std::uint64_t{1} << doublings_;
+  return 1 + ((exponential(draw()) * (mean - 1)) >> 16);
+}
+
+std::uint64_t ReferenceSample::draw() {
+  random_ = random_ * 6364136223846793005 + 1442695040888963407;
+  return random_;
+}
+
+// Of a reference that is sampled with the probability 1 / weight.
+double ReferenceSample::Kept::variance() const {
+  return weight == 0 ? 0 : std::max(0.0, std::ldexp(weight, -kFractionBits) - 1);
+}
+
+// Two references to one block are sampled together or not at all, but for those that
+// were sampled before the rate fell: their covariance is the variance of the earlier.
+double ReferenceSample::sampling_variance(double accesses) const {
+  const auto looks = static_cast<double>(kept_.size());
+  if (looks < 2) return 0;
+  std::vector<Kept> kept = kept_;
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const Kept& a, const Kept& b) { return a.block < b.block; });
+  double alone = 0;
+  double pairs = 0;
+  for (std::size_t begin = 0, end = 0; begin < kept.size(); begin = end) {
+    while (end < kept.size() && kept[end].block == kept[begin].block) ++end;
+    for (std::size_t i = begin; i < end; ++i) {
+      alone += kept[i].variance();
+      pairs += 2 * static_cast<double>(end - 1 - i) * kept[i].variance();
+    }
+  }
+  return accesses / looks * (alone + (accesses - 1) / (looks - 1) * pairs);
+}
+
+}  // namespace mcsim

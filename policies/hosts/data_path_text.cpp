@@ -1,0 +1,85 @@
+#include "policies/hosts/data_path_text.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/suggest.hpp"
+
+namespace mcsim {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char divider) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(divider);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// What was written of each tier: once for all, or one by one.
+absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::string_view text,
+                                                   std::size_t tiers) {
+  auto given = parse_components(text, '/');
+  if (!given.ok()) return invalid_argument("{}: {}", parameter, message_of(given.status()));
+  if (given->size() == 1) given->resize(tiers, given->front());
+  if (given->size() == tiers) return given;
+  return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
+}
+
+struct WriteChoice {
+  std::optional<std::string_view> vm;  // all if there is none
+  WriteMode mode;
+};
+
+absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text) {
+  std::vector<WriteChoice> choices;
+  for (const std::string_view item : split(text, ',')) {
+    const std::size_t equals = item.find('=');
+    const bool for_all = equals == std::string_view::npos;
+    const std::string_view word = for_all ? item : trimmed(item.substr(equals + 1));
+    MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>("writes", word));
+    choices.push_back({.vm = std::nullopt, .mode = mode});
+    if (!for_all) choices.back().vm = trimmed(item.substr(0, equals));
+  }
+  return choices;
+}
+
+}  // namespace
+
+absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view admission,
+                                     std::size_t tiers) {
+  TierTexts texts;
+  MCSIM_ASSIGN_OR_RETURN(texts.policies, by_tier("policy", policy, tiers));
+  MCSIM_ASSIGN_OR_RETURN(texts.filters, by_tier("admission", admission, tiers));
+  return texts;
+}
+
+absl::StatusOr<std::vector<WriteMode>> read_writes(std::string_view text,
+                                                   const std::vector<std::string_view>& vms) {
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text));
+  std::vector<WriteMode> modes(vms.size(), WriteMode::kThrough);
+  for (const auto& [vm, mode] : choices) {
+    if (!vm) {
+      std::ranges::fill(modes, mode);
+      continue;
+    }
+    const auto found = std::ranges::find(vms, *vm);
+    if (found == vms.end()) {
+      return not_found("writes: no VM '{}'{}", *vm, did_you_mean(*vm, vms));
+    }
+    modes[static_cast<std::size_t>(found - vms.begin())] = mode;
+  }
+  return modes;
+}
+
+absl::Status check_writes(std::string_view text) { return write_choices(text).status(); }
+
+}  // namespace mcsim

@@ -1,0 +1,91 @@
+// Trusts: sums over all references of a stream, and over all pairs of one block.
+#include "core/locality/sampling/reference_sample.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unordered_map>
+
+#include "core/base/random.hpp"
+#include "tests/support/streams.hpp"
+
+namespace mcsim {
+namespace {
+
+using streams::Keys;
+
+constexpr std::uint64_t kOne = std::uint64_t{1} << ReferenceSample::kFractionBits;
+
+double variance_of(const Keys& keys, std::uint64_t weight, std::uint64_t seed) {
+  ReferenceSample sample(seed);
+  while (sample.next() < keys.size()) sample.keep(mix64(keys[sample.next()]), kOne * weight);
+  return sample.sampling_variance(static_cast<double>(keys.size()));
+}
+
+// Of a sum in which every block is sampled with the probability 1 / weight, and then
+// counts for the weight.
+double exact_variance(const Keys& keys, double weight) {
+  std::unordered_map<std::uint64_t, double> references;
+  for (const std::uint64_t key : keys) ++references[key];
+  double squares = 0;
+  for (const auto& [key, count] : references) squares += count * count;
+  return squares * (weight - 1);
+}
+
+// Over many seeds, since one knows it to some ten per cent.
+double mean_variance(const Keys& keys, std::uint64_t weight) {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) sum += variance_of(keys, weight, seed);
+  return sum / 40;
+}
+
+TEST(ReferenceSample, AllOfAShortStreamGiveTheExactVariance) {
+  const Keys keys = streams::zipf(2500, 500, 0.9, 1);
+  EXPECT_NEAR(variance_of(keys, 7, 1), exact_variance(keys, 7), 1e-6 * exact_variance(keys, 7));
+  EXPECT_EQ(variance_of(keys, 1, 1), 0);
+  EXPECT_EQ(variance_of({}, 7, 1), 0);
+}
+
+TEST(ReferenceSample, TheEarlierOfTwoReferencesSaysHowLikelyBothAreSampled) {
+  const Keys keys = streams::zipf(1000, 50, 0.9, 1);
+  const auto weight_at = [](std::size_t i) { return 1 + i / 100; };
+  ReferenceSample sample(1);
+  while (sample.next() < keys.size()) {
+    sample.keep(mix64(keys[sample.next()]), kOne * weight_at(sample.next()));
+  }
+  double exact = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      if (keys[i] == keys[j]) exact += static_cast<double>(weight_at(std::min(i, j)) - 1);
+    }
+  }
+  EXPECT_NEAR(sample.sampling_variance(1000), exact, 1e-6 * exact);
+}
+
+TEST(ReferenceSample, IsNearOnLongStreams) {
+  for (const Keys& keys : {streams::zipf(200'000, 40'000, 0.9, 1), streams::mix(200'000, 3000, 1),
+                           streams::uniform(200'000, 500, 1)}) {
+    EXPECT_NEAR(mean_variance(keys, 100) / exact_variance(keys, 100), 1, 0.05);
+  }
+}
+
+TEST(ReferenceSample, NeitherRunsNorLoopsAreUnseen) {
+  Keys runs;
+  Keys loops;
+  for (std::uint64_t i = 0; i < 200'000; ++i) {
+    runs.push_back(i / 50);
+    loops.push_back(i % 64);
+  }
+  EXPECT_NEAR(mean_variance(runs, 100) / exact_variance(runs, 100), 1, 0.1);
+  EXPECT_NEAR(mean_variance(loops, 100) / exact_variance(loops, 100), 1, 0.05);
+}
+
+TEST(ReferenceSample, BlocksOfNoWeightAreNotAskedAfter) {
+  ReferenceSample sample(1);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    sample.keep(mix64(i % 2 == 0 ? 0 : i), i % 2 == 0 ? 0 : 5 * kOne);
+  }
+  EXPECT_DOUBLE_EQ(sample.sampling_variance(100), 50 * 4);
+}
+
+}  // namespace
+}  // namespace mcsim

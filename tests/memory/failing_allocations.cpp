@@ -1,0 +1,310 @@
+// Trusts: that every allocation may be the one that fails. Each way into core, policies
+// and optimizers is taken again and again, with its first allocation failing, its second
+// and so on to the last; then with all from that one on. It must come back, and with
+// ResourceExhausted. A program of its own, because it replaces operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <new>
+
+#include "core/base/threads.hpp"
+#include "core/engine/run.hpp"
+#include "core/locality/distances/partial_distances.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/estimators/registry.hpp"
+#include "core/locality/profile/profile.hpp"
+#include "core/trace/intervals.hpp"
+#include "core/trace/reader.hpp"
+#include "core/trace/synthetic.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/all.hpp"
+#include "policies/registry/eviction.hpp"
+#include "policies/replay/miniature.hpp"
+#include "policies/replay/simulate.hpp"
+#include "tests/support/binary_program_solver.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace {
+
+constexpr long kNever = std::numeric_limits<long>::max();
+
+std::atomic<long> allocations_left{kNever};  // of all threads, before one fails
+std::atomic<bool> fails_once{true};          // or for ever
+
+bool fails_now() {
+  const long left = allocations_left.load(std::memory_order_relaxed);
+  if (left == kNever) return false;
+  const long before = allocations_left.fetch_sub(1);
+  return fails_once ? before == 1 : before <= 1;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (fails_now()) return nullptr;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* memory = allocate(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+constexpr std::size_t kUsual = alignof(std::max_align_t);
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate_or_throw(size, kUsual); }
+void* operator new[](std::size_t size) { return allocate_or_throw(size, kUsual); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, kUsual);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, kUsual);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+using testing::random_trace;
+using Work = std::function<absl::Status()>;
+
+const bool prepared = (prepare_threads(), true);
+
+// What `work` returns with its n-th allocation failing; sets `failed` if it made as many.
+absl::Status with_failing(long n, bool once, const Work& work, bool& failed) {
+  fails_once = once;
+  allocations_left = n;
+  absl::Status status;
+  try {
+    status = work();
+  } catch (...) {
+    allocations_left = kNever;
+    ADD_FAILURE() << "an exception came through, allocation " << n;
+    failed = true;
+    return absl::OkStatus();
+  }
+  failed = allocations_left.exchange(kNever) < 1;
+  return status;
+}
+
+// What a caller makes and hands over, without failing.
+template <class Make>
+auto unfailing(Make&& make) {
+  const long left = allocations_left.exchange(kNever);
+  auto made = make();
+  allocations_left = left;
+  return made;
+}
+
+// Until it needs no more of them; of many, the later ones in growing steps.
+void fail_every_allocation(const Work& work) {
+  for (const bool once : {true, false}) {
+    bool failed = true;
+    long n = 1;
+    for (; failed; n += 1 + n / 200) {
+      const absl::Status status = with_failing(n, once, work, failed);
+      if (!failed) {
+        EXPECT_TRUE(status.ok()) << status;
+      } else if (!status.ok()) {
+        ASSERT_TRUE(absl::IsResourceExhausted(status)) << "allocation " << n << ": " << status;
+      } else {
+        // Some are only wishes, such as a sort's buffer: all is well without.
+        ASSERT_TRUE(once) << "allocation " << n << " and all after it failed unnoticed";
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+    EXPECT_GT(n, 2) << "nothing was allocated";
+  }
+}
+
+Requests some_requests() {
+  Requests requests;
+  Random random(1);
+  for (int i = 0; i < 300; ++i) {
+    requests.push(i, 0, Op::kRead, random.below(100) * 4096, 8192);
+  }
+  return requests;
+}
+
+TEST(FailingAllocations, Interning) {
+  const Requests requests = some_requests();
+  fail_every_allocation([&]() -> absl::Status {
+    AccessBuilder builder({}, TimeBase::kClock);
+    for (const char* name : {"a", "b"}) {
+      MCSIM_RETURN_IF_ERROR(builder.begin_vm(name));
+      MCSIM_RETURN_IF_ERROR(builder.add(requests.view()));
+    }
+    return std::move(builder).finish().status();
+  });
+}
+
+TEST(FailingAllocations, InterningIsOverOnceMemoryRanOut) {
+  const Requests requests = some_requests();
+  AccessBuilder builder({}, TimeBase::kClock);
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  bool failed = false;
+  ASSERT_FALSE(with_failing(3, true, [&] { return builder.add(requests.view()); }, failed).ok());
+  EXPECT_EQ(message_of(builder.add(requests.view())), "interning: there is not enough memory");
+  EXPECT_EQ(message_of(std::move(builder).finish().status()),
+            "interning: there is not enough memory");
+}
+
+TEST(FailingAllocations, Readers) {
+  const std::string path = ::testing::TempDir() + "/failing_allocations";
+  for (const std::string& text :
+       {std::string("1 1 0 0\n2 1 0 1\n"), std::string("time_ns,vm,offset\n1,a,0\n2,b,0\n"),
+        std::string("128166372003061629,web,0,Read,7014609920,24576,41286\n")}) {
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fclose(file);
+    fail_every_allocation([&]() -> absl::Status {
+      MCSIM_ASSIGN_OR_RETURN(const auto reader, open_trace(path, {}));
+      Requests chunk;
+      do {
+        MCSIM_RETURN_IF_ERROR(reader->next(chunk));
+      } while (chunk.size() > 0);
+      return absl::OkStatus();
+    });
+  }
+}
+
+TEST(FailingAllocations, Characterising) {
+  const Accesses trace = random_trace(2'000, 3, 100, 1);
+  const ProfileSpec spec{.interval = 500, .ri_window = 300};
+  fail_every_allocation([&] { return characterise(trace, {&spec, 1}, nullptr, 2).status(); });
+}
+
+TEST(FailingAllocations, Distances) {
+  std::vector<std::uint64_t> keys(3'000);
+  Random random(1);
+  for (std::uint64_t& key : keys) key = random.below(500);
+  const std::string bytes = analyse(keys).to_bytes();
+  fail_every_allocation([&] { return histogram_of(keys).status(); });
+  fail_every_allocation([&]() -> absl::Status {
+    MCSIM_ASSIGN_OR_RETURN(const PartialDistances one, PartialDistances::from_bytes(bytes));
+    return merge(one, one).status();
+  });
+}
+
+TEST(FailingAllocations, Synthetic) {
+  const SyntheticComponent component{
+      .name = "a", .model = ZipfModel{.blocks = 50}, .sizes = {{.bytes = 4096}}};
+  const SyntheticPhase phase{.duration = kSecond, .requests = 100, .reads = {{.component = "a"}}};
+  const SyntheticProfile profile{
+      .vms = {{.name = "vm", .components = {component}, .phases = {phase}}}};
+  fail_every_allocation([&]() -> absl::Status {
+    MCSIM_ASSIGN_OR_RETURN(SyntheticTrace trace,
+                           SyntheticTrace::make(unfailing([&] { return profile; })));
+    Requests chunk;
+    return trace.next(1'000, chunk);
+  });
+}
+
+TEST(FailingAllocations, Estimators) {
+  std::vector<std::uint64_t> keys(3'000);
+  std::vector<Nanoseconds> times(keys.size());
+  std::vector<std::uint8_t> ops(keys.size());
+  Random random(1);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = random.below(500);
+    times[i] = static_cast<Nanoseconds>(i) * kSecond;
+  }
+  for (const auto& entry : estimator_registry().entries()) {
+    SCOPED_TRACE(entry.info.name);
+    fail_every_allocation([&]() -> absl::Status {
+      MCSIM_ASSIGN_OR_RETURN(const auto estimator,
+                             estimator_registry().make(entry.info.name, {}, {.threads = 2}));
+      MCSIM_RETURN_IF_ERROR(estimator->process({.keys = keys, .times = times, .ops = ops}));
+      return estimator->curve().status();
+    });
+  }
+}
+
+TEST(FailingAllocations, Optimizers) {
+  const AllocationProblem problem =
+      testing::one_tier(6, {{0, 1, 2, 2.5, 2.6}, {0, 3, 3.5, 3.6, 3.7}});
+  for (const auto& entry : optimizer_registry().entries()) {
+    SCOPED_TRACE(entry.info.name);
+    ParamMap params;
+    if (std::string(entry.info.name).starts_with("annealing")) {
+      params = {{"iterations", std::int64_t{20}}};
+    }
+    const OptimizerContext context{.binary_program_solver = testing::search_binary_program};
+    fail_every_allocation([&]() -> absl::Status {
+      MCSIM_ASSIGN_OR_RETURN(
+          const auto optimizer,
+          optimizer_registry().make(entry.info.name, params, unfailing([&] { return context; })));
+      return optimizer->solve(problem).status();
+    });
+  }
+}
+
+// Threads that wait for one another must not wait for one that failed.
+TEST(FailingAllocations, Simulating) {
+  std::vector<BlockId> blocks(2'000);
+  Random random(1);
+  for (BlockId& block : blocks) block = static_cast<BlockId>(random.below(200));
+  std::vector<CacheConfig> configs;
+  for (const auto& entry : eviction_registry().entries()) {
+    configs.push_back({entry.info.name, {}, 20});
+    configs.push_back({entry.info.name, {}, 50});
+  }
+  fail_every_allocation(
+      [&] { return simulate(blocks, {}, 200, configs, {.threads = 2}).status(); });
+  const std::vector<CacheConfig> few(configs.begin(), configs.begin() + 4);
+  const std::vector<std::uint64_t> seeds{1, 2};
+  fail_every_allocation([&] {
+    return miniatures(blocks, {}, 200, few,
+                      {.rate = 0.5, .min_blocks = 1, .seeds = seeds, .simulate = {.threads = 2}})
+        .status();
+  });
+}
+
+TEST(FailingAllocations, Running) {
+  const Accesses trace = random_trace(1'500, 3, 100, 1);
+  const Cuts cuts = aligned_cuts(trace.request_time, 500);
+  const SystemContext context{.machine = machine_of({30, 90}), .interval = 500};
+  const auto& optimizers = optimizer_registry();  // made when it is asked for first
+  for (const auto& entry : system_registry().entries()) {
+    SCOPED_TRACE(entry.info.name);
+    fail_every_allocation([&]() -> absl::Status {
+      MCSIM_ASSIGN_OR_RETURN(
+          const auto system,
+          system_registry().make(entry.info.name, {}, unfailing([&] { return context; })));
+      if (const auto name = unfailing([&] { return system->default_optimizer(); })) {
+        MCSIM_ASSIGN_OR_RETURN(auto made, optimizers.make(*name, {}, {}));
+        auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
+        MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
+      }
+      std::optional<Profile> profile;
+      if (const auto spec = unfailing([&] { return system->profile(); })) {
+        MCSIM_ASSIGN_OR_RETURN(Characterised found, characterise(trace, {&*spec, 1}));
+        profile = std::move(found.profiles.front());
+      }
+      return run(trace, *system, profile ? &*profile : nullptr, cuts).status();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,230 @@
+#include "tests/support/fuzzing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/base/random.hpp"
+#include "core/locality/distances/partial_distances.hpp"
+#include "core/trace/accesses.hpp"
+#include "core/trace/formats/all.hpp"
+#include "core/trace/reader.hpp"
+#include "core/trace/summary.hpp"
+#include "tests/support/compress.hpp"
+
+namespace mcsim {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+constexpr const char* kSilent = "an error without a message";
+
+std::string what_is_wrong(const RequestsView& rows, std::size_t vms, bool may_go_back,
+                          Nanoseconds& last_time) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.vm[i] >= vms) return "a VM without a name";
+    if (rows.op[i] > 1) return "an unknown operation";
+    if (rows.offset[i] + rows.length[i] < rows.offset[i]) return "a request beyond 64 bits";
+    if (!may_go_back && rows.time[i] < last_time) return "time went back unnoticed";
+    last_time = rows.time[i];
+  }
+  return "";
+}
+
+// --- Trace files -----------------------------------------------------------------
+
+template <class... Formats>
+std::string guesses(const Head& head, TypeList<Formats...>) {
+  for (const Guess& guess : {Formats::guess(head)...}) {
+    if (guess.fit == Fit::kNo && guess.objection.empty()) return "a format without an objection";
+  }
+  return "";
+}
+
+std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
+  const std::string bytes(input.begin(), input.end());
+  auto source = open_bytes(bytes, "t");
+  if (!source.ok()) return source.status().message().empty() ? kSilent : "";
+  auto reader = formats().entries()[format].make(
+      {}, ReaderContext{.source = *std::move(source),
+                        .name = "t",
+                        .vm_name = "t",
+                        .on_bad_line = skip ? OnBadLine::kSkip : OnBadLine::kError,
+                        .on_unsorted = keep ? OnUnsorted::kKeep : OnUnsorted::kError});
+  if (!reader.ok()) return "a reader that could not be made";
+
+  Requests chunk;
+  Nanoseconds last_time = std::numeric_limits<Nanoseconds>::min();
+  absl::Status status;
+  Count total = 0;
+  do {
+    status = (*reader)->next(chunk);
+    total += static_cast<Count>(chunk.size());
+    const std::size_t vms = (*reader)->vms().size();
+    const std::string wrong = status.ok() ? what_is_wrong(chunk.view(), vms, keep, last_time) : "";
+    if (!wrong.empty()) return wrong;
+  } while (status.ok() && chunk.size() > 0);
+  if (!std::ranges::all_of((*reader)->vms(), is_vm_name)) return "a name that cannot be shown";
+  if (!status.ok() && status.message().empty()) return kSilent;
+  if (status.ok() && total == 0) return "neither an error nor requests";
+  return skip ? guesses({.bytes = bytes, .whole = keep}, AllFormats{}) : "";
+}
+
+// --- Stores ------------------------------------------------------------------------
+
+// As many values as are wanted, or as there are left.
+template <class T>
+std::vector<T> take_column(Bytes& input, std::size_t rows) {
+  std::vector<T> column(std::min(rows, input.size() / sizeof(T)));
+  const std::size_t bytes = column.size() * sizeof(T);
+  if (bytes > 0) std::memcpy(column.data(), input.data(), bytes);
+  input = input.subspan(bytes);
+  return column;
+}
+
+// Head of a store: VMs, rows, and the block size as a power of two.
+constexpr std::size_t kStoreHead = 3;
+
+Requests take_columns(Bytes input, std::size_t rows) {
+  Requests requests;
+  requests.time = take_column<Nanoseconds>(input, rows);
+  requests.offset = take_column<std::uint64_t>(input, rows);
+  requests.response = take_column<Nanoseconds>(input, rows);
+  requests.length = take_column<std::uint32_t>(input, rows);
+  requests.vm = take_column<VmId>(input, rows);
+  requests.op = take_column<std::uint8_t>(input, rows);
+  return requests;
+}
+
+std::string count_anew(const RequestsView& rows, std::uint32_t block_bytes) {
+  constexpr std::uint64_t kMostBlocks = 1U << 16;
+  std::uint64_t blocks = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) blocks += rows.length[i] / block_bytes + 2;
+  if (blocks > kMostBlocks) return "";  // takes long
+  TraceSummary summary(block_bytes);
+  summary.add(rows);
+  AccessBuilder builder({.block_bytes = block_bytes, .ops = OpFilter::kAll}, TimeBase::kClock);
+  if (!builder.begin_vm("vm").ok() || !builder.add(rows).ok()) return "rows that are not interned";
+  const auto accesses = std::move(builder).finish();
+  if (!accesses.ok()) return "accesses that are not merged";
+  if (accesses->access_count() != summary.total().blocks) return "as many accesses as blocks";
+  std::set<std::uint64_t> unique;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::uint64_t byte = 0; byte < rows.length[i]; byte += block_bytes) {
+      unique.insert((rows.offset[i] + byte) / block_bytes);
+    }
+    if (rows.length[i] > 0) unique.insert((rows.offset[i] + rows.length[i] - 1) / block_bytes);
+  }
+  return accesses->id_count() == unique.size() ? "" : "an id for every block";
+}
+
+std::string read_store(Bytes input) {
+  if (input.size() < kStoreHead) return "";
+  const std::size_t vms = input[0];
+  const std::uint32_t block_bytes = 1U << input[2] % 16;
+  const Requests requests = take_columns(input.subspan(kStoreHead), input[1]);
+  const RequestsView rows = requests.view();
+  constexpr Nanoseconds kEarliest = std::numeric_limits<Nanoseconds>::min();
+  const absl::Status status = check_requests(rows, vms, 0, kEarliest);
+  checksum_of(rows, 0);
+  if (!status.ok()) return status.message().empty() ? kSilent : "";
+  Nanoseconds last_time = kEarliest;
+  const std::string wrong = what_is_wrong(rows, vms, false, last_time);
+  return wrong.empty() ? count_anew(rows, block_bytes) : wrong;
+}
+
+// --- Partial distances -------------------------------------------------------------
+
+std::string with_checksum(Bytes input) {
+  std::string bytes(input.begin(), input.end());
+  bytes.resize(bytes.size() / 8 * 8);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 8; i-- > 0;) word = word << 8 | static_cast<unsigned char>(bytes[at + i]);
+    sum = mix64(sum ^ word);
+  }
+  for (unsigned shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<char>(sum >> shift));
+  return bytes;
+}
+
+std::string read_partial(Bytes input) {
+  const std::string bytes = with_checksum(input);
+  const auto partial = PartialDistances::from_bytes(bytes);
+  if (!partial.ok()) return partial.status().message().empty() ? kSilent : "";
+  if (partial->to_bytes() != bytes) return "other bytes than those it was read from";
+  const auto merged = merge(*partial, *partial);
+  if (absl::IsOutOfRange(merged.status())) return "";  // too many to count
+  if (!merged.ok()) return "a partial that cannot be merged with itself";
+  if (!PartialDistances::from_bytes(merged->to_bytes()).ok()) return "a merged one that is refused";
+  return "";
+}
+
+}  // namespace
+
+std::size_t fuzzing_subjects() { return formats().entries().size() + 2; }
+
+std::string read_untrusted(std::span<const std::uint8_t> input) {
+  if (input.empty()) return "";
+  const std::uint8_t choice = input.front();
+  const std::size_t subject = (choice & 0x3f) % fuzzing_subjects();
+  const std::size_t files = formats().entries().size();
+  if (subject == files) return read_store(input.subspan(1));
+  if (subject == files + 1) return read_partial(input.subspan(1));
+  return read_file(subject, (choice & 0x40) != 0, (choice & 0x80) != 0, input.subspan(1));
+}
+
+std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
+  const std::map<std::string_view, std::string> files{
+      {"msr",
+       "128166372003061629,web,0,Read,7014609920,24576,41286\n"
+       "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
+       "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n"},
+      {"csv", "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"},
+      {"arc",
+       "\xef\xbb\xbf"
+       "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
+      {"keys", "5\n*\n7\n4503599627370494\n"},
+      {"oracle-general",
+       std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
+           std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
+                       24)},
+  };
+  std::vector<std::vector<std::uint8_t>> seeds;
+  const auto add = [&](std::size_t subject, std::string_view bytes) {
+    std::vector<std::uint8_t>& seed = seeds.emplace_back();
+    seed.push_back(static_cast<std::uint8_t>(subject));
+    seed.insert(seed.end(), bytes.begin(), bytes.end());
+  };
+  const auto& entries = formats().entries();
+  for (std::size_t format = 0; format < entries.size(); ++format) {
+    const auto file = files.find(entries[format].info.name);
+    if (file == files.end()) continue;
+    for (const Codec codec :
+         {Codec::kNone, Codec::kGzip, Codec::kZstd, Codec::kXz, Codec::kBzip2}) {
+      add(format, compress(codec, file->second));
+    }
+  }
+
+  // Two VMs, three rows: times, offsets, responses, lengths, VMs, operations.
+  std::string store{"\x02\x03\x0c"};
+  const auto column = [&](std::initializer_list<std::uint64_t> values, std::size_t bytes) {
+    for (const std::uint64_t value : values) {
+      for (std::size_t i = 0; i < bytes; ++i) store += static_cast<char>(value >> (8 * i));
+    }
+  };
+  column({1, 1, 9}, 8), column({0, 4096, 8191}, 8), column({5, 6, ~std::uint64_t{0}}, 8);
+  column({512, 0, 8192}, 4), column({0, 1, 0}, 2), column({0, 1, 1}, 1);
+  add(entries.size(), store);
+
+  for (const Count limit : {0, 2}) {
+    const std::string partial =
+        analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
+    add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
+  }
+  return seeds;
+}
+
+}  // namespace mcsim

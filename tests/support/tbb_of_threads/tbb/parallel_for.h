@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "task_arena.h"
+
+namespace tbb {
+
+struct simple_partitioner {};
+
+template <class Value>
+class blocked_range {
+ public:
+  blocked_range(Value begin, Value end, std::size_t grain = 1)
+      : begin_(begin), end_(end), grain_(grain) {}
+  Value begin() const { return begin_; }
+  Value end() const { return end_; }
+  std::size_t grainsize() const { return grain_; }
+
+ private:
+  Value begin_;
+  Value end_;
+  std::size_t grain_;
+};
+
+// As TBB does: the first exception is thrown once all threads are done with what they
+// had begun, and none begins another.
+template <class Index, class Body>
+void parallel_for(Index begin, Index end, const Body& body, simple_partitioner = {}) {
+  if (!(begin < end)) return;
+  std::atomic<Index> next = begin;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (Index i = next++; i < end; i = next++) {
+      try {
+        body(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = end;
+      }
+    }
+  };
+  const auto tasks = static_cast<std::size_t>(end - begin);
+  const int threads = detail_of_threads::threads > 0 ? detail_of_threads::threads : 2;
+  std::vector<std::thread> others;
+  for (std::size_t t = 1; t < std::min(tasks, static_cast<std::size_t>(threads)); ++t) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+template <class Value, class Body>
+void parallel_for(const blocked_range<Value>& range, const Body& body, simple_partitioner = {}) {
+  const auto grain = static_cast<Value>(range.grainsize());
+  const Value pieces = (range.end() - range.begin() + grain - 1) / grain;
+  parallel_for(Value{0}, pieces, [&](Value piece) {
+    const Value first = range.begin() + piece * grain;
+    body(blocked_range<Value>(first, std::min<Value>(first + grain, range.end()),
+                              range.grainsize()));
+  });
+}
+
+}  // namespace tbb
