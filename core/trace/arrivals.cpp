@@ -68,7 +68,7 @@ void Arrivals::scale(const SyntheticPhase& phase) {
   }
 }
 
-Arrival Arrivals::next() {
+RequestArrival Arrivals::next() {
   const double reached = static_cast<double>(arrived_++) + random_.uniform();
   while (segment_ + 1 < segments_.size() && segments_[segment_ + 1].before <= reached) ++segment_;
   const Segment& segment = segments_[segment_];

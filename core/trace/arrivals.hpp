@@ -9,7 +9,7 @@
 
 namespace mcsim {
 
-struct Arrival {
+struct RequestArrival {
   Nanoseconds time = 0;
   bool in_burst = false;
 };
@@ -24,7 +24,7 @@ class Arrivals {
   Arrivals(const SyntheticPhase& phase, Random random);
 
   // To be called phase.requests times.
-  Arrival next();
+  RequestArrival next();
 
  private:
   struct Segment {

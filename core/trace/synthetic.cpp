@@ -211,7 +211,7 @@ class SyntheticTrace::VmGenerator {
       if (phase_ == vm_.phases.size()) return false;
       begin(vm_.phases[phase_++]);
     }
-    const Arrival arrival = arrivals_->next();
+    const RequestArrival arrival = arrivals_->next();
     const auto left = static_cast<std::uint64_t>(requests_left_--);
     const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
     if (is_read) --reads_left_;

@@ -65,18 +65,20 @@ def corrections() -> dict[str, list[str]]:
 
 
 def tried(stream: Stream, seeds: int, cores: int) -> Iterator[tuple[str, Trial, float]]:
-    """Yield what was tried and the error of `auto` over that of the best, or 0."""
+    """Yield what was tried and the error of `auto` over that of the best other, or 0."""
     for name, choices in corrections().items():
         for setting in SETTINGS[name]:
-            medians = []
+            # Of those that `auto` is between: what `hot` counts, it does not have.
+            medians: dict[str, float] = {}
             for choice in choices:
                 trial = stream.estimated(
                     name, setting | {"correction": choice}, range(1, seeds + 1), cores
                 )
-                medians.append(float(np.median(trial.error)))
-                best = min(medians[:-1], default=0) if choice == "auto" else 0
+                medians[choice] = float(np.median(trial.error))
+                best = min(medians[c] for c in medians.keys() - {"hot", "auto"})
+                ratio = medians["auto"] / best if choice == "auto" and best else 0
                 title = ",".join(f"{k}={v}" for k, v in setting.items() if k != "hot_blocks")
-                yield f"{name}:{title},{choice}", trial, medians[-1] / best if best else 0
+                yield f"{name}:{title},{choice}", trial, ratio
     for rate in RATES:
         for choice in ("none", "adj", "auto"):
             trial = stream.in_miniature(seeds, rate=rate, correction=choice)

@@ -284,6 +284,7 @@ TEST(FailingAllocations, Running) {
   const Accesses trace = random_trace(1'500, 3, 100, 1);
   const Cuts cuts = aligned_cuts(trace.request_time, 500);
   const SystemContext context{.machine = machine_of({30, 90}), .interval = 500};
+  const auto& optimizers = optimizer_registry();  // made when it is asked for first
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
     fail_every_allocation([&]() -> absl::Status {
@@ -291,7 +292,7 @@ TEST(FailingAllocations, Running) {
           const auto system,
           system_registry().make(entry.info.name, {}, unfailing([&] { return context; })));
       if (const auto name = unfailing([&] { return system->default_optimizer(); })) {
-        MCSIM_ASSIGN_OR_RETURN(auto made, optimizer_registry().make(*name, {}, {}));
+        MCSIM_ASSIGN_OR_RETURN(auto made, optimizers.make(*name, {}, {}));
         auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
         MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
       }

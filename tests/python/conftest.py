@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,14 @@ import pytest
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.find import find_trace
 from mcsim.traces.trace import Trace
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Parsed and generated traces of tests are none of the user's."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("MCSIM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -270,8 +270,8 @@ def check_long_run(words: list[str]) -> None:
 def check_launcher(words: list[str]) -> None:
     """Hold the launcher's own words to it, and the names of benchmarks to the benchmarks."""
     assert re.search(rf"^\s+{words[0]}\) ", (ROOT / "mcsim").read_text(), re.MULTILINE), words
-    if words[0] == "test":
-        return  # any word selects
+    if words[0] in ("test", "fuzz"):
+        return  # what follows is any word, or a number of seconds
     sources = "".join(path.read_text() for path in (ROOT / "tests/bench").iterdir())
     for word in words[1:]:
         option, _, pattern = word.partition("=")
@@ -320,7 +320,7 @@ def check_executable(words: list[str]) -> None:
 # What does not run as it stands: how such a line begins, and what is looked at instead.
 _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
-    (r"\./mcsim (test|lint|bench)", check_launcher, 1),  # this test among them
+    (r"\./mcsim (test|lint|bench|fuzz)", check_launcher, 1),  # this test among them
     (r"\./mcsim$", check_executable, 0),
     (r"\.ci/run", check_executable, 0),
     (r"(cmake|ctest) ", check_cmake, 0),

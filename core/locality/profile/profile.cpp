@@ -5,7 +5,9 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -123,6 +125,29 @@ class IntensityMeter {
   double intensity_ = 0;
 };
 
+// Sorts numbers digit by digit, from the last on; `spare` is room for as many.
+void sort_by_digits(std::span<std::uint32_t> numbers, std::vector<std::uint32_t>& spare) {
+  constexpr int kBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kBits;
+  if (numbers.size() < kDigits) {
+    std::ranges::sort(numbers);
+    return;
+  }
+  const std::uint32_t largest = std::ranges::max(numbers);
+  spare.resize(numbers.size());
+  std::span<std::uint32_t> from = numbers;
+  std::span<std::uint32_t> to = spare;
+  for (int shift = 0; shift < 32 && (largest >> shift) != 0; shift += kBits) {
+    const auto digit = [&](std::uint32_t number) { return (number >> shift) % kDigits; };
+    std::array<std::uint32_t, kDigits> next{};  // place of the next number with that digit
+    for (const std::uint32_t number : from) ++next[digit(number)];
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
+    for (const std::uint32_t number : from) to[next[digit(number)]++] = number;
+    std::swap(from, to);
+  }
+  if (from.data() != numbers.data()) std::ranges::copy(from, numbers.begin());
+}
+
 // Counts the distances of one VM interval by interval.
 class DistanceMeter {
  public:
@@ -174,7 +199,7 @@ class DistanceMeter {
     }
     std::ranges::fill(within, 0U);
     const auto across = std::span(across_).first(across_count_);
-    std::ranges::sort(across);
+    sort_by_digits(across, spare_);
     for (std::size_t i = 0; i < across.size();) {
       std::size_t end = i + 1;
       while (end < across.size() && across[end] == across[i]) ++end;
@@ -193,6 +218,7 @@ class DistanceMeter {
   std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
   std::vector<std::uint32_t> across_;  // distances, of which so many:
   std::size_t across_count_ = 0;
+  std::vector<std::uint32_t> spare_;  // to sort them with
 };
 
 // Accesses of one VM, request by request, and what is known of each.

@@ -27,7 +27,7 @@ namespace mcsim {
 //
 // Nothing is allocated after construction but by curve(), and until then there is
 // no floating point: weights are whole numbers of 2^-16 references. A reference
-// that is not sampled, as nearly all are, costs its hash and a comparison.
+// that is not sampled, as nearly all are, costs its hash and two comparisons.
 //
 // With `hot_blocks` the blocks found to be referenced most count by themselves,
 // each reference once, sampled or not, at the distance that the sampled blocks

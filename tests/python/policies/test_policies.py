@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mcsim as mc
+from mcsim._core import policies as core
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.cli.main import cli
 from mcsim.policies.specs import parse_policies
@@ -251,3 +252,17 @@ def test_what_warms_up_is_not_counted() -> None:
     assert whole.evictions == parts[0].evictions + parts[1].evictions
     with pytest.raises(ConfigError, match="warm_up: expected a number of accesses, got -1"):
         mc.simulate(trace, warm_up=-1)
+
+
+def test_lecar_breaks_ties_by_the_numbers_it_was_given() -> None:
+    (help_of_ties,) = (
+        param["help"]
+        for entry in core.describe()
+        for param in entry["params"]
+        if entry["name"] == "lecar" and param["name"] == "ties"
+    )
+    assert help_of_ties.endswith("by number, the first to have come")
+    keys = (3000 * np.random.default_rng(1).random(20_000) ** 2).astype(np.int64)
+    # Blocks are numbered as they come, whatever the trace calls them.
+    rows = [mc.simulate(named, "lecar:ties=number", [300]) for named in (keys, 3000 - keys)]
+    assert rows[0].hits == rows[1].hits

@@ -165,27 +165,28 @@ class TestDamagedStores:
 
 class TestBytesThatAreNoText:
     @pytest.mark.parametrize(
-        ("name", "content", "message"),
+        ("name", "given", "content", "message"),
         [
             (
                 "latin.csv",
+                "msr",
                 b"128166372003061629,caf\xe9,0,Read,0,4096,1\n",
                 r"expected a host name \(UTF-8 without control characters\) in column 2, got "
                 r"'caf\\xe9'",
             ),
-            ("utf16.csv", "time_ns,offset\n1,0\n".encode("utf-16"), "this is text in UTF-16"),
-            ("cut.xz", lzma.compress(b"1\n")[:5], "the xz data is damaged or cut short"),
-            ("header.csv", b"n\xe9me,\xff\n1,2\n", r"one of n\\xe9me, \\xff"),
-            ("binary", bytes(range(256)) * 20, "no trace format recognised"),
+            ("utf16.csv", None, "time_ns,offset\n1,0\n".encode("utf-16"), "this is text in UTF-16"),
+            ("cut.xz", None, lzma.compress(b"1\n")[:5], "the xz data is damaged or cut short"),
+            ("header.csv", "csv", b"n\xe9me,\xff\n1,2\n", r"one of n\\xe9me, \\xff"),
+            ("binary", None, bytes(range(256)) * 20, "no known trace format, by its content"),
         ],
     )
     def test_are_an_error_that_can_be_shown(
-        self, tmp_path: Path, name: str, content: bytes, message: str
+        self, tmp_path: Path, name: str, given: str | None, content: bytes, message: str
     ) -> None:
         path = tmp_path / name
         path.write_bytes(content)
-        with pytest.raises(TraceError, match=message):
-            Trace.open(path, cache_dir=tmp_path / "cache")
+        with pytest.raises((TraceError, ConfigError), match=message):
+            Trace.open(path, format=given, cache_dir=tmp_path / "cache")
 
     def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
         path = tmp_path / "web.csv"

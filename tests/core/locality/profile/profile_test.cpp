@@ -448,6 +448,26 @@ Accesses long_trace() {
   return intern(rows, 5);
 }
 
+TEST(Profile, IntervalsOfManyBlocksAddUpToTheWholeCurve) {
+  std::vector<Row> rows;
+  Random random(19);
+  for (Nanoseconds r = 0; r < 40'000; ++r) {
+    const std::uint64_t first = random.below(60'000);
+    rows.push_back({r, static_cast<VmId>(random.below(2)), {first, first + 1, first + 7}});
+  }
+  const Accesses trace = intern(rows, 2);
+  const ProfileSpec spec{.interval = 9'000, .scope = DistanceScope::kCumulative, .ri_window = 700};
+  const auto found = characterise(trace, {&spec, 1});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const Profile& profile = found->profiles.front();
+  for (std::size_t vm = 0; vm < 2; ++vm) {
+    EXPECT_GT(profile.measured->vms[1][vm].unique_blocks, 4'000);
+    EXPECT_EQ(profile.curve(profile.interval_count() - 1, vm), found->whole_curves[vm]);
+    EXPECT_EQ(found->whole_curves[vm],
+              HitCurve(*histogram_of(keys_of(rows, 0, rows.size(), static_cast<VmId>(vm)))));
+  }
+}
+
 TEST(Profile, DoesNotDependOnThreads) {
   const Accesses trace = long_trace();
   for (const DistanceScope scope : {DistanceScope::kInterval, DistanceScope::kCumulative}) {
