@@ -30,10 +30,12 @@ def render_comparison(results: Results) -> RenderableType:
     table.add_column("hit %", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device} %", justify="right")
-    for name in ("latency", "gain", "points", "faster"):
+    compared = comparison(results).to_pylist()
+    has_baseline = any(row["gain"] is not None for row in compared)
+    for name in ("latency", *(("gain", "points", "speed") if has_baseline else ())):
         table.add_column(name, justify="right")
     by_vm: dict[str | None, list[dict[str, Any]]] = {}
-    for row in comparison(results).to_pylist():
+    for row in compared:
         by_vm.setdefault(row["vm"], []).append(row)
     alone = len(by_vm) - 1
     if alone > MOST_VMS:
@@ -52,16 +54,26 @@ def render_comparison(results: Results) -> RenderableType:
                 percent(row["hit_ratio"]),
                 *map(percent, shares),
                 _latency(row["mean_latency_ns"]),
-                _signed_percent(row["gain"]),
-                _points(row["gain_absolute"]),
-                _signed_percent(row["latency_gain"]),
+                *(_against_baseline(row) if has_baseline else ()),
                 style="bold" if vm is None else None,
             )
         table.add_section()
-    table.caption = "against Global LRU: gain and points in hit ratio, faster in mean latency"
+    captions = []
+    if has_baseline:
+        captions.append("against Global LRU: gain and points in hit ratio, speed by mean latency")
     if alone > MOST_VMS:
-        table.caption += f"\nthe {alone:,} VMs one by one are in vms.parquet and metrics.parquet"
+        captions.append(f"the {alone:,} VMs one by one are in vms.parquet and metrics.parquet")
+    table.caption = "\n".join(captions) or None
     return table
+
+
+def _against_baseline(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    saved = row["latency_gain"]
+    return (
+        _signed_percent(row["gain"]),
+        _points(row["gain_absolute"]),
+        "–" if saved is None or saved == 1 else f"{1 / (1 - saved):.2f}×",
+    )
 
 
 def render_systems(results: Results) -> RenderableType:
@@ -71,19 +83,22 @@ def render_systems(results: Results) -> RenderableType:
     spec = results.spec
     table = Table(title=f"{results.title}: systems", **STYLE)
     table.add_column("system", overflow="fold")
-    table.add_column("vs legacy\nLRU", justify="right")
-    table.add_column("points", justify="right")
+    rows = systems(results).to_pylist()
+    has_baseline = any(row["gain_over_legacy"] is not None for row in rows)
+    if has_baseline:
+        table.add_column("vs legacy\nLRU", justify="right")
+        table.add_column("points", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device}\nwrites", justify="right")
     for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
         table.add_column(name, justify="right")
-    for row in systems(results).to_pylist():
+    for row in rows:
+        gained, points = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
         writes = [units.format_count(blocks) for blocks in row["device_writes"]]
         rate = row["accesses_per_second"]
         table.add_row(
             row["system"],
-            _signed_percent(row["gain_over_legacy"]),
-            _points(row["gain_absolute_over_legacy"]),
+            *((_signed_percent(gained), _points(points)) if has_baseline else ()),
             *writes,
             *["–"] * (len(spec.tiers) - len(writes)),
             f"{row['cost_dollars']:.3g}",

@@ -154,6 +154,23 @@ def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
         assert "synthetic workload" in lines[0]
         assert "…" not in text  # nothing was cut
     assert "33.37" in shown(render_comparison(results))
+    assert " 1.45×" in shown(render_comparison(results))  # 757 against 523
+
+
+def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
+    draft = Draft.begin(tmp_path, "alone-0", "build")
+    draft.write_table("vms", made_up.table("vms", [made_up.of_vm("static", 0, "a", 0, 10, 4)]))
+    metrics = [made_up.of_tier("static", 0, "a", tier, 3) for tier in (0, 1)]
+    draft.write_table("metrics", made_up.table("metrics", metrics))
+    spec = SPEC | {"workload": {"vms": ["a"]}, "systems": ["static"]}
+    draft.write_spec(ExperimentSpec.model_validate(spec))
+    draft.write_json("environment", {"synthetic": True})
+    timing = {"replay_seconds": 0.5, "decide_seconds": 0.0, "accesses": 10}
+    draft.write_json("timings", {"stages": {}, "systems": {"static": timing}})
+    results = draft.finish()
+    text = shown(render_comparison(results)) + shown(render_systems(results))
+    for absent in ("gain", "speed", "Global LRU", "legacy", "points"):
+        assert absent not in text
 
 
 def test_many_vms_are_shown_together(tmp_path: Path) -> None:
