@@ -26,7 +26,9 @@ TEST(BlockQueue, IsAListFromWhichAnyMayLeave) {
         list.push_back(block);
       }
       ASSERT_EQ(queue.size(), static_cast<Count>(list.size()));
-      if (!list.empty()) ASSERT_EQ(queue.front(), list.front());
+      if (!list.empty()) {
+        ASSERT_EQ(queue.front(), list.front());
+      }
     }
   }
 }

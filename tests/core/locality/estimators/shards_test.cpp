@@ -183,7 +183,9 @@ TEST_P(Band, CoversTheExactCurve) {
     }
     EXPECT_GE(covered, 0.93 * points) << covered << " of " << points;
     // And says something, unless it is stretched to hold what another estimate says.
-    if (!is_stretched(name, params)) EXPECT_LT(width / points, 0.2);
+    if (!is_stretched(name, params)) {
+      EXPECT_LT(width / points, 0.2);
+    }
     RecordProperty(kind, fmt::format("{:.3f} covered, {:.3f} wide",
                                      static_cast<double>(covered) / points, width / points));
   }
