@@ -36,14 +36,16 @@ void parallel_for(Index begin, Index end, const Body& body, simple_partitioner =
   std::atomic<Index> next = begin;
   std::mutex mutex;
   std::exception_ptr failure;
+  // Relaxed: taking turns must not order what the bodies do, or races between them would hide.
+  const auto take = [&] { return next.fetch_add(1, std::memory_order_relaxed); };
   const auto work = [&] {
-    for (Index i = next++; i < end; i = next++) {
+    for (Index i = take(); i < end; i = take()) {
       try {
         body(i);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
-        next = end;
+        next.store(end, std::memory_order_relaxed);
       }
     }
   };
