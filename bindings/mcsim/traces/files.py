@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
+from mcsim.traces.kept import write_store
 from mcsim.traces.store import (
     Batch,
     TraceMetadata,
     batch_of,
     schema_with,
-    write_store,
 )
 
 __all__ = ["Layout", "save_trace"]

@@ -18,6 +18,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
 from mcsim.base.files import replacing
 from mcsim.base.units import parse_bytes
+from mcsim.traces.kept import kept_store, write_store
 from mcsim.traces.store import (
     STORE_VERSION,
     Batch,
@@ -25,8 +26,6 @@ from mcsim.traces.store import (
     OptionValue,
     Store,
     TraceMetadata,
-    open_store,
-    write_store,
 )
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader
@@ -52,19 +51,20 @@ class Parse:
 
     def cached_store(self, cache_dir: Path) -> Store:
         """Return the store of this file read this way, made now if there is none."""
+        opened = self._state()
         source_digest = self._known_digest(cache_dir)
         digest = self._digest(source_digest)
         vm_name = _core_trace.vm_name_of(str(self.source))
         path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
-        if path.is_file():
-            try:
-                store = open_store(path)
-                if store.metadata.digest == digest:
-                    self.progress(2 * self._size, 2 * self._size)
-                    return store
-            except TraceError:
-                pass  # damaged, or of another version: made anew
-        return self._parse(path, source_digest, digest)
+
+        def make() -> Store:
+            if self._state() != opened:
+                raise TraceError(f"{self.source}: it has changed since it was opened")
+            return self._parse(path, source_digest, digest)
+
+        store = kept_store(path, digest, self.source, make)
+        self.progress(2 * self._size, 2 * self._size)
+        return store
 
     def _digest(self, source_digest: str) -> str:
         # The file's name counts because it may become that of the VM.
@@ -158,9 +158,7 @@ class Parse:
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
             )
 
-        store = write_store(path, batches(), describe, sort=lambda: reader.unsorted)
-        self.progress(2 * self._size, 2 * self._size)
-        return store
+        return write_store(path, batches(), describe, sort=lambda: reader.unsorted)
 
 
 def trace_formats() -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +24,10 @@ import pyarrow as pa
 from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
-from mcsim.base.files import replacing, temporary_beside
 
 __all__ = [
     "BATCH_REQUESTS",
+    "CHECKSUM_KEY",
     "SCHEMA",
     "STORE_VERSION",
     "Batch",
@@ -36,12 +36,12 @@ __all__ = [
     "TimeBase",
     "TraceMetadata",
     "batch_of",
+    "checksum_of",
     "is_store",
     "metadata_in",
     "open_store",
     "record_batch_of",
     "schema_with",
-    "write_store",
 ]
 
 STORE_VERSION = 1
@@ -63,7 +63,7 @@ SCHEMA = pa.schema(
 )
 
 _METADATA_KEY = b"mcsim"
-_CHECKSUM_KEY = b"mcsim-checksum"
+CHECKSUM_KEY = b"mcsim-checksum"
 
 
 class Batch(NamedTuple):
@@ -183,12 +183,23 @@ class _Begin(NamedTuple):
 class Store:
     """The record batches of a store file, memory-mapped.
 
-    Iterating raises TraceError at a batch that is damaged or holds what a trace cannot.
+    Iterating raises TraceError at a batch that is damaged or holds what a trace cannot,
+    unless the store knows how it is made anew: then it is, and iterating goes on.
+
+    Parameters
+    ----------
+    path : Path
+    make_anew : callable, optional
+        Replaces the file by one with the same requests; is told what is wrong.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, make_anew: Callable[[TraceError], None] | None = None) -> None:
         self.path = path
-        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        self._make_anew = make_anew
+        self._open()
+
+    def _open(self) -> None:
+        self._reader = pa.ipc.open_file(pa.memory_map(str(self.path)))
         # Where batches begin, of those alone whose predecessors were checked.
         self._begins = {0: _Begin()}
 
@@ -198,13 +209,29 @@ class Store:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for index in range(len(self)):
             try:
-                record_batch, about = self._reader.get_batch_with_custom_metadata(index)
-                if index + 1 not in self._begins:
-                    begin = self._begins[index]
-                    self._begins[index + 1] = self._check(record_batch, about or {}, begin)
-            except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-                raise TraceError(f"{self.path}: batch {index}: {error}") from error
+                record_batch = self._batch(index)
+            except TraceError as error:
+                if self._make_anew is None:
+                    raise
+                # Once only: what is damaged again is no accident.
+                make_anew, self._make_anew = self._make_anew, None
+                make_anew(error)
+                self._open()
+                for checked in range(index):
+                    self._batch(checked)
+                record_batch = self._batch(index)
             yield record_batch
+
+    def _batch(self, index: int) -> pa.RecordBatch:
+        """Return a batch whose predecessors were read."""
+        try:
+            record_batch, about = self._reader.get_batch_with_custom_metadata(index)
+            if index + 1 not in self._begins:
+                begin = self._begins[index]
+                self._begins[index + 1] = self._check(record_batch, about or {}, begin)
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            raise TraceError(f"{self.path}: batch {index}: {error}") from error
+        return record_batch
 
     def _check(
         self, record_batch: pa.RecordBatch, about: Mapping[bytes, bytes], begin: _Begin
@@ -212,12 +239,9 @@ class Store:
         """Check a batch, ValueError if something is wrong, and return where the next begins."""
         record_batch.validate()
         batch = batch_of(record_batch)
-        stored = about.get(_CHECKSUM_KEY)
-        if stored is not None and stored != _checksum(batch, begin.rows):
-            raise ValueError(
-                "it is damaged, for its checksum does not match; if mcsim made the file of "
-                "another, delete it, and it is made anew"
-            )
+        stored = about.get(CHECKSUM_KEY)
+        if stored is not None and stored != checksum_of(batch, begin.rows):
+            raise ValueError("it is damaged, for its checksum does not match")
         wrong = _core_trace.wrong_in(
             *batch, vms=len(self.metadata.vms), first_row=begin.rows, after=begin.last_time
         )
@@ -242,7 +266,7 @@ class Store:
         if not schema.equals(SCHEMA) or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
         said = schema.metadata[_METADATA_KEY]
-        if schema.metadata.get(_CHECKSUM_KEY, _digest(said)) != _digest(said):
+        if schema.metadata.get(CHECKSUM_KEY, _digest(said)) != _digest(said):
             raise ValueError("its metadata are damaged")
         return TraceMetadata.from_json(said)
 
@@ -251,14 +275,15 @@ def _digest(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _checksum(batch: Batch, first_row: int) -> bytes:
+def checksum_of(batch: Batch, first_row: int) -> bytes:
+    """Return what stands beside a batch under `CHECKSUM_KEY`."""
     return f"{_core_trace.checksum(*batch, first_row=first_row):016x}".encode()
 
 
 def schema_with(metadata: TraceMetadata) -> pa.Schema:
     """Return the store's schema, carrying the metadata."""
     said = metadata.to_json()
-    return SCHEMA.with_metadata({_METADATA_KEY: said, _CHECKSUM_KEY: _digest(said)})
+    return SCHEMA.with_metadata({_METADATA_KEY: said, CHECKSUM_KEY: _digest(said)})
 
 
 def is_store(path: Path) -> bool:
@@ -287,10 +312,10 @@ def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
         raise TraceError(f"a table of another version of mcsim: {error}") from None
 
 
-def open_store(path: Path) -> Store:
+def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None) -> Store:
     """Open a store file and check that all of it is there.
 
-    Its batches are checked as they are read.
+    Its batches are checked as they are read, with `make_anew` as of `Store`.
 
     Raises
     ------
@@ -298,7 +323,7 @@ def open_store(path: Path) -> Store:
         If the file is no Arrow file, not a store of this version, or incomplete.
     """
     try:
-        store = Store(path)
+        store = Store(path, make_anew)
         rows = store.row_count
         if rows != store.metadata.counts.requests:
             raise ValueError(f"{rows} requests instead of {store.metadata.counts.requests}")
@@ -330,58 +355,3 @@ def record_batch_of(batch: Batch) -> pa.RecordBatch:
         for column, field in zip(columns, SCHEMA, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-
-def write_store(
-    path: Path,
-    batches: Iterable[Batch],
-    describe: Callable[[Counts], TraceMetadata],
-    *,
-    sort: Callable[[], bool] = lambda: False,
-) -> Store:
-    """Write batches to a store file, which appears whole or not at all.
-
-    The metadata stand at the head of an Arrow file and are known only at the end
-    of the trace, so the columns are written twice: once as they come, then from
-    that file, mapped into memory, behind their metadata.
-
-    Parameters
-    ----------
-    path : Path
-        Replaced if it exists.
-    batches : iterable of Batch
-    describe : callable
-        Called once all batches were taken; returns the metadata.
-    sort : callable
-        Called at the same moment; whether to put the requests in the order of
-        time, equal times staying as they were. Needs 16 bytes a request of memory.
-    """
-    counts = Counts()
-    with replacing(path) as final, temporary_beside(path) as as_read:
-        with pa.ipc.new_file(str(as_read), SCHEMA) as writer:
-            for batch in batches:
-                counts = counts.plus(batch)
-                writer.write_batch(record_batch_of(batch))
-        metadata = describe(counts)
-        stored = pa.ipc.open_file(pa.memory_map(str(as_read)))
-        first_row = 0
-        with pa.ipc.new_file(str(final), schema_with(metadata)) as writer:
-            for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
-                checksum = _checksum(batch_of(record_batch), first_row)
-                writer.write_batch(record_batch, custom_metadata={_CHECKSUM_KEY: checksum})
-                first_row += record_batch.num_rows
-    return open_store(path)
-
-
-def _in_order(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
-    for index in range(stored.num_record_batches):
-        yield stored.get_batch(index)
-
-
-def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
-    """Yield stored requests in the order of time, equal times as they stand."""
-    columns = stored.read_all()
-    order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
-    for begin in range(0, len(order), BATCH_REQUESTS):
-        taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
-        yield from taken.combine_chunks().to_batches()

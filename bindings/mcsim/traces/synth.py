@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mcsim._core import synthetic as core
-from mcsim.base.errors import ConfigError, TraceError
+from mcsim.base.errors import ConfigError
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
+from mcsim.traces.kept import kept_store, write_store
 from mcsim.traces.parsed import cache_directory
 from mcsim.traces.store import (
     BATCH_REQUESTS,
@@ -18,8 +19,6 @@ from mcsim.traces.store import (
     Counts,
     Store,
     TraceMetadata,
-    open_store,
-    write_store,
 )
 from mcsim.traces.trace import Trace
 
@@ -79,17 +78,10 @@ def synth_trace(
     digest = profile_digest(profile)
     folder = Path(cache_dir) if cache_dir is not None else cache_directory()
     path = folder / f"{profile.name}-{digest[:16]}.arrow"
-    store = _kept(path, digest) or _generate(profile, source, digest, path, progress)
+    store = kept_store(
+        path, digest, source, lambda: _generate(profile, source, digest, path, progress)
+    )
     return Trace(store, store.metadata)
-
-
-def _kept(path: Path, digest: str) -> Store | None:
-    """The store at a path if it is whole and holds these requests."""
-    try:
-        store = open_store(path) if path.is_file() else None
-    except TraceError:
-        return None
-    return store if store is not None and store.metadata.digest == digest else None
 
 
 def _generate(

@@ -132,6 +132,13 @@ def test_what_was_generated_is_used_again(tmp_path: Path) -> None:
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-100])
     assert synth_trace(path, tmp_path).request_count == 4500
+    # So is one with other requests in it, which shows when they are read.
+    whole = kept.read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 1
+    kept.write_bytes(damaged)
+    assert sum(len(batch.time) for batch in synth_trace(path, tmp_path).batches()) == 4500
+    assert kept.read_bytes() == whole
 
 
 def test_the_digest_names_everything_that_counts(tmp_path: Path) -> None:

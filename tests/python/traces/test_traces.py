@@ -51,6 +51,15 @@ CODECS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def change_an_offset(path: Path, batch: int = 0) -> None:
+    """Damage a store where only a checksum tells."""
+    column = pa.ipc.open_file(str(path)).get_batch(batch).column(3).to_numpy().tobytes()
+    at = path.read_bytes().rindex(column)
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes([column[0] ^ 1]))
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
@@ -354,6 +363,56 @@ class TestStore:
         else:
             path.write_bytes(b"")
         assert Trace.open(msr_file, cache_dir=cache).request_count == 50
+
+    def test_is_made_anew_if_its_requests_are_damaged(
+        self, msr_file: Path, cache: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = Trace.open(msr_file, cache_dir=cache).store_path
+        assert path is not None
+        whole = path.read_bytes()
+        change_an_offset(path)
+        opened = Trace.open(msr_file, cache_dir=cache)
+        for _ in range(2):
+            batch = next(opened.batches())
+            assert batch.length.tolist() == [1000 * i for i in range(50)]
+        assert path.read_bytes() == whole
+        (record,) = caplog.records
+        assert record.getMessage() == (
+            f"{path}: batch 0: it is damaged, for its checksum does not match: "
+            f"it was made anew from {msr_file}"
+        )
+
+    def test_goes_on_where_a_later_batch_is_damaged(self, tmp_path: Path, cache: Path) -> None:
+        source = tmp_path / "keys.txt"
+        source.write_bytes(b"".join(b"%d\n" % (i % 1000) for i in range(BATCH_REQUESTS + 5)))
+        path = Trace.open(source, cache_dir=cache).store_path
+        assert path is not None
+        opened = Trace.open(source, cache_dir=cache)
+        batches = opened.batches()
+        first = next(batches)
+        change_an_offset(path, batch=1)
+        (second,) = batches
+        whole = np.concatenate([first.offset, second.offset])
+        assert (whole == np.arange(len(whole)) % 1000 * 4096).all()
+
+    @pytest.mark.parametrize("how", ["gone", "changed"])
+    def test_stays_damaged_without_its_source(self, msr_file: Path, cache: Path, how: str) -> None:
+        path = Trace.open(msr_file, cache_dir=cache).store_path
+        assert path is not None
+        change_an_offset(path)
+        opened = Trace.open(msr_file, cache_dir=cache)
+        if how == "gone":
+            msr_file.unlink()
+            why = f"{msr_file}: cannot be read: No such file or directory"
+        else:
+            msr_file.write_text(MSR[:100])
+            why = f"{msr_file}: it has changed since it was opened"
+        with pytest.raises(TraceError) as caught:
+            next(opened.batches())
+        assert str(caught.value) == (
+            f"{path}: batch 0: it is damaged, for its checksum does not match, "
+            f"and cannot be made anew: {why}"
+        )
 
     def test_opens_directly(self, msr_file: Path, cache: Path, tmp_path: Path) -> None:
         trace = Trace.open(msr_file, cache_dir=cache)
