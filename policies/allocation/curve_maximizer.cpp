@@ -33,14 +33,15 @@ absl::StatusOr<std::unique_ptr<Host>> CurveMaximizer::make_host(const Accesses& 
 }
 
 absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation& seen) {
-  const std::size_t vms = seen.vms.size();
+  const std::size_t vms = seen.vms();
   const std::size_t tiers = machine_.tiers.size();
   Stage stage;
   stage.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(seen.curves[v].accesses() > 0);
+  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(curves(seen)[v].accesses() > 0);
   if (std::ranges::none_of(stage.active, std::identity())) return std::nullopt;
 
-  Decision decision{.targets = Allocation(tiers, vms)};
+  Decision decision;
+  Allocation targets(tiers, vms);
   const std::size_t at_once = rules_.all_tiers_at_once ? tiers : 1;
   for (stage.first = 0; stage.first < tiers; stage.first += at_once) {
     stage.capacities.clear();
@@ -48,15 +49,16 @@ absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation
       stage.capacities.push_back(machine_.tiers[stage.first + k].capacity_blocks);
     }
     MCSIM_ASSIGN_OR_RETURN(const Allocation chosen, solve(seen, stage, decision));
-    if (!grant(chosen, stage, decision.targets)) return std::nullopt;
+    if (!grant(chosen, stage, targets)) return std::nullopt;
   }
+  decision.targets = std::move(targets);
   return decision;
 }
 
 // Blocks of the stage's tiers for every VM, of those not active what they keep.
 absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage& stage,
                                                  Decision& decision) const {
-  const std::size_t vms = seen.vms.size();
+  const std::size_t vms = seen.vms();
   const std::size_t tiers = stage.capacities.size();
   Allocation kept(tiers, vms);
   for (std::size_t k = 0; k < tiers && rules_.idle == IdlePolicy::kKeep; ++k) {
@@ -98,7 +100,7 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
                                     problem.sizes.begin() - 1);
   };
   const Count sure = reserved(stage);
-  for (std::size_t v = 0; v < seen.vms.size(); ++v) {
+  for (std::size_t v = 0; v < seen.vms(); ++v) {
     std::vector<std::vector<double>> of_vm(tiers, std::vector<double>(most + 1, 0.0));
     const Count base = stage.active[v] ? counted_base(stage, v) : 0;
     for (std::size_t k = 0; k < tiers && stage.active[v]; ++k) {
@@ -136,7 +138,7 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
 
 double CurveMaximizer::weight(const Observation& seen, std::size_t vm) const {
   const double rate =
-      params_.weight == UtilityWeight::kRate ? static_cast<double>(seen.curves[vm].accesses()) : 1;
+      params_.weight == UtilityWeight::kRate ? static_cast<double>(curves(seen)[vm].accesses()) : 1;
   return priorities_[vm] * rate;
 }
 

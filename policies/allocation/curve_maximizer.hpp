@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ struct Choices<IdlePolicy> {
 };
 
 // A system that divides tiers anew every interval so that what all VMs get is worth the
-// most, as their curves of the last interval say. A member states the sizes to choose from,
+// most, as their curves of the last interval say: those of its first meter. A member states the sizes to choose from,
 // what they are worth to a VM and what it is sure of (the functions it overrides), and by
 // `Rules` what becomes of leftover space. Here are the rest: the data path, the problem, its
 // solution, leftover space, and what is reported of objective and bound.
@@ -65,7 +66,10 @@ class CurveMaximizer : public System {
     }
   };
 
-  std::optional<ProfileSpec> profile() const override { return ProfileSpec{.interval = interval_}; }
+  std::vector<Timer> timers() const override {
+    return {{.name = "sizes", .clock = {.period = interval_}}};
+  }
+  std::vector<Meter> meters() const override { return {{.what = CurveMeter{}}}; }
   absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -104,6 +108,10 @@ class CurveMaximizer : public System {
                        std::size_t tier, Count blocks) const = 0;
   // Blocks of the stage that an active VM is sure of.
   virtual Count reserved(const Stage&) const { return 0; }
+
+  static std::span<const RunningCurve> curves(const Observation& seen) {
+    return seen.meters[0].curves;
+  }
 
   // What a VM's gain counts for.
   double weight(const Observation& seen, std::size_t vm) const;

@@ -106,7 +106,8 @@ class MultiCache final : public CurveMaximizer {
   MultiCache(const Params& params, SystemContext context);
 
   ExpandOptions trace_view(ExpandOptions experiment) const override;
-  std::optional<ProfileSpec> profile() const override;
+  std::vector<Timer> timers() const override;
+  std::vector<Meter> meters() const override;
   std::optional<std::string> default_optimizer() const override;
 
  protected:
@@ -117,7 +118,7 @@ class MultiCache final : public CurveMaximizer {
   Count reserved(const Stage& stage) const override;
 
  private:
-  double reuse_term(const VmProfile& vm, const Stage& stage, Count blocks) const;
+  double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
   Params params_;
 };
