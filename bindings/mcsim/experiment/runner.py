@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
-from mcsim.base.threads import Stopped, break_off, threads_given
+from mcsim.base.threads import Desk, Stopped, break_off, threads_given
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
@@ -191,16 +191,19 @@ class _Run:
         # replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
         running: list[Future[None]] = []
-        pool = ThreadPoolExecutor(self.threads)
+        desk = Desk()
+        pool = ThreadPoolExecutor(self.threads, initializer=desk.serve)
         try:
             for view in in_turn:
                 running += self._start_view(pool, view, systems, views, own=view == own_view)
-            wait(running, return_when=FIRST_EXCEPTION)
+            desk.wait(running)
         except BaseException:
             self._stop.set()
+            desk.close()
             pool.shutdown(wait=False, cancel_futures=True)
             break_off(self._busy, running)
             raise
+        desk.close()
         pool.shutdown()
         errors = [error for future in running if (error := future.exception()) is not None]
         for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
