@@ -58,7 +58,7 @@ absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
       std::size_t poorest = problem.vms();
       for (std::size_t v = 0; v < problem.vms(); ++v) {
         if (draft.at(v, k - 1) >= std::min(draft.at(v, k), draft.high(v, k - 1))) continue;
-        if (poorest == problem.vms() || draft.share(v, k - 1) < draft.share(poorest, k - 1)) {
+        if (poorest == problem.vms() || draft.part(v, k - 1) < draft.part(poorest, k - 1)) {
           poorest = v;
         }
       }
@@ -81,11 +81,11 @@ Draft::Draft(const AllocationProblem& problem, Choice choice)
       choice_(std::move(choice)),
       left_(problem.capacities) {
   for (std::size_t v = 0; v < choice_.size(); ++v) {
-    for (std::size_t k = 0; k < left_.size(); ++k) left_[k] -= share(v, k);
+    for (std::size_t k = 0; k < left_.size(); ++k) left_[k] -= part(v, k);
   }
 }
 
-Count Draft::share(std::size_t vm, std::size_t tier) const {
+Count Draft::part(std::size_t vm, std::size_t tier) const {
   const auto& sizes = problem_->sizes;
   return sizes[choice_[vm][tier]] - (tier == 0 ? 0 : sizes[choice_[vm][tier - 1]]);
 }
@@ -100,9 +100,9 @@ double Draft::gain(std::size_t vm, std::size_t tier, std::size_t to) const {
 }
 
 void Draft::raise(std::size_t vm, std::size_t tier, std::size_t to) {
-  for (std::size_t k = tier; k < left_.size(); ++k) left_[k] += share(vm, k);
+  for (std::size_t k = tier; k < left_.size(); ++k) left_[k] += part(vm, k);
   for (std::size_t k = tier; k < left_.size(); ++k) choice_[vm][k] = std::max(choice_[vm][k], to);
-  for (std::size_t k = tier; k < left_.size(); ++k) left_[k] -= share(vm, k);
+  for (std::size_t k = tier; k < left_.size(); ++k) left_[k] -= part(vm, k);
 }
 
 Count grow(Draft& draft) {
@@ -126,8 +126,8 @@ Count grow(Draft& draft) {
         if (leap.utility == 0) continue;
         const bool better = best == nullptr || exceeds(leap.utility, best->utility) ||
                             (!exceeds(best->utility, leap.utility) &&
-                             std::pair(leap.blocks, draft.share(v, k)) <
-                                 std::pair(best->blocks, draft.share(best_vm, best_tier)));
+                             std::pair(leap.blocks, draft.part(v, k)) <
+                                 std::pair(best->blocks, draft.part(best_vm, best_tier)));
         if (better) best = &leap, best_tier = k, best_vm = v;
       }
     }

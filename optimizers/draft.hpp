@@ -34,7 +34,7 @@ class Draft {
   std::size_t high(std::size_t vm, std::size_t tier) const { return limits_.high[vm][tier]; }
   Count left(std::size_t tier) const { return left_[tier]; }
   // Blocks of the tier itself.
-  Count share(std::size_t vm, std::size_t tier) const;
+  Count part(std::size_t vm, std::size_t tier) const;
 
   // Raising tiers 0..`tier` of a VM to sizes[to], at(vm, tier) < to <= high: the
   // slower tiers rise with it only as far as they must, so only `tier` pays.
@@ -45,7 +45,7 @@ class Draft {
   void raise(std::size_t vm, std::size_t tier, std::size_t to);
 
   // Gives what is left, fastest tier first, size by size to the VM with the
-  // smallest share of the tier (ties: the lower id), as long as `allowed` likes
+  // smallest part of the tier (ties: the lower id), as long as `allowed` likes
   // the gain.
   template <class Allowed>
   void spread(Allowed allowed) {
@@ -55,7 +55,7 @@ class Draft {
         for (std::size_t v = 0; v < choice_.size(); ++v) {
           const std::size_t next = at(v, k) + 1;
           if (next > high(v, k) || blocks_needed(v, k, next) > left_[k]) continue;
-          if (poorest < choice_.size() && share(v, k) >= share(poorest, k)) continue;
+          if (poorest < choice_.size() && part(v, k) >= part(poorest, k)) continue;
           if (allowed(gain(v, k, next))) poorest = v;
         }
         if (poorest == choice_.size()) break;
@@ -79,7 +79,7 @@ class Draft {
 
 // Utility-based look-ahead (Qureshi and Patt, MICRO 2006): again and again the
 // step, of any length that fits, with the greatest gain per block (ties: the
-// shortest, then the VM with the smallest share, then the lower id), while any
+// shortest, then the VM with the smallest part, then the lower id), while any
 // gains. Across tiers a block counts by its share of its tier. Returns the
 // number of values looked at. O(V T n) per step at worst, mostly O(T n).
 Count grow(Draft& draft);

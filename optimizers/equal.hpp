@@ -7,13 +7,13 @@
 
 namespace mcsim {
 
-// The baseline: equal shares of every tier, within the bounds, whatever the
+// The baseline: equal parts of every tier, within the bounds, whatever the
 // values say. O(V) per size given.
 class Equal final : public Optimizer {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{.name = "equal",
-                                       .summary = "Give every VM an equal share of every tier.",
+                                       .summary = "Give every VM an equal part of every tier.",
                                        .reference = "the static baseline of the Multi-Cache code"};
 
   Equal(Params, OptimizerContext) {}

@@ -176,7 +176,7 @@ class JointProgram {
   }
 
   // From the last VM to the first: of the options that reach the best value, the
-  // one nearest to an equal share of what is left for this VM and those before.
+  // one nearest to an equal part of what is left for this VM and those before.
   absl::StatusOr<Optimum> trace_back() const {
     Optimum optimum{.choice = Choice(problem_.vms()), .evaluations = evaluations_};
     const double tie = tie_of(problem_);

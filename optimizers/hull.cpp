@@ -14,12 +14,12 @@ namespace {
 struct Step {
   double slope = 0;
   double steepness = 0;
-  Count share = 0;
+  Count part = 0;
   std::size_t vm = 0;
 
   bool operator<(const Step& other) const {
     if (steepness != other.steepness) return steepness < other.steepness;
-    return share != other.share ? share > other.share : vm > other.vm;
+    return part != other.part ? part > other.part : vm > other.vm;
   }
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim::python {
@@ -193,7 +193,7 @@ class PythonSystem final : public System {
   std::vector<std::string> vm_names_;
   std::vector<VmCounters> before_;  // at the last decision; none before the first
   ProfileSpec spec_;
-  PartitionRules rules_;
+  DivisionRules rules_;
   DataPathParams data_path_;
   std::uint64_t seed_;
 };

@@ -13,7 +13,7 @@
 // everything that solves it.
 namespace mcsim {
 
-// Blocks of every tier given to every VM.
+// All targets at once: the blocks of every tier that every VM is granted.
 class Allocation {
  public:
   Allocation() = default;
@@ -44,7 +44,7 @@ absl::Status check_targets(const Allocation& targets, std::span<const Count> cap
 //   z[v][k-1] <= z[v][k]                          for every VM and tier,
 //   Σ_v (z[v][k] - z[v][k-1]) <= capacities[k]    for every tier (z[v][-1] = 0).
 //
-// With one tier this is the classic partitioning problem; with
+// With one tier this is the classic problem of dividing a cache; with
 // several it is the joint one.
 struct AllocationProblem {
   std::vector<Count> sizes;       // strictly increasing, sizes[0] == 0
@@ -94,7 +94,7 @@ absl::Status check_feasible(const AllocationProblem& problem,
                             const std::vector<std::vector<std::size_t>>& choice);
 
 // Every method returns a feasible solution, is deterministic for its seed, and
-// breaks ties towards equal shares, then towards the lower VM id.
+// breaks ties towards equal parts, then towards the lower VM id.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

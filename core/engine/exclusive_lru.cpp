@@ -32,7 +32,7 @@ class ExclusiveLru final : public Host {
   using Stack = typename Log::Stack;
 
   // `stacks`: one for all VMs or one for each.
-  ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, PartitionRules rules,
+  ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, DivisionRules rules,
                WriteRules writes, std::span<const Stack> stacks)
       : log_(trace.id_count(), stacks),
         sharing_(sharing),
@@ -146,18 +146,18 @@ class ExclusiveLru final : public Host {
   void replay_as(const Accesses& trace, RequestRange range) {
     while (range.begin < range.end) {
       if (book_.flush_due(trace.request_time[range.begin])) flush();
-      const RequestRange part{range.begin, book_.next_flush(trace, range)};
+      const RequestRange stretch{range.begin, book_.next_flush(trace, range)};
       if (book_.all(WriteMode::kThrough)) {
-        replay_part<kSharing, false>(trace, part);
+        replay_stretch<kSharing, false>(trace, stretch);
       } else {
-        replay_part<kSharing, true>(trace, part);
+        replay_stretch<kSharing, true>(trace, stretch);
       }
-      range.begin = part.end;
+      range.begin = stretch.end;
     }
   }
 
   template <Sharing kSharing, bool kWritesElsewhere>
-  void replay_part(const Accesses& trace, RequestRange range) {
+  void replay_stretch(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
       prefetch_line(&vms_[trace.request_vm[std::min(r + kVmAhead, trace.request_count() - 1)]]);
@@ -381,7 +381,7 @@ class ExclusiveLru final : public Host {
 
   Log log_;
   Sharing sharing_;
-  PartitionRules rules_;
+  DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
   // Whether more VMs contend than are looked through for each block; and then, by VM, what
@@ -410,7 +410,7 @@ std::vector<std::uint64_t> most_blocks(const Machine& machine, const Accesses& t
 
 template <int kTiers>
 absl::StatusOr<std::unique_ptr<Host>> make(const Machine& machine, const Accesses& trace,
-                                           Sharing sharing, PartitionRules rules,
+                                           Sharing sharing, DivisionRules rules,
                                            const Allocation& targets, WriteRules writes) {
   const std::vector<std::uint64_t> most = most_blocks(machine, trace, sharing);
   const std::uint64_t entries = RecencyLog<kTiers>::entries(most);
@@ -425,7 +425,7 @@ absl::StatusOr<std::unique_ptr<Host>> make(const Machine& machine, const Accesse
 }
 
 using Maker = absl::StatusOr<std::unique_ptr<Host>> (*)(const Machine&, const Accesses&, Sharing,
-                                                        PartitionRules, const Allocation&,
+                                                        DivisionRules, const Allocation&,
                                                         WriteRules);
 
 template <std::size_t... kIndex>
@@ -435,7 +435,7 @@ constexpr std::array<Maker, sizeof...(kIndex)> makers(std::index_sequence<kIndex
 
 // The number of tiers becomes a template argument here, once per run.
 absl::StatusOr<std::unique_ptr<Host>> make_for_tiers(const Machine& machine, const Accesses& trace,
-                                                     Sharing sharing, PartitionRules rules,
+                                                     Sharing sharing, DivisionRules rules,
                                                      const Allocation& targets, WriteRules writes) {
   static constexpr auto kMakers = makers(std::make_index_sequence<kMaxTiers>{});
   if (machine.tiers.empty() || machine.tiers.size() > kMaxTiers) {
@@ -458,11 +458,10 @@ absl::StatusOr<std::unique_ptr<Host>> make_shared_lru(const Machine& machine, co
   return make_for_tiers(machine, trace, Sharing::kShared, {}, {}, std::move(writes));
 }
 
-absl::StatusOr<std::unique_ptr<Host>> make_partitioned_lru(const Machine& machine,
-                                                           const Accesses& trace,
-                                                           const Allocation& targets,
-                                                           PartitionRules rules,
-                                                           WriteRules writes) {
+absl::StatusOr<std::unique_ptr<Host>> make_divided_lru(const Machine& machine,
+                                                       const Accesses& trace,
+                                                       const Allocation& targets,
+                                                       DivisionRules rules, WriteRules writes) {
   const Sharing sharing = rules.mode == ResizeMode::kEager ? Sharing::kApart : Sharing::kContended;
   return make_for_tiers(machine, trace, sharing, rules, targets, std::move(writes));
 }

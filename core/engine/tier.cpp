@@ -4,7 +4,7 @@
 
 namespace mcsim {
 
-Tier::Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
+Tier::Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
            std::unique_ptr<AdmissionFilter> filter)
     : capacity_(capacity),
       parts_(std::move(parts)),

@@ -7,7 +7,7 @@
 #include "core/base/status.hpp"
 #include "core/containers/greatest.hpp"
 #include "core/engine/admission.hpp"
-#include "core/engine/partition.hpp"
+#include "core/engine/division.hpp"
 #include "core/engine/tier_cache.hpp"
 
 namespace mcsim {
@@ -24,7 +24,7 @@ class Tier {
   };
 
   // Without a filter every block may come in. Targets sum to at most the capacity.
-  Tier(Count capacity, std::vector<Part> parts, PartitionRules rules,
+  Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
        std::unique_ptr<AdmissionFilter> filter);
 
   Count capacity() const { return capacity_; }
@@ -87,7 +87,7 @@ class Tier {
   Count capacity_;
   Count held_ = 0;
   std::vector<Part> parts_;
-  PartitionRules rules_;
+  DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;
   Greatest excess_;  // by part, what it holds beyond its target; kept where parts share space

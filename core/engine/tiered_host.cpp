@@ -24,11 +24,11 @@ class LookAhead {
   std::size_t request_;
 };
 
-// What each part of a tier gets: all that its VMs do.
+// The target of each part of a tier: what its VMs are granted together.
 std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::size_t> part_of) {
-  std::vector<Count> parts(*std::ranges::max_element(part_of) + 1, 0);
-  for (std::size_t vm = 0; vm < targets.size(); ++vm) parts[part_of[vm]] += targets[vm];
-  return parts;
+  std::vector<Count> sums(*std::ranges::max_element(part_of) + 1, 0);
+  for (std::size_t vm = 0; vm < targets.size(); ++vm) sums[part_of[vm]] += targets[vm];
+  return sums;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       tiers_(std::move(setup.tiers)),
       table_(std::move(setup.table)),
       part_of_(std::move(setup.part_of)),
-      divided_(setup.divided),
+      changeable_(setup.changeable),
       blocks_(trace.id_count()),
       line_blocks_(trace.line_blocks),
       owners_(trace),
@@ -373,7 +373,7 @@ void TieredHost::drop(std::size_t vm, BlockId block) {
 }
 
 absl::Status TieredHost::resize(const Allocation& targets) {
-  if (!divided_) {
+  if (!changeable_) {
     return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
   }
   std::vector<Count> capacities;

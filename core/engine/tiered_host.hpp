@@ -35,7 +35,7 @@ struct TieredSetup {
   std::vector<Tier> tiers;           // fastest first, at most kMaxTiers
   std::shared_ptr<SlotTable> table;  // of all tiers, each its column
   std::vector<std::size_t> part_of;  // by VM; the same in all tiers
-  bool divided = false;              // whether targets may change
+  bool changeable = false;           // whether targets may change
   WriteRules writes;
 };
 
@@ -156,7 +156,7 @@ class TieredHost final : public Host {
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
-  bool divided_;
+  bool changeable_;
   std::size_t blocks_;
   std::uint32_t line_blocks_;
   BlockOwners owners_;

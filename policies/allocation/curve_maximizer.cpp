@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
 
@@ -117,9 +117,9 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
 bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& targets) const {
   for (std::size_t k = 0; k < chosen.tiers(); ++k) {
     const Count capacity = machine_.tiers[stage.first + k].capacity_blocks;
-    const std::span<const Count> parts = chosen.tier(k);
-    std::vector<Count> granted(parts.begin(), parts.end());
-    const Count used = std::accumulate(parts.begin(), parts.end(), Count{0});
+    const std::span<const Count> wanted = chosen.tier(k);
+    std::vector<Count> granted(wanted.begin(), wanted.end());
+    const Count used = std::accumulate(wanted.begin(), wanted.end(), Count{0});
     if (rules_.leftover == Leftover::kSpread) {
       spread(capacity - used, stage.active, granted);
     } else {
@@ -128,7 +128,7 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
     }
     for (std::size_t v = 0; v < granted.size(); ++v) {
       targets.at(stage.first + k, v) = granted[v];
-      stage.base[v] += rules_.leftover == Leftover::kSpread ? granted[v] : parts[v];
+      stage.base[v] += rules_.leftover == Leftover::kSpread ? granted[v] : wanted[v];
     }
   }
   return true;

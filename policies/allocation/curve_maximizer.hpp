@@ -59,8 +59,7 @@ class CurveMaximizer : public System {
                     0},
               Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
               Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
-              Field{"resize_mode", &Params::resize_mode,
-                    "how partitions come to their new targets"},
+              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
           },
           DataPathParams::fields());
     }

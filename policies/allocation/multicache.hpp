@@ -68,7 +68,7 @@ class MultiCache final : public CurveMaximizer {
                     "how the windows of an interval become one reuse intensity"},
               Field{"ri_mode", &Params::ri_mode, "how reuse intensity enters the utility"},
               Field{"minimum_share", &Params::minimum_share,
-                    "part of an equal share that every VM is sure of in each tier", 0, 1},
+                    "share of an equal part that every VM is sure of in each tier", 0, 1},
               Field{"idle", &Params::idle, "what a VM without accesses in the interval gets"},
               Field{"grid", &Params::grid, "sizes tried per tier", 2, 1'000'000},
               Field{"legacy", &Params::legacy,

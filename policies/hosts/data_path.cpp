@@ -156,7 +156,7 @@ Division shared_by_all(const Machine& machine, const Accesses& trace) {
   return division;
 }
 
-Division one_part_each(const Allocation& targets, PartitionRules rules) {
+Division one_part_each(const Allocation& targets, DivisionRules rules) {
   Division division{.part_of = std::vector<std::size_t>(targets.vms()),
                     .targets = {},
                     .changeable = true,
@@ -180,7 +180,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
   }
   MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
   if (shared) return make_shared_lru(machine, trace, std::move(writes));
-  return make_partitioned_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
+  return make_divided_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
 }
 
 absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
@@ -195,7 +195,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& par
                     .tiers = {},
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
-                    .divided = division.changeable,
+                    .changeable = division.changeable,
                     .writes = {}};
   MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
   for (std::size_t k = 0; k < tiers; ++k) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/engine/division.hpp"
 #include "core/engine/machine.hpp"
-#include "core/engine/partition.hpp"
 #include "core/engine/system.hpp"
 #include "core/engine/tiered_host.hpp"
 
@@ -51,18 +51,18 @@ struct DataPathParams {
   }
 };
 
-// Who shares the space of the tiers with whom, and how much there is for each.
+// How the space of the tiers is divided: who has which part, and the targets of the parts.
 struct Division {
   std::vector<std::size_t> part_of;         // by VM
   std::vector<std::vector<Count>> targets;  // [tier][part]
   bool changeable = false;
-  PartitionRules rules{.mode = ResizeMode::kEager};
+  DivisionRules rules{.mode = ResizeMode::kEager};
 };
 
 // All VMs share everything.
 Division shared_by_all(const Machine& machine, const Accesses& trace);
-// Each VM has a part of its own, first of these sizes, that may change.
-Division one_part_each(const Allocation& targets, PartitionRules rules);
+// Each VM has a part of its own, with these targets at first, which may change.
+Division one_part_each(const Allocation& targets, DivisionRules rules);
 
 // What can be said of the parameters before there is a trace: names, and how many.
 absl::Status check(const DataPathParams& params, const SystemContext& context);

@@ -11,7 +11,7 @@
 #include "core/trace/accesses.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "policies/registry/eviction.hpp"
 #include "tests/bench/zipf_accesses.hpp"
@@ -54,7 +54,7 @@ void BM_GlobalLru(benchmark::State& state) {
 }
 BENCHMARK(BM_GlobalLru)->ArgName("tiers")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond);
 
-void BM_PartitionedLru(benchmark::State& state) {
+void BM_DividedLru(benchmark::State& state) {
   const Accesses& trace = shared_trace();
   Allocation targets(2, 4);
   for (std::size_t v = 0; v < 4; ++v) {
@@ -64,13 +64,12 @@ void BM_PartitionedLru(benchmark::State& state) {
   const auto mode = static_cast<ResizeMode>(state.range(0));
   std::unique_ptr<Host> host;
   for (auto _ : state) {
-    host =
-        make_partitioned_lru(machine_of({20'000, 180'000}), trace, targets, {.mode = mode}).value();
+    host = make_divided_lru(machine_of({20'000, 180'000}), trace, targets, {.mode = mode}).value();
     host->replay(trace, trace.all());
   }
   report(state, trace, *host);
 }
-BENCHMARK(BM_PartitionedLru)
+BENCHMARK(BM_DividedLru)
     ->ArgName("mode")
     ->Arg(static_cast<int>(ResizeMode::kEager))
     ->Arg(static_cast<int>(ResizeMode::kLazy))
@@ -87,7 +86,7 @@ void BM_ManyVms(benchmark::State& state) {
   for (auto _ : state) {
     host = state.range(1) == 0
                ? make_shared_lru(machine, trace).value()
-               : make_partitioned_lru(machine, trace, targets, {.mode = ResizeMode::kLazy}).value();
+               : make_divided_lru(machine, trace, targets, {.mode = ResizeMode::kLazy}).value();
     host->replay(trace, trace.all());
   }
   report(state, trace, *host);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/bench/zipf_accesses.hpp"
 

@@ -14,7 +14,7 @@ namespace mcsim::naive {
 // recent first): slow, and obviously right. A shared host is one VM.
 class ExclusiveLru {
  public:
-  ExclusiveLru(std::vector<Count> capacity, Allocation targets, PartitionRules rules)
+  ExclusiveLru(std::vector<Count> capacity, Allocation targets, DivisionRules rules)
       : capacity_(std::move(capacity)),
         targets_(std::move(targets)),
         rules_(rules),
@@ -92,7 +92,7 @@ class ExclusiveLru {
 
   std::vector<Count> capacity_;
   Allocation targets_;
-  PartitionRules rules_;
+  DivisionRules rules_;
   std::vector<std::vector<std::list<BlockId>>> lists_;
 };
 

@@ -56,7 +56,7 @@ class Observation:
     occupancy : int array, by tier and VM
         Blocks held when the interval ended.
     current : int array, by tier and VM
-        Blocks granted, by the division in force.
+        Targets in force: the blocks that each VM is granted.
     departed : bool array, by VM
         VMs that are gone: they have no accesses and need no space.
     capacities : int array, shape (tiers,)
@@ -108,7 +108,7 @@ class Allocator(Protocol):
     ``distance_scope`` : {'interval', 'cumulative'}
         What curves are of: the interval that ended, or all since the trace began.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
-        How a VM that holds more than it is granted shrinks: as others need the space, at once,
+        How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.
     ``data_path`` : dict
         Parameters of `hierarchy` (``mcsim describe hierarchy``) where they are not its

@@ -47,17 +47,17 @@ Allocation random_targets(const std::vector<Count>& capacity, std::size_t vms, R
 struct Case {
   std::vector<Count> capacity;
   VmId vms;
-  PartitionRules rules;
+  DivisionRules rules;
 };
 
-class Partitioned : public ::testing::TestWithParam<Case> {};
+class Divided : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Partitioned, IsTheNaiveHostAccessByAccessThroughResizes) {
+TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
   const Case& c = GetParam();
   const Accesses trace = random_trace(4'000, c.vms, 60, 7);
   Random random(11);
   Allocation targets = random_targets(c.capacity, c.vms, random);
-  auto host = make_partitioned_lru(machine_of(c.capacity), trace, targets, c.rules).value();
+  auto host = make_divided_lru(machine_of(c.capacity), trace, targets, c.rules).value();
   naive::ExclusiveLru twin(c.capacity, targets, c.rules);
   for (std::size_t begin = 0; begin < trace.request_count(); begin += 500) {
     const RequestRange range{begin, std::min(begin + 500, trace.request_count())};
@@ -87,7 +87,7 @@ TEST_P(Partitioned, IsTheNaiveHostAccessByAccessThroughResizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Modes, Partitioned,
+    Modes, Divided,
     ::testing::Values(Case{{20, 50}, 3, {ResizeMode::kLazy, VictimRule::kMostOver}},
                       Case{{20, 50}, 3, {ResizeMode::kLazy, VictimRule::kFirstOver}},
                       Case{{20, 50}, 3, {ResizeMode::kEager, VictimRule::kMostOver}},
@@ -163,7 +163,7 @@ TEST(ExclusiveLru, RefusesWhatCannotBe) {
             "tiers: expected 1 to 8, got 0");
   Allocation greedy(1, 1);
   greedy.at(0, 0) = 11;
-  EXPECT_EQ(message_of(make_partitioned_lru(machine_of({10}), trace, greedy, {}).status()),
+  EXPECT_EQ(message_of(make_divided_lru(machine_of({10}), trace, greedy, {}).status()),
             "targets: tier 0 grants 11 blocks of 10");
   auto shared = make_shared_lru(machine_of({10}), trace).value();
   EXPECT_FALSE(shared->resize(greedy).ok());

@@ -9,7 +9,7 @@
 #include "core/base/component_spec.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/run.hpp"
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "policies/registry/eviction.hpp"
@@ -364,15 +364,15 @@ TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
   const Machine machine = machine_of({40, 100});
   Random random(43);
   const Allocation targets = random_targets(machine, 3, random, 1);
-  const PartitionRules rules{.mode = ResizeMode::kEager};
+  const DivisionRules rules{.mode = ResizeMode::kEager};
   const auto general = make(params_of(kLru), machine, trace, one_part_each(targets, rules));
-  const auto special = make_partitioned_lru(machine, trace, targets, rules).value();
+  const auto special = make_divided_lru(machine, trace, targets, rules).value();
   general->replay(trace, trace.all());
   special->replay(trace, trace.all());
   expect_same(general->counters(), special->counters());
 }
 
-class ExclusiveChain : public ::testing::TestWithParam<PartitionRules> {};
+class ExclusiveChain : public ::testing::TestWithParam<DivisionRules> {};
 
 // Whatever targets, modes and departures there are, by whatever rules of writing.
 void expect_same_made_for_lru(const DataPathParams& params, const Division& first,
@@ -446,11 +446,11 @@ TEST(TieredHost, OfLruIsTheStructureMadeForItWhereAllIsShared) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, ExclusiveChain,
-    ::testing::Values(PartitionRules{ResizeMode::kEager}, PartitionRules{ResizeMode::kLazy},
-                      PartitionRules{ResizeMode::kLazy, VictimRule::kFirstOver},
-                      PartitionRules{ResizeMode::kStrictOwn}));
+INSTANTIATE_TEST_SUITE_P(Modes, ExclusiveChain,
+                         ::testing::Values(DivisionRules{ResizeMode::kEager},
+                                           DivisionRules{ResizeMode::kLazy},
+                                           DivisionRules{ResizeMode::kLazy, VictimRule::kFirstOver},
+                                           DivisionRules{ResizeMode::kStrictOwn}));
 
 TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
   const Accesses trace = with_writes(random_trace(6'000, 3, 100, 21), 22);
@@ -483,7 +483,7 @@ TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
 
 // Requests of random operations, targets that change, modes that change: whatever the
 // policies, the laws hold after every step.
-void run_at_random(const DataPathParams& params, PartitionRules rules, std::uint64_t seed) {
+void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint64_t seed) {
   const Machine machine = machine_of({15, 40});
   const Accesses trace = with_writes(random_trace(1'200, 3, 80, seed), seed + 1);
   Random random(seed + 2);

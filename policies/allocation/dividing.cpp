@@ -1,4 +1,4 @@
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,34 +28,34 @@ absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& g
 
 std::vector<Count> proportional(Count blocks, std::span<const double> weights) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<Count> parts(weights.size());
+  std::vector<Count> targets(weights.size());
   std::vector<double> remainder(weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double share = sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(weights.size());
     const double exact = share * static_cast<double>(blocks);
-    parts[i] = std::min(static_cast<Count>(exact), blocks);
-    remainder[i] = exact - static_cast<double>(parts[i]);
+    targets[i] = std::min(static_cast<Count>(exact), blocks);
+    remainder[i] = exact - static_cast<double>(targets[i]);
   }
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [&](std::size_t i) { return remainder[i]; });
-  Count left = blocks - std::accumulate(parts.begin(), parts.end(), Count{0});
-  for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++parts[order[i]];
-  return parts;
+  Count left = blocks - std::accumulate(targets.begin(), targets.end(), Count{0});
+  for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++targets[order[i]];
+  return targets;
 }
 
-void spread(Count left, const std::vector<bool>& active, std::span<Count> parts) {
+void spread(Count left, const std::vector<bool>& active, std::span<Count> targets) {
   std::vector<std::size_t> takers;
   std::vector<double> weights;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!active[i]) continue;
     takers.push_back(i);
-    weights.push_back(static_cast<double>(parts[i]));
+    weights.push_back(static_cast<double>(targets[i]));
   }
   if (takers.empty()) return;
   const std::vector<Count> extra = proportional(left, weights);
-  for (std::size_t i = 0; i < takers.size(); ++i) parts[takers[i]] += extra[i];
+  for (std::size_t i = 0; i < takers.size(); ++i) targets[takers[i]] += extra[i];
 }
 
 std::size_t useful_choice(const AllocationProblem& problem, const Solution& solution,
@@ -69,12 +69,12 @@ std::size_t useful_choice(const AllocationProblem& problem, const Solution& solu
 }
 
 Allocation proportional(const Machine& machine, std::span<const double> weights) {
-  Allocation parts(machine.tiers.size(), weights.size());
+  Allocation targets(machine.tiers.size(), weights.size());
   for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
     const std::vector<Count> of_tier = proportional(machine.tiers[k].capacity_blocks, weights);
-    for (std::size_t vm = 0; vm < of_tier.size(); ++vm) parts.at(k, vm) = of_tier[vm];
+    for (std::size_t vm = 0; vm < of_tier.size(); ++vm) targets.at(k, vm) = of_tier[vm];
   }
-  return parts;
+  return targets;
 }
 
 }  // namespace mcsim

@@ -9,11 +9,11 @@
 // How the space of a tier is divided, and kept so.
 namespace mcsim {
 
-// How a partitioned host keeps VMs to their targets.
+// How parts are kept to their targets.
 enum class ResizeMode : std::uint8_t {
-  kEager,      // a partition never holds more than its target: it shrinks at once
+  kEager,      // a part never holds more than its target: it shrinks at once
   kLazy,       // targets matter only when the whole tier is full
-  kStrictOwn,  // a VM at its target evicts from itself, but only when it inserts
+  kStrictOwn,  // a part at its target evicts from itself, but only when it inserts
 };
 
 template <>
@@ -23,7 +23,7 @@ struct Choices<ResizeMode> {
                                     std::pair{"strict-own", ResizeMode::kStrictOwn}};
 };
 
-// Which VM gives a block when a whole tier is full.
+// Which part gives a block when a whole tier is full.
 enum class VictimRule : std::uint8_t {
   kMostOver,   // the one furthest over its target, the lower id on a tie
   kFirstOver,  // the first that is over its target
@@ -35,7 +35,7 @@ struct Choices<VictimRule> {
                                     std::pair{"first-over", VictimRule::kFirstOver}};
 };
 
-struct PartitionRules {
+struct DivisionRules {
   ResizeMode mode = ResizeMode::kLazy;
   VictimRule victim = VictimRule::kMostOver;
 };

@@ -1,6 +1,6 @@
-// Trusts: arithmetic; the parts of a division sum to the whole and lie within
+// Trusts: arithmetic; the targets of a division sum to the whole and lie within
 // one block of the exact quota.
-#include "policies/allocation/shares.hpp"
+#include "policies/allocation/dividing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,21 +27,21 @@ TEST(Proportional, SumsExactlyAndKeepsToTheQuota) {
     for (double& w : weights) w = static_cast<double>(random.below(1'000));
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     const auto blocks = static_cast<Count>(random.below(5'000'000));
-    const std::vector<Count> parts = proportional(blocks, weights);
-    EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), Count{0}), blocks);
-    for (std::size_t i = 0; i < parts.size() && sum > 0; ++i) {
-      EXPECT_NEAR(static_cast<double>(parts[i]), weights[i] / sum * static_cast<double>(blocks),
+    const std::vector<Count> targets = proportional(blocks, weights);
+    EXPECT_EQ(std::accumulate(targets.begin(), targets.end(), Count{0}), blocks);
+    for (std::size_t i = 0; i < targets.size() && sum > 0; ++i) {
+      EXPECT_NEAR(static_cast<double>(targets[i]), weights[i] / sum * static_cast<double>(blocks),
                   1.0);
     }
   }
 }
 
 TEST(Spread, FeedsOnlyTheActive) {
-  std::vector<Count> parts{1, 3, 5};
-  spread(8, {true, true, false}, parts);
-  EXPECT_THAT(parts, ElementsAre(3, 9, 5));
-  spread(8, {false, false, false}, parts);
-  EXPECT_THAT(parts, ElementsAre(3, 9, 5));
+  std::vector<Count> targets{1, 3, 5};
+  spread(8, {true, true, false}, targets);
+  EXPECT_THAT(targets, ElementsAre(3, 9, 5));
+  spread(8, {false, false, false}, targets);
+  EXPECT_THAT(targets, ElementsAre(3, 9, 5));
 }
 
 TEST(PerVm, NamesAreChecked) {

@@ -22,9 +22,9 @@ absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& g
 // to the largest remainders, the lower index on a tie.
 std::vector<Count> proportional(Count blocks, std::span<const double> weights);
 
-// Adds `left` blocks to the parts of the VMs that are `active`, in proportion to
+// Adds `left` blocks to the targets of the VMs that are `active`, in proportion to
 // what they have (equally if they have nothing; to nobody if nobody is active).
-void spread(Count left, const std::vector<bool>& active, std::span<Count> parts);
+void spread(Count left, const std::vector<bool>& active, std::span<Count> targets);
 
 // The smallest size that is worth as much to the VM as the one chosen for it, and
 // that its bounds and the faster tiers allow. What lies between is free to be
