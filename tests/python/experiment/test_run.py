@@ -199,7 +199,7 @@ def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Pat
     assert warm.table("metrics").equals(results.table("metrics"))
     for name in ("metrics", "vms"):
         frame = warm.to_pandas(name)
-        assert frame.equals(warm.marked(name).to_pandas())
+        assert frame.equals(warm.to_arrow(name).to_pandas())
         assert (frame["warm_up"] == (frame["interval"] < 1)).all()
         assert not results.to_pandas(name)["warm_up"].any()
     vms = results.table("vms")
