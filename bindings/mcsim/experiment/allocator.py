@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.threads import done_at_desk
 from mcsim.base.units import parse_duration
 from mcsim.experiment.code import blamed
 from mcsim.locality.curve import HitRatioCurve
@@ -126,6 +127,8 @@ class Allocator(Protocol):
     def allocate(self, seen: Observation) -> ArrayLike | tuple[ArrayLike, Sequence[str]] | None:
         """Divide the tiers for the interval to come.
 
+        Called on the thread that called `run`, where Ctrl-C ends it.
+
         Parameters
         ----------
         seen : Observation
@@ -159,7 +162,7 @@ class _Answering:
         seen = Observation(now=(raw.interval + 1) * self._length, **vars(raw))
         doing = f"{self._name}: allocate() of interval {seen.interval}"
         with blamed(doing):
-            answer = self._allocator.allocate(seen)
+            answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
         blocks, modes = answer, None
