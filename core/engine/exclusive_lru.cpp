@@ -370,7 +370,7 @@ class ExclusiveLru final : public Host {
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
-  std::vector<Greatest> excess_;  // by tier, then VM: what it holds beyond its target
+  std::vector<Greatest> excess_;           // by tier, then VM: what it holds beyond its target
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;
