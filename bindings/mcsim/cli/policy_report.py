@@ -12,10 +12,10 @@ import click
 from mcsim.cli.stream import Report, Source, sizes_given
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
+    from mcsim.base.rows import Rows
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
@@ -46,7 +46,7 @@ class Simulated:
 
     blocks: Blocks
     capacities: list[int]
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
 
 def simulated(
@@ -116,7 +116,7 @@ class _Run:
             sizes = "  ".join(format_size(int(size)) for size in held[rows.policy == policy])
             reporter.note(f"  {policy:<20} {sizes}")
 
-    def rows(self, reporter: Reporter) -> np.recarray[Any, Any]:
+    def rows(self, reporter: Reporter) -> Rows:
         from mcsim.policies.miniatures import miniature
         from mcsim.policies.simulation import simulate
 
@@ -153,7 +153,7 @@ class PolicyReport(Report):
     """What is drawn and written of caches under policies; what is printed is of the command."""
 
     capacities: list[int]
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
     subject = "Hit ratio of eviction policies over cache size"
     suffix: ClassVar[str]
@@ -168,9 +168,9 @@ class PolicyReport(Report):
         """Whether the ratios are estimates, of which one knows how far they may be off."""
         return "low" in (self.rows.dtype.names or ())
 
-    def of(self, policy: str) -> np.recarray[Any, Any]:
+    def of(self, policy: str) -> Rows:
         """Return the rows of a policy, by size."""
-        chosen: np.recarray[Any, Any] = self.rows[self.rows.policy == policy]
+        chosen: Rows = self.rows[self.rows.policy == policy]
         return chosen
 
     def figure(self, *, log: bool) -> Figure:
@@ -190,13 +190,12 @@ class PolicyReport(Report):
 
     def write(self, out: Path, *, log: bool, figures: bool) -> None:
         """Write picture and table, and print their names."""
-        import pyarrow as pa
         from pyarrow import csv
 
-        columns = {name: pa.array(self.rows[name]) for name in self.rows.dtype.names or ()}
+        table = self.source.marked(self.rows.to_arrow())
         draw: Callable[[], Figure] | None = (lambda: self.figure(log=log)) if figures else None
         self.write_files(
             out / f"{self.source.file_name}{self.suffix}",
             draw,
-            {".csv": lambda sink: csv.write_csv(self.source.marked(pa.table(columns)), sink)},
+            {".csv": lambda sink: csv.write_csv(table, sink)},
         )

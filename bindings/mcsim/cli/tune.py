@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
+    from mcsim.base.rows import Rows
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
 
@@ -227,7 +228,7 @@ class _Report:
     size: int
     devices: str
     objective: Objective
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
     def show(self) -> None:
         """Print the table, and which rows are worth a look."""
@@ -302,12 +303,10 @@ class _Report:
 
     def write(self, out: Path, *, figures: bool) -> None:
         """Write picture and table, and print their names."""
-        import pyarrow as pa
         from pyarrow import csv
 
         base = out / f"{self.source.file_name}-tune"
-        columns = pa.table({name: pa.array(self.rows[name]) for name in self.rows.dtype.names})
-        save = {".csv": lambda sink: csv.write_csv(columns, sink)}
+        save = {".csv": lambda sink: csv.write_csv(self.rows.to_arrow(), sink)}
         pictures = write_figure(base, self.figure, self.title, self.footer()) if figures else []
         for path in [*pictures, *write_tables(base, save)]:
             click.echo(path)

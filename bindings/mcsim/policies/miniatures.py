@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
@@ -42,7 +43,7 @@ def miniature(
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Estimate what `simulate` counts from caches that are a small share of each.
 
     A cache of c blocks hits about as often as one of R c blocks, under the same policy, that is
@@ -87,7 +88,7 @@ def miniature(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
         with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at

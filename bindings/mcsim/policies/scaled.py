@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.columns import rows_with
+from mcsim.base.rows import Rows
 from mcsim.config.devices import Device
 from mcsim.policies.grid import Grid, Point
 from mcsim.policies.miniatures import margin_of, varies_less
@@ -102,7 +102,7 @@ class Counted:
 
 def rows_of(
     grid: Grid, samples: Sequence[Sequence[Counted]], rate: float, objective: Objective
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Return a row a point of the grid, the best by the objective first."""
     points = grid.points
     plain, adjusted = (
@@ -138,7 +138,7 @@ def rows_of(
     # Of those that are equal in the objective, the better in the others: so the first is beaten
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
-    return rows_with({name: column[order] for name, column in columns.items()})
+    return Rows.of({name: column[order] for name, column in columns.items()})
 
 
 def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
@@ -27,7 +28,7 @@ def memory_needed(
     *,
     memory: int | str | None = None,
     one_pass: bool = True,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Tell what each cache of `simulate` will hold, without replaying anything.
 
     Parameters
@@ -37,7 +38,7 @@ def memory_needed(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         ``policy``, ``capacity`` (blocks) and ``bytes``: exact, but for the sizes that one pass
         counts, each of which has the most that this pass may hold.
 
@@ -65,7 +66,7 @@ def simulate(
     one_pass: bool = True,
     warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay a trace through a cache of every policy and size, each by itself.
 
     The caches share the trace and nothing else; they start empty and are made one at a time
@@ -107,12 +108,12 @@ def simulate(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks),
         ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``writes``, ``write_hits``,
         ``evictions``, ``bytes`` (of its state) and ``seconds`` (of CPU time). Caches that one
-        pass counted each have all of its bytes, and an equal share of its seconds. pandas and
-        Polars take it as it is.
+        pass counted each have all of its bytes, and an equal share of its seconds. `Rows`
+        are NumPy's, and go to Arrow, pandas and Polars.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def simulate_lines(
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay a trace through sub-block caches: lines of blocks that are loaded one by one.
 
     Block b is in line ``b // line``. An access hits if its block is there. If not, this block
@@ -191,7 +192,7 @@ def simulate_lines(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         As of `simulate`, with ``partial_misses`` and ``line_misses``, which together are the
         ``misses``, and ``loaded``, the blocks that were read for them: one each. ``capacity`` is
         that of the lines, in blocks; ``evictions`` are of blocks.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +15,9 @@ from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
+from mcsim.base.rows import Rows
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.threads import threads_given
+from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
 from mcsim.policies.caches import memory_given
@@ -52,7 +51,7 @@ def tune(
     memory: int | str | None = None,
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay traces through a cache of one size for every combination of its parameters.
 
     All VMs share the cache. Requests are cut where blocks of the largest size begin, so that
@@ -105,7 +104,7 @@ def tune(
 
     Returns
     -------
-    recarray
+    Rows
         A row for every point of the grid: ``policy``, ``writes``, ``block`` and ``sub_block``
         (bytes; equal where blocks are whole); ``hit_ratio`` (share of the pieces read that did
         not wait for the backend), ``latency_ns`` (mean of all pieces), ``device_writes``,
@@ -222,6 +221,7 @@ class _Replay:
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None
     progress: Callable[[int], object] | None
     done: int = field(default=0, init=False)
+    _counting: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def sample(self, seed: int) -> list[Counted]:
         """Return what one sample says of every point."""
@@ -246,13 +246,12 @@ class _Replay:
             needed = self._needed(accesses, points)
             if self.told is not None:
                 self.told(points, needed)
-            with ThreadPoolExecutor(min(self.threads, len(members))) as pool:
-                measured = pool.map(self._measure, repeat(accesses), points, needed.tolist())
-                for i, one in zip(members, measured, strict=True):
-                    found[i] = one
-                    self.done += 1
-                    if self.progress is not None:
-                        self.progress(self.done)
+            with Pool(min(self.threads, len(members))) as pool:
+                measured = [
+                    pool.submit(self._measure, accesses, point, bytes_needed, pool)
+                    for point, bytes_needed in zip(points, needed.tolist(), strict=True)
+                ]
+            found |= zip(members, (one.result() for one in measured), strict=True)
         return [found[i] for i in range(len(self.grid.points))]
 
     def _capacity(self, point: Point) -> int:
@@ -280,11 +279,18 @@ class _Replay:
                 )
         return needed
 
-    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
+    def _measure(self, accesses: engine.Accesses, point: Point, needed: int, pool: Pool) -> Counted:
         with self.room.taken(needed):
-            return self._replayed(accesses, point, needed)
+            counted = self._replayed(accesses, point, needed, pool)
+        with self._counting:
+            self.done += 1
+            if self.progress is not None:
+                self.progress(self.done)
+        return counted
 
-    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
+    def _replayed(
+        self, accesses: engine.Accesses, point: Point, needed: int, pool: Pool
+    ) -> Counted:
         tier, backend = (
             engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
             for d in self.devices
@@ -292,7 +298,7 @@ class _Replay:
         machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)
         cuts = np.array([0, accesses.request_count], dtype=np.int64)
-        result = engine.run(accesses, system, None, cuts)
+        result = engine.run(accesses, system, None, cuts, lambda _: pool.check())
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
         return Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)

@@ -125,7 +125,7 @@ class Results:
     def table(self, name: str) -> pa.Table:
         """Return a table by name, one of `SCHEMAS`, as it is in its file.
 
-        Those by interval have the intervals of the warm-up too, unmarked; see `marked`.
+        Those by interval have the intervals of the warm-up too, unmarked; see `to_arrow`.
         """
         if name not in self._tables:
             self._tables[name] = pq.read_table(self._checked(f"{name}.parquet"))
@@ -160,8 +160,8 @@ class Results:
         table = self.table(name)
         return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
 
-    def marked(self, name: str) -> pa.Table:
-        """Return a table; if it is by interval, with a last column `warm_up`.
+    def to_arrow(self, name: str) -> pa.Table:
+        """Return a table by name; if it is by interval, with a last column `warm_up`.
 
         That is true where the interval only filled the caches: tables and figures of the run
         leave it out.
@@ -174,12 +174,12 @@ class Results:
         )
 
     def metrics(self) -> pa.Table:
-        """Counts by system, interval, VM and tier, `marked`; occupancy and target in blocks."""
-        return self.marked("metrics")
+        """Counts by system, interval, VM and tier, as of `to_arrow`; levels in blocks."""
+        return self.to_arrow("metrics")
 
     def vms(self) -> pa.Table:
-        """Counts by system, interval and VM, `marked`; served is what the backend served."""
-        return self.marked("vms")
+        """Counts by system, interval and VM, as of `to_arrow`; served by the backend."""
+        return self.to_arrow("vms")
 
     def curves(self) -> pa.Table:
         """Hits of LRU at selected capacities, by VM."""
@@ -191,17 +191,17 @@ class Results:
 
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in."""
-        return self.marked("decisions")
+        return self.to_arrow("decisions")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame, the warm-up marked as by `marked`."""
-        return self.marked(name).to_pandas()
+        """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""
+        return self.to_arrow(name).to_pandas()
 
     def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame, the warm-up marked as by `marked`."""
+        """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
         import polars
 
-        frame = polars.from_arrow(self.marked(name))
+        frame = polars.from_arrow(self.to_arrow(name))
         assert isinstance(frame, polars.DataFrame)
         return frame
 
