@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcsim.base.errors import ConfigError, McsimError, TraceError
     from mcsim.base.package import get_cmake_dir, get_include
+    from mcsim.base.rows import Rows
     from mcsim.config import ExperimentSpec
     from mcsim.experiment.allocator import Allocator, Observation
     from mcsim.experiment.runner import run
+    from mcsim.locality.curves import HitRatioCurves
     from mcsim.locality.estimators import (
         HitRatioCurve,
         estimate,
@@ -45,11 +47,13 @@ _HOME = {
     "ConfigError": "base.errors",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
+    "HitRatioCurves": "locality",
     "McsimError": "base.errors",
     "Observation": "experiment.allocator",
     "Policy": "policies.python_policies",
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
+    "Rows": "base.rows",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -78,11 +82,13 @@ __all__ = [
     "ConfigError",
     "ExperimentSpec",
     "HitRatioCurve",
+    "HitRatioCurves",
     "McsimError",
     "Observation",
     "Policy",
     "PriorityPolicy",
     "Results",
+    "Rows",
     "Trace",
     "TraceError",
     "__version__",

@@ -105,7 +105,11 @@ class RecencyLog {
     const Position at = entry_from(stack.boundary[tier]);
     stack.boundary[tier] = at + 1;
     const BlockId id = log_[at];
-    if (tier + 1 == kTiers) last_[id] = 0;
+    prefetch_line(&log_[at] + kEntriesAhead);
+    if (tier + 1 == kTiers) {
+      prefetch(log_[at + kAhead]);
+      last_[id] = 0;
+    }
     return id;
   }
 
@@ -142,8 +146,9 @@ class RecencyLog {
 
  private:
   static constexpr Position kWord = 64;
-  // The distance at which squeezing asks for what it will touch.
+  // How far ahead who reads the log asks for what it will touch of blocks, and for entries.
   static constexpr Position kAhead = 16;
+  static constexpr std::size_t kEntriesAhead = 32;
 
   static std::size_t tier_of(Position at, const Stack& stack) {
     std::size_t tier = 0;

@@ -37,7 +37,6 @@ class ExclusiveLru final : public Host {
       : log_(trace.id_count(), stacks),
         sharing_(sharing),
         rules_(rules),
-        many_(trace.vms.size() > kFew),
         shared_(stacks.front()),
         owners_(trace),
         book_(std::move(writes), trace, Copies::kOne) {
@@ -67,7 +66,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) {
       for (Vm& vm : vms_) {
         vm.target[k] = targets.at(k, vm.index);
-        excess_[k].set(vm.index, vm.held[k] - vm.target[k]);
+        count_excess(vm, k);
         if (sharing_ != Sharing::kApart) continue;
         while (vm.held[k] > vm.target[k]) demote<Sharing::kApart>(vm, k);
       }
@@ -77,6 +76,11 @@ class ExclusiveLru final : public Host {
 
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
     return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
+  }
+
+  absl::Status attach(HostMeters& meters) override {
+    meters_ = &meters;
+    return absl::OkStatus();
   }
 
   void release(std::size_t vm) override {
@@ -117,8 +121,6 @@ class ExclusiveLru final : public Host {
   }
 
  private:
-  static constexpr std::size_t kFew = 16;
-
   // What becomes of the requests of a VM: reads, or writes in one of the modes.
   static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
 
@@ -222,6 +224,7 @@ class ExclusiveLru final : public Host {
   template <Sharing kSharing>
   std::size_t serve(Vm& vm, BlockId id) {
     const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
+    if (meters_ != nullptr) meters_->access(vm.index, id, tier < kTiers, true);
     if (tier == 0) return tier;
     gain<kSharing>(vm, tier, -1);
     gain<kSharing>(vm, 0, +1);
@@ -236,6 +239,7 @@ class ExclusiveLru final : public Host {
     if (tier == kTiers) return tier;
     gain<kSharing>(vm, tier, -1);
     ++vm.invalidations[tier];
+    if (meters_ != nullptr) meters_->left(vm.index, id);
     return tier;
   }
 
@@ -263,26 +267,11 @@ class ExclusiveLru final : public Host {
     settle<kSharing, kTier + 1>(vm);
   }
 
-  // The VM that gives a block of a tier that is over its capacity. Targets sum to
-  // at most the capacity, so at least one VM is over its own. Which one is the furthest
-  // nobody can guess: among few it is selected without branches.
+  // The VM that gives a block of a tier that is over its capacity. Targets sum
+  // to at most the capacity, so at least one VM is over its own.
   Vm& donor(std::size_t tier) {
-    if (!many_) {
-      const auto over = [&](const Vm& vm) { return vm.held[tier] - vm.target[tier]; };
-      if (rules_.victim == VictimRule::kFirstOver) {
-        return *std::ranges::find_if(vms_, [&](const Vm& vm) { return over(vm) > 0; });
-      }
-      Vm* furthest = vms_.data();
-      Count most = over(*furthest);
-      for (Vm& vm : vms_) {
-        const Count own = over(vm);
-        furthest = own > most ? &vm : furthest;
-        most = std::max(most, own);
-      }
-      return *furthest;
-    }
-    const bool first_over = rules_.victim == VictimRule::kFirstOver;
-    return vms_[first_over ? excess_[tier].first_above(0) : excess_[tier].first()];
+    Greatest& excess = excess_[tier];
+    return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
   }
 
   template <Sharing kSharing>
@@ -292,9 +281,9 @@ class ExclusiveLru final : public Host {
     gain<kSharing>(owner, tier, -1);
     gain<kSharing>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
-    if (tier + 1 == kTiers && book_.dirty() > 0 && book_.dirty(id)) {
-      book_.write_back(owner.index, id);
-    }
+    if (tier + 1 < kTiers) return;
+    if (book_.dirty() > 0 && book_.dirty(id)) book_.write_back(owner.index, id);
+    if (meters_ != nullptr) meters_->evicted(owner.index, id);
   }
 
   template <Sharing kSharing>
@@ -302,8 +291,12 @@ class ExclusiveLru final : public Host {
     vm.held[tier] += blocks;
     if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
     if constexpr (kSharing == Sharing::kContended) {
-      if (many_ && tier < kTiers) excess_[tier].add(vm.index, blocks);
+      if (tier < kTiers) count_excess(vm, tier);
     }
+  }
+
+  void count_excess(const Vm& vm, std::size_t tier) {
+    excess_[tier].set(vm.index, std::max<Count>(0, vm.held[tier] - vm.target[tier]));
   }
 
   template <Sharing kSharing>
@@ -384,14 +377,12 @@ class ExclusiveLru final : public Host {
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
-  // Whether more VMs contend than are looked through for each block; and then, by VM, what
-  // it holds beyond its target.
-  bool many_;
-  std::vector<Greatest> excess_;
+  std::vector<Greatest> excess_;           // by tier, then VM: what it holds beyond its target
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;
   WriteBook book_;
+  HostMeters* meters_ = nullptr;
 };
 
 // The most blocks each stack can come to hold.

@@ -6,6 +6,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -32,6 +33,11 @@ class Host {
       return absl::FailedPreconditionError("this host writes through, and nothing else");
     }
     return absl::OkStatus();
+  }
+
+  // Tells these, which outlive it, of every access from now on.
+  virtual absl::Status attach(HostMeters&) {
+    return absl::FailedPreconditionError("this host tells nobody what becomes of its accesses");
   }
 
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty

@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/machine.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/meters.hpp"
@@ -50,6 +51,7 @@ struct Observation {
   std::span<const VmCounters> counters;  // running totals
   std::span<const VmCounters> since;     // counts since this timer rang last
   const Allocation& current;             // targets in force
+  std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
   // VMs that had an access, or had one and departed.
@@ -84,6 +86,9 @@ class System {
   // When it is asked, and what must be measured for it.
   virtual std::vector<Timer> timers() const { return {}; }
   virtual std::vector<Meter> meters() const { return {}; }
+
+  // What only the cache knows, if that is wanted.
+  virtual std::optional<HostMeterSpec> host_meters() const { return std::nullopt; }
 
   // The optimiser it uses unless the user names another; nullopt: it uses none.
   virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }

@@ -100,7 +100,7 @@ void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
 // The part that gives a block when `part` gets one in a tier that is full. Targets sum
 // to at most the capacity, so that one is over its own.
 std::size_t Tier::donor_for(std::size_t part) {
-  excess_.set(part, size(part) + 1 - parts_[part].target);
+  excess_.set(part, std::max<Count>(0, size(part) + 1 - parts_[part].target));
   return rules_.victim == VictimRule::kFirstOver ? excess_.first_above(0) : excess_.first();
 }
 

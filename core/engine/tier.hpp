@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -81,7 +82,7 @@ class Tier {
   void make_room(std::size_t part, std::vector<BlockId>& victims);
   std::size_t donor_for(std::size_t part);
   void count_excess(std::size_t part) {
-    if (shares_space()) excess_.set(part, size(part) - parts_[part].target);
+    if (shares_space()) excess_.set(part, std::max<Count>(0, size(part) - parts_[part].target));
   }
 
   Count capacity_;

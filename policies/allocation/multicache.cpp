@@ -117,9 +117,11 @@ double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_
   return weight(seen, vm) * (speed * gained + reuse);
 }
 
-Count MultiCache::reserved(const Stage& stage) const {
-  return static_cast<Count>(params_.minimum_share * static_cast<double>(stage.capacities.front()) /
-                            static_cast<double>(stage.base.size()));
+CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage,
+                                          std::size_t) const {
+  const double equal =
+      static_cast<double>(stage.capacities.front()) / static_cast<double>(stage.base.size());
+  return {.least = static_cast<Count>(params_.minimum_share * equal)};
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

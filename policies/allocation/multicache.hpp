@@ -115,7 +115,7 @@ class MultiCache final : public CurveMaximizer {
   Count counted_base(const Stage& stage, std::size_t vm) const override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                Count blocks) const override;
-  Count reserved(const Stage& stage) const override;
+  Bounds bounds(const Observation& seen, const Stage& stage, std::size_t vm) const override;
 
  private:
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;

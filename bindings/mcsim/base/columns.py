@@ -1,16 +1,13 @@
-"""Columns that users give, as the core reads them, and rows that they are given."""
+"""Columns that users give, as the core reads them."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["integers", "keys_of", "operations_of", "rows_with"]
+__all__ = ["integers", "keys_of", "operations_of"]
 
 
 def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
@@ -55,12 +52,3 @@ def operations_of(ops: ArrayLike) -> NDArray[np.uint8]:
         at = int(np.argmax(array > 1))
         raise ConfigError(f"ops[{at}]: expected 0 (read) or 1 (write), got {array[at]}")
     return np.ascontiguousarray(array, np.uint8)
-
-
-def rows_with(columns: Mapping[str, NDArray[Any]]) -> np.recarray[Any, Any]:
-    """Return columns of one length as the rows that are handed to users."""
-    kinds = [(name, column.dtype) for name, column in columns.items()]
-    rows = np.recarray(len(next(iter(columns.values()))), dtype=kinds)
-    for name, column in columns.items():
-        rows[name] = column
-    return rows

@@ -1,16 +1,22 @@
-"""Threads: how many to use, and what ends those that a user has had enough of."""
+"""Threads: how many to use, and work of several that ends with the first to fail."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import time
-from collections.abc import Sequence, Set
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, TypeVar
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["Stopped", "break_off", "threads_given"]
+__all__ = ["Pool", "Stopped", "done_at_desk", "threads_given"]
+
+T = TypeVar("T")
 
 
 def threads_given(threads: int | None) -> int:
@@ -26,22 +32,157 @@ class Stopped(BaseException):
     """Raised in threads that are to end; no `except Exception` of anybody's holds it up."""
 
 
+_of_thread = threading.local()
+
+
+class _Desk:
+    """Where threads have something done by the thread that waits for them.
+
+    Code of a user's is: Ctrl-C ends it there as it ends any Python, asleep or not. Where the
+    threads of a pool are asleep nothing wakes them, and Python waits for them before it exits.
+    """
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._unanswered: set[Future[Any]] = set()
+        self._closed = False
+
+    def serve(self) -> None:
+        """Let this thread have things done here; the initializer of a pool's threads."""
+        _of_thread.desk = self
+
+    def wait(self, running: Sequence[Future[Any]]) -> None:
+        """Do what is asked for until all that runs is done, or something failed."""
+        for future in running:
+            future.add_done_callback(lambda _: self._asked.put(None))
+        while not all(future.done() for future in running):
+            if (asked := self._asked.get()) is not None:
+                self._answer(*asked)
+            if any(future.done() and future.exception() is not None for future in running):
+                return
+
+    def close(self) -> None:
+        """Raise `Stopped` in threads that wait for an answer, or will ask."""
+        with self._lock:
+            self._closed = True
+            for answer in self._unanswered:
+                if not answer.done():
+                    answer.set_exception(Stopped())
+
+    def ask(self, work: Callable[[], Any]) -> Any:
+        """Have something done, and return what it returns or raise what it raises."""
+        answer: Future[Any] = Future()
+        with self._lock:
+            if self._closed:
+                raise Stopped
+            self._unanswered.add(answer)
+        self._asked.put((work, answer))
+        try:
+            return answer.result()
+        finally:
+            with self._lock:
+                self._unanswered.discard(answer)
+
+    def _answer(self, work: Callable[[], Any], answer: Future[Any]) -> None:
+        try:
+            result = work()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result)
+
+
+def done_at_desk(work: Callable[[], Any]) -> Any:
+    """Have something done at the desk of this thread, or here if it has none."""
+    desk: _Desk | None = getattr(_of_thread, "desk", None)
+    return work() if desk is None else desk.ask(work)
+
+
 _GRACE = 1.0  # seconds
 
 
-def break_off(idents: Set[int], running: Sequence[Future[None]]) -> None:
-    """Raise `Stopped` in the Python code of threads, and wait a moment for them to end.
+class Pool:
+    """Threads whose work succeeds or fails as one.
 
-    Parameters
-    ----------
-    idents : set of int
-        The threads, as far as they are at work.
-    running : sequence of Future
-        What they work on. One asleep does not notice; it is not waited for.
+    Leaving the block waits for all that was submitted, and does what it asks for by
+    `done_at_desk`. The first to fail stops the others, as soon as they call `check`, and its
+    error is raised. An error in the block itself, such as Ctrl-C, waits a moment only.
+
+    Examples
+    --------
+    >>> with Pool(2) as pool:
+    ...     squares = [pool.submit(pow, x, 2) for x in (3, 4)]
+    >>> [square.result() for square in squares]
+    [9, 16]
     """
-    deadline = time.monotonic() + _GRACE
-    while time.monotonic() < deadline and not all(future.done() for future in running):
-        for ident in list(idents):
-            raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            raised(ctypes.c_ulong(ident), ctypes.py_object(Stopped))
-        wait(running, timeout=0.1)
+
+    def __init__(self, threads: int) -> None:
+        self._desk = _Desk()
+        self._threads = ThreadPoolExecutor(threads, initializer=self._desk.serve)
+        self._running: list[Future[Any]] = []
+        self._busy: set[int] = set()
+        self._stop = threading.Event()
+
+    def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
+        """Have a thread do the work."""
+        future = self._threads.submit(self._do, work, args)
+        self._running.append(future)
+        return future
+
+    def check(self) -> None:
+        """Raise `Stopped` if another's work failed or nobody wants this one any more."""
+        if self._stop.is_set():
+            raise Stopped
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._abandon()
+            return
+        try:
+            self._desk.wait(self._running)
+        except BaseException:
+            self._abandon()
+            raise
+        self._desk.close()
+        self._threads.shutdown()
+        raised = [future.exception() for future in self._running]
+        errors = [failed for failed in raised if failed is not None]
+        for failed in sorted(errors, key=lambda failed: isinstance(failed, Stopped)):
+            raise failed
+
+    def _do(self, work: Callable[..., T], args: tuple[Any, ...]) -> T:
+        self.check()
+        self._busy.add(threading.get_ident())
+        try:
+            return work(*args)
+        except BaseException:
+            self._stop.set()
+            raise
+        finally:
+            self._busy.discard(threading.get_ident())
+
+    def _abandon(self) -> None:
+        """Raise `Stopped` in the Python code of the threads, and wait a moment for them to end.
+
+        One that sleeps does not notice; it is not waited for.
+        """
+        self._stop.set()
+        self._desk.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + _GRACE
+        while time.monotonic() < deadline and not all(future.done() for future in self._running):
+            for ident in list(self._busy):
+                raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raised(ctypes.c_ulong(ident), ctypes.py_object(Stopped))
+            wait(self._running, timeout=0.1)

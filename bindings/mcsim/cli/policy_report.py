@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.stream import Report, Source, sizes_given
+from mcsim.cli.stream import Command, Report, Source, sizes_given, with_options
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
+    from mcsim.base.rows import Rows
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["BOUND", "Mini", "PolicyReport", "Simulated", "memory_option", "simulated"]
+__all__ = [
+    "BOUND",
+    "Mini",
+    "PolicyReport",
+    "Simulated",
+    "memory_option",
+    "mini_options",
+    "policies_option",
+    "simulated",
+]
 
 BOUND = "opt"
 """A bound and no policy to choose: it knows the future."""
@@ -30,6 +39,33 @@ memory_option = click.option(
     help="What the caches at work may hold together, such as 4GiB; half of the machine's memory "
     "if not given.",
 )
+
+
+def policies_option(default: str) -> Callable[[Command], Command]:
+    """Give a command the option of which policies caches are under."""
+    return click.option(
+        "--policies",
+        metavar="NAME[:PARAM=VALUE,...],...",
+        default=default,
+        show_default=True,
+        help="Eviction policies (see mcsim list, mcsim describe NAME).",
+    )
+
+
+def mini_options(*, mini: str) -> Callable[[Command], Command]:
+    """Give a command the options of miniatures, and say what `--mini` does."""
+    options = [
+        click.option("--mini", metavar="RATE", help=mini),
+        click.option(
+            "--seeds",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=5,
+            show_default=True,
+            help="With --mini: samples of which the mean is taken, and the error band.",
+        ),
+    ]
+    return lambda command: with_options(command, options)
 
 
 @dataclass(frozen=True)
@@ -46,7 +82,7 @@ class Simulated:
 
     blocks: Blocks
     capacities: list[int]
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
 
 def simulated(
@@ -116,7 +152,7 @@ class _Run:
             sizes = "  ".join(format_size(int(size)) for size in held[rows.policy == policy])
             reporter.note(f"  {policy:<20} {sizes}")
 
-    def rows(self, reporter: Reporter) -> np.recarray[Any, Any]:
+    def rows(self, reporter: Reporter) -> Rows:
         from mcsim.policies.miniatures import miniature
         from mcsim.policies.simulation import simulate
 
@@ -153,7 +189,7 @@ class PolicyReport(Report):
     """What is drawn and written of caches under policies; what is printed is of the command."""
 
     capacities: list[int]
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
     subject = "Hit ratio of eviction policies over cache size"
     suffix: ClassVar[str]
@@ -168,9 +204,9 @@ class PolicyReport(Report):
         """Whether the ratios are estimates, of which one knows how far they may be off."""
         return "low" in (self.rows.dtype.names or ())
 
-    def of(self, policy: str) -> np.recarray[Any, Any]:
+    def of(self, policy: str) -> Rows:
         """Return the rows of a policy, by size."""
-        chosen: np.recarray[Any, Any] = self.rows[self.rows.policy == policy]
+        chosen: Rows = self.rows[self.rows.policy == policy]
         return chosen
 
     def figure(self, *, log: bool) -> Figure:
@@ -190,13 +226,12 @@ class PolicyReport(Report):
 
     def write(self, out: Path, *, log: bool, figures: bool) -> None:
         """Write picture and table, and print their names."""
-        import pyarrow as pa
         from pyarrow import csv
 
-        columns = {name: pa.array(self.rows[name]) for name in self.rows.dtype.names or ()}
+        table = self.source.marked(self.rows.to_arrow())
         draw: Callable[[], Figure] | None = (lambda: self.figure(log=log)) if figures else None
         self.write_files(
             out / f"{self.source.file_name}{self.suffix}",
             draw,
-            {".csv": lambda sink: csv.write_csv(self.source.marked(pa.table(columns)), sink)},
+            {".csv": lambda sink: csv.write_csv(table, sink)},
         )

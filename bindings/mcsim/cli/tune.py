@@ -10,7 +10,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import memory_option
+from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import (
     Source,
     interruptible,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
+    from mcsim.base.rows import Rows
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
 
@@ -60,26 +61,8 @@ __all__ = ["tune"]
     show_default=True,
     help="What becomes of writes.",
 )
-@click.option(
-    "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
-    default="lru",
-    show_default=True,
-    help="Eviction policies (see mcsim list, mcsim describe NAME).",
-)
-@click.option(
-    "--mini",
-    metavar="RATE",
-    help="Caches in miniature, given such a share of the requests (0.01 or 1%).",
-)
-@click.option(
-    "--seeds",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="With --mini: samples of which the mean is taken, and the error band.",
-)
+@policies_option("lru")
+@mini_options(mini="Caches in miniature, given such a share of the requests (0.01 or 1%).")
 @click.option(
     "--objective",
     type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
@@ -227,7 +210,7 @@ class _Report:
     size: int
     devices: str
     objective: Objective
-    rows: np.recarray[Any, Any]
+    rows: Rows
 
     def show(self) -> None:
         """Print the table, and which rows are worth a look."""
@@ -302,12 +285,10 @@ class _Report:
 
     def write(self, out: Path, *, figures: bool) -> None:
         """Write picture and table, and print their names."""
-        import pyarrow as pa
         from pyarrow import csv
 
         base = out / f"{self.source.file_name}-tune"
-        columns = pa.table({name: pa.array(self.rows[name]) for name in self.rows.dtype.names})
-        save = {".csv": lambda sink: csv.write_csv(columns, sink)}
+        save = {".csv": lambda sink: csv.write_csv(self.rows.to_arrow(), sink)}
         pictures = write_figure(base, self.figure, self.title, self.footer()) if figures else []
         for path in [*pictures, *write_tables(base, save)]:
             click.echo(path)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.threads import done_at_desk
 from mcsim.base.units import parse_duration
 from mcsim.experiment.code import blamed
 from mcsim.locality.curve import HitRatioCurve
@@ -174,6 +175,8 @@ class Allocator(Protocol):
     ) -> ArrayLike | tuple[ArrayLike, Sequence[str]] | Decision | None:
         """Divide the tiers for the time to come.
 
+        Called on the thread that called `run`, where Ctrl-C ends it.
+
         Parameters
         ----------
         seen : Observation
@@ -209,7 +212,7 @@ class _Answering:
         seen = Observation(**vars(raw))
         doing = f"{self._name}: allocate() of {seen.timer} {seen.interval}"
         with blamed(doing):
-            answer = self._allocator.allocate(seen)
+            answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
         if isinstance(answer, tuple) and len(answer) == 2 and _are_words(answer[1]):

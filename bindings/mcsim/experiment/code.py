@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean
+from mcsim.base.threads import done_at_desk
 
 __all__ = [
     "AllowCode",
@@ -322,7 +323,7 @@ class Solving:
     def optimize(self, problem: Any) -> Any:
         """Ask the optimiser; called by the core."""
         with blamed(f"{self._name}: optimize()"):
-            return self._optimizer.optimize(problem)
+            return done_at_desk(lambda: self._optimizer.optimize(problem))
 
 
 def _place_of(error: BaseException) -> str:

@@ -14,9 +14,7 @@ with the systems that are missing.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,7 @@ from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
-from mcsim.base.threads import Stopped, break_off, threads_given
+from mcsim.base.threads import Pool, threads_given
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
@@ -168,8 +166,10 @@ class _Run:
     draft: Draft
     reporter: Reporter
     threads: int
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _busy: set[int] = field(default_factory=set)  # threads that replay
+    _pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pool = Pool(self.threads)
 
     @property
     def _titles(self) -> list[str]:
@@ -190,37 +190,20 @@ class _Run:
         # The experiment's own view, which most systems want, comes last: what takes others is
         # replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
-        running: list[Future[None]] = []
-        pool = ThreadPoolExecutor(self.threads)
-        try:
+        with self._pool:
             for view in in_turn:
-                running += self._start_view(pool, view, systems, views, own=view == own_view)
-            wait(running, return_when=FIRST_EXCEPTION)
-        except BaseException:
-            self._stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            break_off(self._busy, running)
-            raise
-        pool.shutdown()
-        errors = [error for future in running if (error := future.exception()) is not None]
-        for error in sorted(errors, key=lambda error: isinstance(error, Stopped)):
-            raise error
+                self._start_view(view, systems, views, own=view == own_view)
         self._write()
 
     def _start_view(
-        self,
-        pool: Executor,
-        view: View,
-        systems: list[engine.System],
-        views: list[View],
-        own: bool,
-    ) -> list[Future[None]]:
+        self, view: View, systems: list[engine.System], views: list[View], own: bool
+    ) -> None:
         """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
         whole = own and not self.draft.has(*_OF_THE_WORKLOAD)
         if not pending and not whole:
-            return []
+            return
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
         accesses = self._intern(view, wanted_by)
         asking = [systems[index] for index in (members if whole else pending)]
@@ -235,10 +218,8 @@ class _Run:
                 self._write_curves(accesses, measured.whole_curves)
                 self._write_reuse_intensity(accesses, measured, intensity)
         # In threads: the core works without the interpreter's lock.
-        return [
-            pool.submit(self._replay_one, accesses, index, systems[index], measured)
-            for index in pending
-        ]
+        for index in pending:
+            self._pool.submit(self._replay_one, accesses, index, systems[index], measured)
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
         about = f"for {wanted_by}" if wanted_by else ""
@@ -313,22 +294,14 @@ class _Run:
         system: engine.System,
         measured: locality.Characterised,
     ) -> None:
-        """Replay one system and keep what it did; the first to fail stops the others."""
-        self._check_stopped()
-        self._busy.add(threading.get_ident())
-        try:
-            spec = self.experiment.spec
-            title = self._titles[index]
-            cuts = engine.aligned_cuts(accesses, spec.interval.length)
-            result = self._replay_watched(accesses, system, measured, cuts, title)
-            names = [vm.name for vm in accesses.vms]
-            tables = system_tables(title, result, cuts, names, spec.interval.length)
-            self.draft.save_part(index, tables)
-        except BaseException:
-            self._stop.set()
-            raise
-        finally:
-            self._busy.discard(threading.get_ident())
+        """Replay one system and keep what it did."""
+        spec = self.experiment.spec
+        title = self._titles[index]
+        cuts = engine.aligned_cuts(accesses, spec.interval.length)
+        result = self._replay_watched(accesses, system, measured, cuts, title)
+        names = [vm.name for vm in accesses.vms]
+        tables = system_tables(title, result, cuts, names, spec.interval.length)
+        self.draft.save_part(index, tables)
 
     def _replay_watched(
         self,
@@ -342,17 +315,13 @@ class _Run:
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
             def progress(done: int) -> None:
-                self._check_stopped()
+                self._pool.check()
                 stage.update(done)
 
             with blamed(title, surely=False):
                 result = engine.run(accesses, system, measured, cuts, progress)
             stage.update(total)
         return result
-
-    def _check_stopped(self) -> None:
-        if self._stop.is_set():
-            raise Stopped
 
     def _write_environment(self, accesses: engine.Accesses) -> None:
         described = self.workload.describe()

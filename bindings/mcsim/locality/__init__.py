@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import (
     COLD,
     Estimator,
@@ -18,6 +19,7 @@ __all__ = [
     "COLD",
     "Estimator",
     "HitRatioCurve",
+    "HitRatioCurves",
     "Knee",
     "PartialDistances",
     "analyse",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
-from mcsim.base.threads import threads_given
+from mcsim.base.threads import Pool, threads_given
+from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import Estimator, HitRatioCurve, estimator_names
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
@@ -34,7 +34,7 @@ def hit_ratio_curves(
     seed: int = 1,
     threads: int | None = None,
     **params: ParamValue,
-) -> dict[str, HitRatioCurve]:
+) -> HitRatioCurves:
     """Compute or estimate the hits of LRU for every VM, or every interval, by itself.
 
     Parameters
@@ -51,9 +51,10 @@ def hit_ratio_curves(
 
     Returns
     -------
-    dict of str to HitRatioCurve
-        By the name of the VM, for those that have references; or by when the interval begins
-        after the first request, in ns or references.
+    HitRatioCurves
+        A dict by the name of the VM, for those that have references; or by when the interval
+        begins after the first request, in ns or references. It goes to Arrow, pandas and Polars
+        as one table.
 
     Raises
     ------
@@ -76,9 +77,10 @@ def hit_ratio_curves(
     spec = EstimatorSpec(estimator, {name: str(value) for name, value in params.items()})
     parts = blocks.by_vm() if per == "vm" else blocks.by_interval(per)
     tasks = [(part, spec) for part in parts]
-    return {
-        one.label: one.curve for one in measure(tasks, seed=seed, threads=threads_given(threads))
-    }
+    measured = measure(tasks, seed=seed, threads=threads_given(threads))
+    return HitRatioCurves(
+        {one.label: one.curve for one in measured}, "vm" if per == "vm" else "begin"
+    )
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,6 @@ class Measured:
         return self.curve.accesses / self.seconds if self.seconds else 0.0
 
 
-class _StoppedError(Exception):
-    """Another stream's work failed or was interrupted."""
-
-
 def measure(
     tasks: Sequence[tuple[Blocks, EstimatorSpec]],
     *,
@@ -178,50 +176,41 @@ def measure(
             with reporter.stage(
                 "estimate", total=len(stream), unit="refs", about=str(spec)
             ) as stage:
-                progress = _Total(stage.update)
-                measured.append(_measure_one(stream, spec, seed, threads, progress))
+                done = _Total(stage.update).add
+                measured.append(_measure_one(stream, spec, seed, threads, done))
         return measured
     total = sum(len(stream) for stream, _ in tasks)
     about = f"{len(tasks)} curves"
     with (
         reporter.stage("estimate", total=total, unit="refs", about=about) as stage,
-        ThreadPoolExecutor(min(threads, len(tasks))) as pool,
+        Pool(min(threads, len(tasks))) as pool,
     ):
-        progress = _Total(stage.update)
-        running = [
-            pool.submit(_measure_one, stream, spec, seed, 1, progress) for stream, spec in tasks
-        ]
-        try:
-            wait(running, return_when=FIRST_EXCEPTION)
-        finally:
-            # Does nothing to those that are done.
-            progress.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-    errors = [e for future in running if not future.cancelled() and (e := future.exception())]
-    for error in sorted(errors, key=lambda error: isinstance(error, _StoppedError)):
-        raise error
+        total_done = _Total(stage.update)
+
+        def add(count: int) -> None:
+            pool.check()
+            total_done.add(count)
+
+        running = [pool.submit(_measure_one, stream, spec, seed, 1, add) for stream, spec in tasks]
     return [future.result() for future in running]
 
 
 class _Total:
-    """Adds up what several threads have done, and lets them know when to stop."""
+    """Adds up what several threads have done."""
 
     def __init__(self, update: Callable[[int], Any]) -> None:
-        self.stop = threading.Event()
         self._update = update
         self._lock = threading.Lock()
         self._done = 0
 
     def add(self, count: int) -> None:
-        if self.stop.is_set():
-            raise _StoppedError
         with self._lock:
             self._done += count
             self._update(self._done)
 
 
 def _measure_one(
-    stream: Blocks, spec: EstimatorSpec, seed: int, threads: int, progress: _Total
+    stream: Blocks, spec: EstimatorSpec, seed: int, threads: int, done: Callable[[int], None]
 ) -> Measured:
     estimator = spec.make(seed=seed, threads=threads, block_bytes=stream.block_bytes)
     seconds = 0.0
@@ -229,7 +218,7 @@ def _measure_one(
         begun = time.perf_counter()
         estimator.process(keys, times, ops)
         seconds += time.perf_counter() - begun
-        progress.add(len(keys))
+        done(len(keys))
     begun = time.perf_counter()
     curve = estimator.curve()
     seconds += time.perf_counter() - begun

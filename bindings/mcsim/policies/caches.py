@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.columns import keys_of, operations_of, rows_with
+from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
 from mcsim.base.specs import ParamValue
 from mcsim.base.units import parse_bytes, parse_capacities
 from mcsim.policies.python_policies import PythonSpec
@@ -78,14 +79,14 @@ class Caches:
             (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
         ]
 
-    def table(self, columns: dict[str, NDArray[Any]]) -> np.recarray[Any, Any]:
+    def table(self, columns: dict[str, NDArray[Any]]) -> Rows:
         """Put policy and capacity before what was found, a row a cache."""
         policies = [str(spec) for spec in self.specs for _ in self.capacities]
         caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
         }
-        return rows_with(caches | columns)
+        return Rows.of(caches | columns)
 
 
 def default_memory() -> int:

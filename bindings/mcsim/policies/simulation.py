@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
@@ -27,7 +28,7 @@ def memory_needed(
     *,
     memory: int | str | None = None,
     one_pass: bool = True,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Tell what each cache of `simulate` will hold, without replaying anything.
 
     Parameters
@@ -37,7 +38,7 @@ def memory_needed(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         ``policy``, ``capacity`` (blocks) and ``bytes``: exact, but for the sizes that one pass
         counts, each of which has the most that this pass may hold.
 
@@ -65,7 +66,7 @@ def simulate(
     one_pass: bool = True,
     warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay a trace through a cache of every policy and size, each by itself.
 
     The caches share the trace and nothing else; they start empty and are made one at a time
@@ -107,12 +108,12 @@ def simulate(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks),
         ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``writes``, ``write_hits``,
         ``evictions``, ``bytes`` (of its state) and ``seconds`` (of CPU time). Caches that one
-        pass counted each have all of its bytes, and an equal share of its seconds. pandas and
-        Polars take it as it is.
+        pass counted each have all of its bytes, and an equal share of its seconds. `Rows`
+        are NumPy's, and go to Arrow, pandas and Polars.
 
     Raises
     ------
@@ -147,16 +148,7 @@ def simulate(
         progress,
         warm_up=warm_up,
     )
-    hits, accesses = found["hits"], found["accesses"]
-    return caches.table(
-        {
-            "accesses": accesses,
-            "hits": hits,
-            "misses": accesses - hits,
-            "hit_ratio": hits / np.maximum(accesses, 1),
-        }
-        | {name: found[name] for name in ("writes", "write_hits", "evictions", "bytes", "seconds")}
-    )
+    return caches.table(_counts(found, {}))
 
 
 def simulate_lines(
@@ -170,7 +162,7 @@ def simulate_lines(
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay a trace through sub-block caches: lines of blocks that are loaded one by one.
 
     Block b is in line ``b // line``. An access hits if its block is there. If not, this block
@@ -191,7 +183,7 @@ def simulate_lines(
 
     Returns
     -------
-    recarray, shape (policies x sizes,)
+    Rows, shape (policies x sizes,)
         As of `simulate`, with ``partial_misses`` and ``line_misses``, which together are the
         ``misses``, and ``loaded``, the blocks that were read for them: one each. ``capacity`` is
         that of the lines, in blocks; ``evictions`` are of blocks.
@@ -233,17 +225,28 @@ def simulate_lines(
         length,
     )
     misses = found["accesses"] - found["hits"]
-    counts = {
-        "accesses": found["accesses"],
-        "hits": found["hits"],
-        "misses": misses,
-        "hit_ratio": found["hits"] / np.maximum(found["accesses"], 1),
+    of_lines = {
         "partial_misses": found["partial_misses"],
         "line_misses": misses - found["partial_misses"],
         "loaded": misses,
     }
+    return caches.table(_counts(found, of_lines))
+
+
+def _counts(
+    found: dict[str, NDArray[Any]], of_lines: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return what the core counted and what follows of it, with what is known of lines."""
+    hits, accesses = found["hits"], found["accesses"]
     others = ("writes", "write_hits", "evictions", "bytes", "seconds")
-    return caches.table(counts | {name: found[name] for name in others})
+    return {
+        "accesses": accesses,
+        "hits": hits,
+        "misses": accesses - hits,
+        "hit_ratio": hits / np.maximum(accesses, 1),
+        **of_lines,
+        **{name: found[name] for name in others},
+    }
 
 
 def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +15,12 @@ from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
+from mcsim.base.rows import Rows
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.threads import threads_given
+from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
+from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
@@ -52,7 +52,7 @@ def tune(
     memory: int | str | None = None,
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> np.recarray[Any, Any]:
+) -> Rows:
     """Replay traces through a cache of one size for every combination of its parameters.
 
     All VMs share the cache. Requests are cut where blocks of the largest size begin, so that
@@ -105,7 +105,7 @@ def tune(
 
     Returns
     -------
-    recarray
+    Rows
         A row for every point of the grid: ``policy``, ``writes``, ``block`` and ``sub_block``
         (bytes; equal where blocks are whole); ``hit_ratio`` (share of the pieces read that did
         not wait for the backend), ``latency_ns`` (mean of all pieces), ``device_writes``,
@@ -126,9 +126,11 @@ def tune(
     Notes
     -----
     As of `miniature`, there are two estimates of a count: the sample's, scaled by how much of
-    the reads, or of the writes, it has, and the same scaled by the rate. That whose hit ratios
-    vary less over the seeds is taken, with one seed the second. How many blocks are written is
-    known, and so what goes to the backend if it is not written back.
+    the reads, or of the writes, it has, and the same scaled by the rate. That with the narrower
+    bands of hit ratios is taken, with one seed the second. A band is by how much the estimates vary
+    over the seeds, but never less than it must be, as samples may all lack the same few places:
+    how unevenly reads and writes are spread over places is estimated of all of them. How many
+    blocks are written is known, and so what goes to the backend if it is not written back.
 
     Examples
     --------
@@ -163,7 +165,10 @@ def tune(
         progress,
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
-    return rows_of(grid, samples, used, objective)
+    squares = np.zeros(2)
+    if used < 1:
+        squares = squares_of_places(replay.workload, replay.ops, grid.largest)
+    return rows_of(grid, samples, used, objective, squares)
 
 
 def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
@@ -222,6 +227,7 @@ class _Replay:
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None
     progress: Callable[[int], object] | None
     done: int = field(default=0, init=False)
+    _counting: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def sample(self, seed: int) -> list[Counted]:
         """Return what one sample says of every point."""
@@ -246,13 +252,12 @@ class _Replay:
             needed = self._needed(accesses, points)
             if self.told is not None:
                 self.told(points, needed)
-            with ThreadPoolExecutor(min(self.threads, len(members))) as pool:
-                measured = pool.map(self._measure, repeat(accesses), points, needed.tolist())
-                for i, one in zip(members, measured, strict=True):
-                    found[i] = one
-                    self.done += 1
-                    if self.progress is not None:
-                        self.progress(self.done)
+            with Pool(min(self.threads, len(members))) as pool:
+                measured = [
+                    pool.submit(self._measure, accesses, point, bytes_needed, pool)
+                    for point, bytes_needed in zip(points, needed.tolist(), strict=True)
+                ]
+            found |= zip(members, (one.result() for one in measured), strict=True)
         return [found[i] for i in range(len(self.grid.points))]
 
     def _capacity(self, point: Point) -> int:
@@ -280,11 +285,18 @@ class _Replay:
                 )
         return needed
 
-    def _measure(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
+    def _measure(self, accesses: engine.Accesses, point: Point, needed: int, pool: Pool) -> Counted:
         with self.room.taken(needed):
-            return self._replayed(accesses, point, needed)
+            counted = self._replayed(accesses, point, needed, pool)
+        with self._counting:
+            self.done += 1
+            if self.progress is not None:
+                self.progress(self.done)
+        return counted
 
-    def _replayed(self, accesses: engine.Accesses, point: Point, needed: int) -> Counted:
+    def _replayed(
+        self, accesses: engine.Accesses, point: Point, needed: int, pool: Pool
+    ) -> Counted:
         tier, backend = (
             engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
             for d in self.devices
@@ -292,7 +304,16 @@ class _Replay:
         machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)
         cuts = np.array([0, accesses.request_count], dtype=np.int64)
-        result = engine.run(accesses, system, None, cuts)
+        result = engine.run(accesses, system, None, cuts, lambda _: pool.check())
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
-        return Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)
+        return Counted(
+            point,
+            self.devices,
+            self.rate,
+            of_tier,
+            of_vms,
+            accesses.given,
+            needed,
+            accesses.id_count,
+        )

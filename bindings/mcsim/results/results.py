@@ -32,6 +32,7 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import polars_frame
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json
 from mcsim.results.seals import damaged, read_list
@@ -125,7 +126,7 @@ class Results:
     def table(self, name: str) -> pa.Table:
         """Return a table by name, one of `SCHEMAS`, as it is in its file.
 
-        Those by interval have the intervals of the warm-up too, unmarked; see `marked`.
+        Those by interval have the intervals of the warm-up too, unmarked; see `to_arrow`.
         """
         if name not in self._tables:
             self._tables[name] = pq.read_table(self._checked(f"{name}.parquet"))
@@ -160,8 +161,8 @@ class Results:
         table = self.table(name)
         return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
 
-    def marked(self, name: str) -> pa.Table:
-        """Return a table; if it is by interval, with a last column `warm_up`.
+    def to_arrow(self, name: str) -> pa.Table:
+        """Return a table by name; if it is by interval, with a last column `warm_up`.
 
         That is true where the interval only filled the caches: tables and figures of the run
         leave it out.
@@ -174,12 +175,12 @@ class Results:
         )
 
     def metrics(self) -> pa.Table:
-        """Counts by system, interval, VM and tier, `marked`; occupancy and target in blocks."""
-        return self.marked("metrics")
+        """Counts by system, interval, VM and tier, as of `to_arrow`; levels in blocks."""
+        return self.to_arrow("metrics")
 
     def vms(self) -> pa.Table:
-        """Counts by system, interval and VM, `marked`; served is what the backend served."""
-        return self.marked("vms")
+        """Counts by system, interval and VM, as of `to_arrow`; served by the backend."""
+        return self.to_arrow("vms")
 
     def curves(self) -> pa.Table:
         """Hits of LRU at selected capacities, by VM."""
@@ -191,19 +192,15 @@ class Results:
 
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in."""
-        return self.marked("decisions")
+        return self.to_arrow("decisions")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame, the warm-up marked as by `marked`."""
-        return self.marked(name).to_pandas()
+        """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""
+        return self.to_arrow(name).to_pandas()
 
     def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame, the warm-up marked as by `marked`."""
-        import polars
-
-        frame = polars.from_arrow(self.marked(name))
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+        """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
+        return polars_frame(self.to_arrow(name))
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Add the time of a stage that works on the finished run, such as figures."""

@@ -199,7 +199,7 @@ def test_the_warm_up_is_replayed_and_not_counted(results: Results, tmp_path: Pat
     assert warm.table("metrics").equals(results.table("metrics"))
     for name in ("metrics", "vms"):
         frame = warm.to_pandas(name)
-        assert frame.equals(warm.marked(name).to_pandas())
+        assert frame.equals(warm.to_arrow(name).to_pandas())
         assert (frame["warm_up"] == (frame["interval"] < 1)).all()
         assert not results.to_pandas(name)["warm_up"].any()
     vms = results.table("vms")
@@ -462,6 +462,13 @@ SLOW_ALLOCATOR = """
 import time
 from pathlib import Path
 
+def hold_on():
+    while True:
+        try:
+            time.sleep(.001)
+        except Exception:
+            pass
+
 class Slow:
     def allocate(self, seen):
         Path(__file__).with_name("ready").touch()
@@ -475,7 +482,7 @@ class Slow:
         "time.sleep(0.01)",
         "time.sleep(1000)",
         "sum(1 for _ in iter(int, 1))",
-        "exec('while True:\\n try: time.sleep(.001)\\n except Exception: pass')",
+        "hold_on()",
     ],
     ids=["steps", "sleeps", "computes", "holds-on"],
 )
@@ -511,6 +518,53 @@ def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path, work: str) -> N
     assert stderr.splitlines()[-1] == "mcsim: interrupted; systems that had finished are kept"
     assert "Traceback" not in stderr
     assert list((tmp_path / "results").iterdir()) == []
+
+
+@pytest.mark.parametrize("work", ["time.sleep(1000)", "hold_on()"], ids=["sleeps", "holds-on"])
+@pytest.mark.parametrize("part", ["allocator", "optimizer"])
+def test_ctrl_c_ends_a_script_of_ones_own(tmp_path: Path, work: str, part: str) -> None:
+    text = SLOW_ALLOCATOR.replace("work()", work)
+    system = '{"name": Slow}'
+    if part == "optimizer":
+        text = text.replace("def allocate", "def optimize")
+        system = '{"name": "multicache", "optimizer": {"name": Slow}}'
+    (tmp_path / "slow.py").write_text(text, encoding="utf-8")
+    (tmp_path / "script.py").write_text(
+        textwrap.dedent(f"""\
+            import mcsim
+            from slow import Slow
+
+            mcsim.run(
+                {{
+                    "name": "slow",
+                    "interval": "1s",
+                    "workload": {{"profile": {str(TINY)!r}}},
+                    "tiers": [{{"device": "dram", "capacity_blocks": 10}}],
+                    "systems": [{system}],
+                }},
+                figures=False,
+            )
+            """),
+        encoding="utf-8",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not (tmp_path / "ready").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGINT
+    assert stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert 'slow.py", line' in stderr  # where it was
 
 
 ALLOCATORS = """

@@ -51,7 +51,7 @@ def random_trace(length: int = 6000, seed: int = 1) -> Trace:
     return trace_of(list(zip(op, offset, size, strict=True)))
 
 
-def only(rows: np.recarray[Any, Any], **what: object) -> Any:
+def only(rows: mc.Rows, **what: object) -> Any:
     """The one row with these values."""
     (row,) = [row for row in rows if all(row[name] == value for name, value in what.items())]
     return row

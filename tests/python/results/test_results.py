@@ -64,7 +64,7 @@ def test_a_finished_run_reads_back(tmp_path: Path) -> None:
     for name, schema in SCHEMAS.items():
         assert opened.table(name).schema == schema
         columns = [*schema.names, *(["warm_up"] if "interval" in schema.names else [])]
-        assert opened.marked(name).column_names == columns
+        assert opened.to_arrow(name).column_names == columns
         assert opened.to_pandas(name).columns.tolist() == columns
         assert opened.to_polars(name).columns == columns
 

@@ -153,6 +153,18 @@ def test_curves_by_vm_and_by_interval(trace: mc.Trace) -> None:
     assert by_hour[str(60 * MINUTE)].accesses == late.accesses
 
 
+def test_curves_are_one_table(trace: mc.Trace) -> None:
+    by_vm = mc.hit_ratio_curves(trace)
+    frame = by_vm.to_polars()
+    assert frame.columns == ["vm", "capacity", "hits", "ratio"]
+    for name, curve in by_vm.items():
+        assert frame.filter(vm=name).drop("vm").equals(curve.to_polars())
+    by_hour = mc.hit_ratio_curves(trace, per="1h", estimator="aet").to_arrow()
+    assert by_hour["begin"].unique().to_pylist() == [0, 60 * MINUTE]
+    nothing = mc.HitRatioCurves({}, "vm")
+    assert nothing.to_arrow().column_names == ["vm", "capacity"]
+
+
 def test_lines_of_a_trace(trace: mc.Trace) -> None:
     keys = [vm_block for vm_block, _, _ in expanded(trace)]
     places = [["web_0", "web_1", "mail"].index(name) * 2**20 + block for name, block in keys]

@@ -1,0 +1,47 @@
+"""Curves of several streams by name: each by itself, and all in one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcsim.base.rows import Tabular
+from mcsim.locality.curve import HitRatioCurve
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["HitRatioCurves"]
+
+
+class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
+    """Curves by name, such as `hit_ratio_curves` returns: a dict, with tables of all.
+
+    Attributes
+    ----------
+    by : {'vm', 'begin'}
+        What the names are: VMs, or when intervals begin after the first request, in ns or
+        references.
+    """
+
+    def __init__(self, curves: dict[str, HitRatioCurve], by: str) -> None:
+        super().__init__(curves)
+        self.by = by
+
+    def to_arrow(self) -> pa.Table:
+        """Return all curves as one Arrow table, their names in a column `by` of their own.
+
+        The other columns are those of `HitRatioCurve.to_arrow`, null where a curve has none.
+        """
+        import pyarrow as pa
+
+        kind = pa.string() if self.by == "vm" else pa.int64()
+        tables = [
+            pa.table({self.by: pa.array([], kind), "capacity": pa.array([], pa.int64())}),
+            *(
+                curve.to_arrow()
+                .replace_schema_metadata()
+                .add_column(0, self.by, pa.array([name] * len(curve.capacities)).cast(kind))
+                for name, curve in self.items()
+            ),
+        ]
+        return pa.concat_tables(tables, promote_options="default")
