@@ -85,7 +85,7 @@ class Batch(NamedTuple):
     def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
         """Return the requests a mask of shape (n,) chooses, or those in some rows."""
         rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
-        return Batch(*(column.take(rows) for column in self))
+        return Batch._make(column.take(rows) for column in self)
 
 
 @dataclass(frozen=True, slots=True)
