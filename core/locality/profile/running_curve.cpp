@@ -46,17 +46,16 @@ double RunningCurve::ratio(Count capacity) const {
 }
 
 Count RunningCurve::saturation() const {
-  return sums_.empty() ? 0 : capacity_for(before_.back() + sums_.back());
+  return before_.empty() ? 0 : capacity_for(before_.back());
 }
 
 Count RunningCurve::capacity_for(Count wanted) const {
   if (wanted <= 0) return 0;
-  // The last sum before which there are not enough.
-  const auto beyond = std::ranges::lower_bound(before_, wanted);
-  if (beyond == before_.begin()) return -1;
-  const auto together = static_cast<std::size_t>(beyond - before_.begin() - 1);
+  // The first sum with which there are enough.
+  const auto enough = std::ranges::lower_bound(before_, wanted);
+  if (enough == before_.end()) return -1;
+  const auto together = static_cast<std::size_t>(enough - before_.begin() - 1);
   Count hits = before_[together];
-  if (hits + sums_[together] < wanted) return -1;
   std::size_t distance = together * kTogether;
   while ((hits += counts_[distance]) < wanted) ++distance;
   return static_cast<Count>(distance) + 1;
