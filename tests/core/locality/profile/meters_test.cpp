@@ -21,6 +21,12 @@ TEST(Meters, AreNamedAndWrittenDownAndReadAgain) {
     names.insert(name_of(meter));
   }
   EXPECT_EQ(names.size(), std::variant_size_v<MeterKind>) << "each of another name";
+  std::set<std::string> described;
+  for (const auto& [info, params] : describe_meters()) {
+    described.insert(info.name);
+    EXPECT_EQ(params.size(), params_of(*meter_named(info.name, {})).size()) << info.name;
+  }
+  EXPECT_EQ(described, names);
 }
 
 TEST(Meters, AreTheirDefaultsUnlessToldOtherwise) {
