@@ -16,6 +16,7 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
+from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
@@ -124,7 +125,12 @@ def cli() -> None:
     help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    callback=folder_to_write,
+    help="Folder of all results.",
 )
 @click.option(
     "--threads",
@@ -134,6 +140,7 @@ def cli() -> None:
 )
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@quiet_option
 def run(
     file: str,
     overrides: tuple[str, ...],
@@ -146,7 +153,6 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
-    from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
@@ -160,7 +166,7 @@ def run(
         threads=threads,
         force=force,
         figures=not no_figures,
-        reporter=Reporter(_console(stderr=True)),
+        reporter=reporter_asked(),
     )
     _show(results)
 
@@ -182,7 +188,11 @@ def report(folder: str) -> None:
     "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    callback=folder_to_write,
+    help="Folder of the figures; the run's own for one.",
 )
 @click.option(
     "--format",
@@ -245,11 +255,13 @@ def describe(name: str) -> None:
         (kind, entry)
         for kind, entries in catalogue().items()
         for entry in entries
-        if entry["name"] == name
+        if entry["name"].lower() == name.lower()
     ]
     if not found:
         names = [entry["name"] for entries in catalogue().values() for entry in entries]
-        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+        raise ConfigError(
+            f"nothing is called {name!r}{did_you_mean(name.lower(), names)}; see mcsim list"
+        )
     for kind, entry in found:
         describe_entry(kind, entry)
 
@@ -295,10 +307,10 @@ def _show_published(runs: Results | Sequence[Results]) -> None:
         _console().print(render_published(rows))
 
 
-def _console(stderr: bool = False) -> Any:
+def _console() -> Any:
     from rich.console import Console
 
-    console = Console(stderr=stderr)
+    console = Console()
     if not console.is_terminal:
         console.width = 100
     return console

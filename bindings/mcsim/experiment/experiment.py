@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
@@ -75,7 +75,7 @@ class Experiment:
         Raises
         ------
         ConfigError
-            The first mistake, with its line.
+            All mistakes that can be told from each other, each with its line.
         """
         handed: dict[str, type[Any]] = {}
         if isinstance(given, ExperimentSpec):
@@ -88,14 +88,20 @@ class Experiment:
         for override in overrides:
             source.override(override)
         spec = check_spec(source)
-        check_unique(spec, source)
-        check_figures(spec, source)
-        check_times(spec, source)
+        complaints = Complaints()
+        for check in (check_unique, check_figures, check_times):
+            with complaints.kept():
+                check(spec, source)
         code = Code(source.folder, Permission.of(allow_code), handed)
-        _load_plugins(spec, source, code)
-        spec = _resolve_devices(spec, source)
-        components = Components(spec, source, code)
-        systems = [components.resolved(index) for index in range(len(spec.systems))]
+        systems = []
+        with complaints.kept():
+            _load_plugins(spec, source, code)
+            spec = _resolve_devices(spec, source)
+            components = Components(spec, source, code)
+            for index in range(len(spec.systems)):
+                with complaints.kept():
+                    systems.append(components.resolved(index))
+        complaints.tell()
         return cls(spec.model_copy(update={"systems": systems}), source, code)
 
     def make_system(self, index: int) -> engine.System:
@@ -178,6 +184,12 @@ def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
         missing = {key for key in DeviceSpec.model_fields if getattr(of, key) is None}
         return of.model_copy(update={key: getattr(device, key) for key in missing})
 
-    tiers = [resolved(tier, ("tiers", index)) for index, tier in enumerate(spec.tiers)]
-    backend = resolved(spec.backend, ("backend",))
+    complaints = Complaints()
+    tiers, backend = [], spec.backend
+    for index, tier in enumerate(spec.tiers):
+        with complaints.kept():
+            tiers.append(resolved(tier, ("tiers", index)))
+    with complaints.kept():
+        backend = resolved(spec.backend, ("backend",))
+    complaints.tell()
     return spec.model_copy(update={"tiers": tiers, "backend": backend})

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.experiment.code import AllowCode, blamed
@@ -93,6 +94,7 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
+    check_writable(Path(out))
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
