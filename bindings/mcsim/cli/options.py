@@ -49,13 +49,8 @@ quiet_option = click.option(
 
 def reporter_asked() -> Reporter:
     """Return what tells of the progress of the command under way, or keeps quiet."""
-    from rich.console import Console
-
     from mcsim.base.progress import Reporter
+    from mcsim.cli.terminal import terminal
 
-    if click.get_current_context().meta.get(_QUIET):
-        return Reporter()
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        console.width = 100
-    return Reporter(console)
+    quiet = click.get_current_context().meta.get(_QUIET)
+    return Reporter(None if quiet else terminal(stderr=True))
