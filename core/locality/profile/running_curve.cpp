@@ -21,19 +21,20 @@ void RunningCurve::change(std::span<const DistanceCount> counts, Count limit, Co
   if (largest >= counts_.size()) {
     sums_.resize(largest / kTogether + 1);
     counts_.resize(sums_.size() * kTogether);
-    before_.resize(sums_.size());
+    before_.resize(sums_.size() + 1);
   }
   for (const auto& [distance, count] : counts) {
     if (limit > 0 && distance >= limit) continue;
     counts_[distance] += sign * count;
     sums_[distance / kTogether] += sign * count;
   }
-  std::exclusive_scan(sums_.begin(), sums_.end(), before_.begin(), Count{0});
+  std::inclusive_scan(sums_.begin(), sums_.end(), before_.begin() + 1);
 }
 
 Count RunningCurve::hits(Count capacity) const {
   if (capacity <= 0 || counts_.empty()) return 0;
-  const std::size_t end = std::min(static_cast<std::size_t>(capacity), counts_.size());
+  const auto end = static_cast<std::size_t>(capacity);
+  if (end >= counts_.size()) return before_.back();
   const std::size_t together = (end - 1) / kTogether;
   const auto counts = counts_.begin();
   return std::accumulate(counts + static_cast<std::ptrdiff_t>(together * kTogether),
