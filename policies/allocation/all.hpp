@@ -14,8 +14,8 @@ namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
-using AllSystems =
-    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint, Hystor, Vfrm>;
+using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache,
+                            MultiCacheJoint, Hystor, Vfrm>;
 
 const Registry<System, SystemContext>& system_registry();
 
