@@ -2,6 +2,7 @@
 
 #include "core/base/registry.hpp"
 #include "core/engine/system.hpp"
+#include "policies/allocation/baa.hpp"
 #include "policies/allocation/cloudcache.hpp"
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
@@ -17,7 +18,7 @@ namespace mcsim {
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
 using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache,
-                            MultiCacheJoint, SCave, CloudCache, ThinProvisioning, Karma>;
+                            MultiCacheJoint, SCave, CloudCache, ThinProvisioning, Karma, Baa>;
 
 const Registry<System, SystemContext>& system_registry();
 
