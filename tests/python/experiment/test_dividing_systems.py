@@ -93,14 +93,20 @@ def ours(name: str, on: engine.Machine, **params: Any) -> engine.System:
     return engine.System(name, {"period": PERIOD, **params}, on, interval=PERIOD)
 
 
+def decisions(
+    accesses: engine.Accesses, system: engine.System
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Targets by decision, tier and VM; and why not, by decision."""
+    decided = run(accesses, system).decisions
+    return np.array([one["targets"] for one in decided]), [one["infeasible"] for one in decided]
+
+
 def targets(accesses: engine.Accesses, system: engine.System) -> NDArray[np.int64]:
-    """Targets by decision, tier and VM."""
-    return np.array([one["targets"] for one in run(accesses, system).decisions])
+    return decisions(accesses, system)[0]
 
 
-def of_twin(accesses: engine.Accesses, twin: Allocator, on: engine.Machine) -> NDArray[np.int64]:
-    allocator = answering(twin, "Twin", PERIOD)
-    return targets(accesses, engine.System.from_python(allocator, on, interval=PERIOD))
+def python(twin: Allocator, on: engine.Machine) -> engine.System:
+    return engine.System.from_python(answering(twin, "Twin", PERIOD), on, interval=PERIOD)
 
 
 TWINS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [
@@ -132,9 +138,11 @@ def test_decides_as_the_twin_does(case: int, capacities: tuple[int, ...]) -> Non
     moved = 0
     for seed in range(4):
         accesses = mixed(seed)
-        expected = of_twin(accesses, twin(), machine(*capacities))
-        decided = targets(accesses, ours(name, machine(*capacities), **params))
+        on = machine(*capacities)
+        expected, complaints = decisions(accesses, python(twin(), on))
+        decided, complained = decisions(accesses, ours(name, on, **params))
         np.testing.assert_array_equal(decided, expected)
+        assert list(map(bool, complained)) == list(map(bool, complaints))
         assert len(decided) > 20
         assert (decided.sum(axis=2) <= np.array(capacities)).all()
         moved += int((np.diff(decided, axis=0) != 0).any(axis=(1, 2)).sum())
@@ -192,6 +200,13 @@ class TestSCave:
         assert max(scanner for _, scanner in decided[20:]) <= 2 * 10
         assert min(scanner for _, scanner in decided) == 10
 
+    def test_floors_that_do_not_fit_are_told(self) -> None:
+        _, complaints = decisions(mixed(1), ours("s-cave", machine(3)))
+        assert complaints[0] == (
+            "the floors of 5 VMs, 1 blocks each, are more than the 3 blocks of the cache"
+        )
+        assert not any(decisions(mixed(1), ours("s-cave", machine(3), floor=0))[1])
+
 
 class TestKarma:
     def test_credits_and_pareto_efficiency(self) -> None:
@@ -243,6 +258,14 @@ class TestCloudCache:
             on = ours("cloudcache", machine(100), smoothing=smoothing)
             assert by_vm(targets(accesses, on)) == [[30, 0]] * 19
 
+    def test_less_space_than_is_reused_is_told(self) -> None:
+        trace = Trace(7)
+        for blocks in (30, 90):
+            trace.vm((scan(blocks), 20 * PERIOD, 10 * PERIOD))
+        decided, complaints = decisions(trace.done(), ours("cloudcache", machine(60)))
+        assert by_vm(decided) == [[15, 45]] * 9
+        assert complaints[0] == "the VMs are to reuse 120 blocks, and there are 60"
+
     def test_what_comes_once_is_never_written_to_the_cache(self) -> None:
         trace = Trace(8)
         trace.vm((scan(20_000), 20_000, 20 * PERIOD))
@@ -288,7 +311,7 @@ def working_sets(accesses: engine.Accesses, reuses: int) -> NDArray[np.int64]:
         def allocate(self, observation: Observation) -> None:
             seen.append(observation.meters["rwss"])
 
-    of_twin(accesses, Records(), machine(1))
+    run(accesses, python(Records(), machine(1)))
     return np.array(seen)
 
 
