@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base import units
-from mcsim.config.spec import BackendSpec, ExperimentSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
-from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.tables import Totals, devices_of, known, latencies_of, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -76,24 +76,23 @@ def requests(results: Results) -> pa.Table:
 
 
 def _request_rows(spec: ExperimentSpec, of: Totals) -> Iterator[dict[str, Any]]:
-    used = devices_of(spec, of.hits.shape[1])
-    latency = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    all_latencies = latencies_of(spec, of)
     which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms)]
     for vm, rows in [*which, (None, slice(None))]:
-        reads, writes = (
-            np.atleast_2d(counts[rows]).sum(axis=0)
-            for counts in (of.read_requests, of.write_requests)
-        )
-        counts = np.stack([reads, writes])
+        # By operation, VM and what it waited for.
+        by_vm = np.stack([np.atleast_2d(c[rows]) for c in (of.read_requests, of.write_requests)])
+        latency = all_latencies[:, [rows] if isinstance(rows, int) else rows].astype(np.int64)
+        counts = by_vm.sum(axis=1)
+        reads = counts[0]
         total = int(counts.sum())
         row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
         if reads.sum():
             row["read_hit_ratio"] = 1 - reads[-1] / reads.sum()
         if total:
             row["served_by_cache"] = 1 - counts[:, -1].sum() / total
-            row["mean_ns"] = float((counts * latency.astype(float)).sum()) / total
+            row["mean_ns"] = float((by_vm * latency.astype(float)).sum()) / total
             order = np.argsort(latency, axis=None, kind="stable")
-            reached = np.cumsum(counts.ravel()[order])
+            reached = np.cumsum(by_vm.ravel()[order])
             for q in QUANTILES:
                 at = np.searchsorted(reached, q * total)
                 row[f"p{round(100 * q)}_ns"] = int(latency.ravel()[order[at]])
@@ -155,7 +154,7 @@ def lifetime_years(
 class _Load:
     """Operations on one device: arrays by interval."""
 
-    device: BackendSpec
+    device: PlacedSpec
     tier: int | None
     reads: NDArray[np.int64]
     writes: NDArray[np.int64]

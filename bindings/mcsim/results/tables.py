@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.config.spec import BackendSpec, ExperimentSpec, SystemSpec, TierSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
 
 __all__ = [
@@ -185,23 +185,33 @@ class _Row:
         return self.waited_ns / self.accesses if self.accesses else None
 
 
-def devices_of(spec: ExperimentSpec, tier_count: int) -> list[BackendSpec]:
+def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
     """Return the devices that a system used: its tiers, then the backend."""
     return [*tiers_of(spec, tier_count), spec.backend]
 
 
-def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
+def latencies_of(spec: ExperimentSpec, of: Totals) -> NDArray[np.object_]:
+    """Return the time in ns that every device takes: shape (2, vms, devices), reads first.
+
+    Python's integers: a long trace on slow devices waits for more than 2^63 ns.
+    """
     used = devices_of(spec, of.hits.shape[1])
-    # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
-    read_ns = np.array([known(device.read) for device in used], dtype=object)
-    write_ns = np.array([known(device.write) for device in used], dtype=object)
+    once = [[known(device.read) for device in used], [known(device.write) for device in used]]
+    times = np.repeat(np.array(once, dtype=object)[:, None], len(of.vms), axis=1)
+    for vm, own in (spec.backend.vms or {}).items():
+        times[:, of.vms.index(vm), -1] = own
+    return times
+
+
+def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
+    read_ns, write_ns = latencies_of(spec, of)
 
     def row(vm: str | None, which: Any) -> _Row:
         def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
 
-        reads, writes = counted(of.reads_served), counted(of.writes_served)
-        waited = (reads * read_ns).sum() + (writes * write_ns).sum()
+        waited = (of.reads_served[which] * read_ns[which]).sum()
+        waited += (of.writes_served[which] * write_ns[which]).sum()
         hits = tuple(int(h) for h in counted(of.hits))
         return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
 
