@@ -7,6 +7,7 @@
 #include "policies/allocation/exclusive.hpp"
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
+#include "policies/allocation/hystor.hpp"
 #include "policies/allocation/maxperf.hpp"
 #include "policies/allocation/multicache.hpp"
 #include "policies/allocation/multicache_joint.hpp"
@@ -14,6 +15,7 @@
 #include "policies/allocation/slo.hpp"
 #include "policies/allocation/static_partition.hpp"
 #include "policies/allocation/vcacheshare.hpp"
+#include "policies/allocation/vfrm.hpp"
 
 namespace mcsim {
 
@@ -21,7 +23,7 @@ namespace mcsim {
 // and documentation are derived from it.
 using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
-             VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive>;
+             VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, Hystor, Vfrm>;
 
 const Registry<System, SystemContext>& system_registry();
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.plugin import plugin_option
+from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
-    from mcsim.config.spec import FigureFormat
     from mcsim.results.results import Results
 
 __all__ = ["main"]
@@ -32,6 +32,7 @@ INTERRUPTED = 130
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
+    "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
@@ -160,7 +161,7 @@ def run(
         threads=threads,
         force=force,
         figures=not no_figures,
-        reporter=Reporter(_console(stderr=True)),
+        reporter=Reporter(terminal(stderr=True)),
     )
     _show(results)
 
@@ -169,57 +170,12 @@ def run(
 @click.argument("folder", metavar="RUN", type=click.Path())
 def report(folder: str) -> None:
     """Show the tables of a finished run again, and the paper's numbers beside its own."""
+    from mcsim.cli.figures import show_published
     from mcsim.results.results import Results
 
     results = Results.open(folder)
     _show(results)
-    _show_published(results)
-
-
-@cli.command()
-@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
-)
-@click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
-)
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["png", "pdf", "svg"]),
-    multiple=True,
-    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
-)
-def figures(
-    folders: tuple[str, ...],
-    names: tuple[str, ...],
-    out: str | None,
-    formats: tuple[FigureFormat, ...],
-) -> None:
-    """Draw the figures of a finished run again, or those that compare several runs."""
-    from mcsim.base.errors import ConfigError
-    from mcsim.figures import draw
-    from mcsim.results.results import Results
-
-    runs = [Results.open(folder) for folder in folders]
-    skipped: list[str] = []
-    drawn = draw(
-        runs,
-        names or None,
-        out,
-        formats=formats or runs[0].spec.figure_formats,
-        processes=len(os.sched_getaffinity(0)),
-        on_skip=skipped.append,
-    )
-    for path in drawn:
-        click.echo(path)
-    if skipped and names:
-        raise ConfigError("; ".join(skipped))
-    for why in skipped:
-        click.echo(why, err=True)
-    if len(runs) > 1:
-        _show_published(runs)
+    show_published(results)
 
 
 @cli.command("list")
@@ -281,27 +237,11 @@ def _show(results: Results) -> None:
     from mcsim.results.models import render_devices, render_requests
     from mcsim.results.render import render_comparison, render_systems
 
-    console = _console()
+    console = terminal()
     for render in (render_comparison, render_systems, render_requests, render_devices):
         console.print(render(results))
         console.print()
     console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
-
-
-def _show_published(runs: Results | Sequence[Results]) -> None:
-    from mcsim.results.published import paper_comparison, render_published
-
-    if rows := paper_comparison(runs):
-        _console().print(render_published(rows))
-
-
-def _console(stderr: bool = False) -> Any:
-    from rich.console import Console
-
-    console = Console(stderr=stderr)
-    if not console.is_terminal:
-        console.width = 100
-    return console
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

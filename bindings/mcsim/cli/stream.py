@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 __all__ = [
+    "Command",
     "Report",
     "Source",
     "curve_options",
@@ -37,6 +38,7 @@ __all__ = [
     "sizes_given",
     "stream_options",
     "table_of",
+    "with_options",
     "write_figure",
     "write_tables",
 ]
@@ -68,7 +70,7 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
         click.option("--seed", type=int, default=1, show_default=True, help=seed),
         click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
     ]
-    return lambda command: _with(command, [*options, reading_options])
+    return lambda command: with_options(command, [*options, reading_options])
 
 
 def picture_options(command: Command) -> Command:
@@ -90,10 +92,11 @@ def output_options(command: Command) -> Command:
         ),
         click.option("--no-figures", is_flag=True, help="Draw no pictures."),
     ]
-    return _with(command, options)
+    return with_options(command, options)
 
 
-def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Give a command options, in this order."""
     for option in reversed(options):
         command = option(command)
     return command

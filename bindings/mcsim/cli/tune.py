@@ -10,7 +10,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import memory_option
+from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import (
     Source,
     interruptible,
@@ -61,26 +61,8 @@ __all__ = ["tune"]
     show_default=True,
     help="What becomes of writes.",
 )
-@click.option(
-    "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
-    default="lru",
-    show_default=True,
-    help="Eviction policies (see mcsim list, mcsim describe NAME).",
-)
-@click.option(
-    "--mini",
-    metavar="RATE",
-    help="Caches in miniature, given such a share of the requests (0.01 or 1%).",
-)
-@click.option(
-    "--seeds",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="With --mini: samples of which the mean is taken, and the error band.",
-)
+@policies_option("lru")
+@mini_options(mini="Caches in miniature, given such a share of the requests (0.01 or 1%).")
 @click.option(
     "--objective",
     type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
