@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<System>> Exclusive::make(Params params, SystemCon
   const std::size_t tiers = context.machine.tier_count();
   if (tiers > 2) {
     return invalid_argument(
-        "exclusive: the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got {}",
+        "the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got {}",
         tiers);
   }
   return make_checked<Exclusive>(std::move(params), std::move(context));

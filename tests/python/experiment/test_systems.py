@@ -149,3 +149,198 @@ def test_every_decision_is_the_twins(
             infeasible += bool(mine["infeasible"])
     if params.get("iops", {}).get("vm3") or params.get("iops", {}).get("vm2") == 1e5:
         assert infeasible > 0
+
+
+def one_after_the_other(sequence: str) -> engine.Accesses:
+    """One VM, an access at a time; then one in the next interval."""
+    rows = [(i, word[0], int(word[1:])) for i, word in enumerate(sequence.split())]
+    return accesses([*rows, (INTERVAL, "R", 99)])
+
+
+def sizes(trace: engine.Accesses, name: str, *capacities: int, **params: Any) -> list[list[int]]:
+    decisions = decided(trace, name, machine(*capacities), **params)
+    return [decision["targets"].sum(axis=0).tolist() for decision in decisions]
+
+
+def test_the_slides_of_useful_distances() -> None:
+    slide = one_after_the_other("W1 W2 R1 R3 R5 R6 R2")
+    assert sizes(slide, "eci-cache", 20, min_blocks=0) == [[5]]
+    assert sizes(slide, "centaur", 20, baseline="eci") == [[5]]
+    # Of rewrites that are farther apart than rereads the useful size knows nothing.
+    rewritten = one_after_the_other("W1 W2 R1 R3 R5 R6 R2 R7 W1")
+    assert sizes(rewritten, "eci-cache", 20, min_blocks=0) == [[5]]
+    assert sizes(rewritten, "centaur", 20, baseline="eci") == [[6]]
+    # Distances 0, 0, 2, 2, 3 and 7.
+    totals = one_after_the_other("R1 R1 R2 R2 R3 R4 R2 R3 R5 R4 R6 R7 R8 R1")
+    assert sizes(totals, "centaur", 20, baseline="eci") == [[8]]
+
+
+def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
+    rng = np.random.default_rng(3)
+    writer = [(2 * i, "W", int(b)) for i, b in enumerate(rng.integers(0, 9, 1000))]
+    reader = [(2 * i + 1, "R", int(b)) for i, b in enumerate(rng.integers(0, 9, 1000))]
+    trace = accesses(writer, reader)
+    system = engine.System("eci-cache", {"interval": INTERVAL, "min_blocks": 4}, machine(40))
+    result = run(trace, system)
+    for decision in result.decisions:
+        assert decision["write_modes"] == ["around", "back"]
+        assert decision["targets"].tolist() == [[4, 9]]
+        assert not decision["infeasible"]
+    written = result.tiers["fills"] + result.tiers["updates"]
+    assert (written[1:, 0] == 0).all()
+    # What it had not written back yet is, once.
+    assert result.vms["write_backs"][1:, 0].tolist() == [9, 0, 0, 0]
+    to_backend = result.vms["backend_writes"] - result.vms["write_backs"]
+    assert to_backend[1:, 0].tolist() == result.vms["writes"][1:, 0].tolist()
+
+
+def test_without_limits_writing_around_writes_no_more_to_the_cache() -> None:
+    for seed in range(4):
+        trace = random_accesses(seed)
+        written = []
+        for theta in (0.0, 1.0):
+            params = {"interval": INTERVAL, "theta": theta, "min_blocks": 10_000}
+            result = run(trace, engine.System("eci-cache", params, machine(40_000)))
+            written.append(sum(result.tiers[k] for k in ("fills", "updates"))[1:].sum())
+        assert written[0] <= written[1]
+
+
+def test_slower_storage_of_all_changes_nothing_to_vcacheshare() -> None:
+    params = {"ri_window": 100, "window": 1200, "alpha_mode": "linear"}
+    for seed in range(4):
+        trace = random_accesses(seed)
+        at = [
+            [
+                d["targets"].tolist()
+                for d in decided(
+                    trace, "vcacheshare", machine(50, vm0=f, vm1=3 * f, vm2=f, vm3=7 * f), **params
+                )
+            ]
+            for f in (1.0, 2.0)
+        ]
+        assert at[0] == at[1]
+
+
+def test_a_vm_without_reads_gets_its_reservation_alone() -> None:
+    writer = [(2 * i, "W", i % 7) for i in range(800)]
+    reader = [(2 * i + 1, "R", i * i % 31) for i in range(800)]
+    params = {"window": 0, "ri_window": 100, "reservations": {"vm0": 5.0}, "alpha_mode": "linear"}
+    got = sizes(accesses(writer, reader), "vcacheshare", 40, **params)
+    assert [of_vm[0] for of_vm in got] == [5] * len(got)
+    assert all(of_vm[1] > 0 for of_vm in got)
+
+
+def test_latency_shares_hold_to_a_block() -> None:
+    shares = [1.0, 2.0, 4.0]
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = [
+            [(3 * i + v, "R", int(60 * rng.random() ** 2)) for i in range(300)] for v in range(3)
+        ]
+        trace = accesses(*rows)
+
+        class Check:
+            timers = {"sizes": INTERVAL}
+            meters = {"curve": {"meter": "curve"}}
+
+            def __init__(self, sizes: list[list[int]]) -> None:
+                self.sizes = sizes
+                self.seen = 0
+
+            def allocate(self, seen: Any) -> None:
+                got = self.sizes[seen.interval]
+                assert sum(got) <= 60
+
+                def waits(v: int, blocks: int) -> float:
+                    ratio = naive.ratio_of(seen.meters["curve"][v])
+                    return shares[v] * naive.latency(seen, v, blocks, ratio)
+
+                # Who waits as short as it can has no more to do with it.
+                free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, 60)]
+                longest = max((waits(v, got[v]) for v in free), default=0)
+                assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])
+                self.seen += len(free) > 1
+
+        given = {"vm1": 2.0, "vm2": 4.0}
+        got = sizes(trace, "centaur", 60, objective="latency-shares", shares=given)
+        check = Check(got)
+        on = machine(60)
+        run(trace, engine.System.from_python(answering(check, "check", INTERVAL), on))
+        assert check.seen
+
+
+class Nothing:
+    """Leaves equal parts as they are, and compares what was measured with what was foretold."""
+
+    timers = {"all": 3 * 995}
+    meters = {"curve": {"meter": "curve"}}
+    resize_mode = "eager"
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def allocate(self, seen: Any) -> None:
+        for v, curve in enumerate(seen.meters["curve"]):
+            blocks = int(seen.current[:, v].sum())
+            foretold = naive.latency(seen, v, blocks, naive.ratio_of(curve))
+            assert seen.latency_ns[v] == pytest.approx(foretold, rel=1e-12)
+            self.seen += 1
+
+
+@pytest.mark.parametrize("capacities", [(30,), (12, 48), (6, 24, 60)])
+def test_replay_waits_as_long_as_predicted(capacities: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(7)
+    rows = [[(3 * i + v, "R", int(80 * rng.random() ** 2)) for i in range(1000)] for v in range(3)]
+    nothing = Nothing()
+    on = machine(*capacities, vm1=3.0)
+    run(accesses(*rows), engine.System.from_python(answering(nothing, "nothing", 1), on))
+    assert nothing.seen == 3
+
+
+def test_an_unloved_promise_is_dropped_and_named() -> None:
+    loops = [[(3 * i + v, "R", i % 20) for i in range(300)] for v in range(3)]
+    params = {"latency_ms": {"vm0": 2.0, "vm1": 2.0, "vm2": 2.0}, "priorities": {"vm0": 0.5}}
+    for name in ("slo", "centaur", "maxperf"):
+        for decision in decided(accesses(*loops), name, machine(45), **params):
+            assert decision["infeasible"] == "what is promised needs 60 blocks of 45; without: vm0"
+            assert decision["targets"][0, 1:].tolist() >= [20, 20]
+    hopeless = decided(accesses(*loops), "slo", machine(45), latency_ms={"vm2": 0.5})
+    assert "vm2 is to wait 0.5 ms and would wait" in hopeless[0]["infeasible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "capacities", "message"),
+    [
+        (
+            "vcacheshare",
+            {"window": 0, "reservations": {"vm0": 9.0, "vm1": 2.0}},
+            (10,),
+            "reservations: more than the 10 blocks that there are",
+        ),
+        (
+            "vcacheshare",
+            {"window": 0, "reservations": {"vm0": 5.0}, "limits": {"vm0": 4.0}},
+            (10,),
+            "limits: vm0: 4 is less than the 5 that are reserved",
+        ),
+        (
+            "slo",
+            {"latency_ms": {"vm0": -1.0}},
+            (10,),
+            "latency_ms: vm0: -1 is not a latency (0 or more)",
+        ),
+        (
+            "exclusive",
+            {},
+            (1, 2, 3),
+            "exclusive: the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got 3",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    name: str, params: dict[str, Any], capacities: tuple[int, ...], message: str
+) -> None:
+    trace = accesses([(0, "R", 1), (INTERVAL, "R", 1)], [(1, "R", 1)])
+    with pytest.raises(ConfigError) as caught:
+        decided(trace, name, machine(*capacities), **params)
+    assert str(caught.value) == message
