@@ -22,10 +22,9 @@ enum class CentaurObjective : std::uint8_t {
 
 template <>
 struct Choices<CentaurObjective> {
-  static constexpr std::array names{
-      std::pair{"latency", CentaurObjective::kLatency},
-      std::pair{"least-size", CentaurObjective::kLeastSize},
-      std::pair{"latency-shares", CentaurObjective::kLatencyShares}};
+  static constexpr std::array names{std::pair{"latency", CentaurObjective::kLatency},
+                                    std::pair{"least-size", CentaurObjective::kLeastSize},
+                                    std::pair{"latency-shares", CentaurObjective::kLatencyShares}};
 };
 
 // As what it is compared with.

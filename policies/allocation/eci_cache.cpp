@@ -21,8 +21,8 @@ void EciCache::choose_modes(const Observation& seen) {
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     const ClassCounts& classes = seen.meters[2].classes[v];
     const Count rewrites = classes.of(RequestClass::kWaw) + classes.of(RequestClass::kWar);
-    const Count all = params_.write_share_of == EciShareOf::kReuses ? classes.reuses()
-                                                                    : classes.accesses();
+    const Count all =
+        params_.write_share_of == EciShareOf::kReuses ? classes.reuses() : classes.accesses();
     if (all == 0) continue;
     const double share = static_cast<double>(rewrites) / static_cast<double>(all);
     const WriteMode wanted = share > params_.theta ? WriteMode::kAround : WriteMode::kBack;

@@ -55,8 +55,7 @@ class EciCache final : public OneCacheMaximizer {
                     "leaves it open",
                     1},
               Field{"quantile", &Params::quantile,
-                    "share of the useful distances that a size holds (1: all, as published)", 0,
-                    1},
+                    "share of the useful distances that a size holds (1: all, as published)", 0, 1},
               Field{"min_blocks", &Params::min_blocks,
                     "what every VM gets at least, but no more than an equal part; the source "
                     "leaves it open",
@@ -90,9 +89,7 @@ class EciCache final : public OneCacheMaximizer {
 
  protected:
   // Who does nothing has the least size.
-  bool active(const Observation& seen, std::size_t vm) const override {
-    return is_here(seen, vm);
-  }
+  bool active(const Observation& seen, std::size_t vm) const override { return is_here(seen, vm); }
   std::string prepare(const Observation& seen) override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                Count blocks) const override;

@@ -19,8 +19,7 @@ absl::StatusOr<std::unique_ptr<System>> Exclusive::make(Params params, SystemCon
   const std::size_t tiers = context.machine.tier_count();
   if (tiers > 2) {
     return invalid_argument(
-        "the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got {}",
-        tiers);
+        "the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got {}", tiers);
   }
   return make_checked<Exclusive>(std::move(params), std::move(context));
 }
@@ -37,8 +36,8 @@ std::string Exclusive::prepare(const Observation& seen) {
         sure_[k].push_back(own);
         continue;
       }
-      const auto misses = static_cast<double>(
-          curve.accesses() - curve.hits(in_all_tiers(equal, v)));
+      const auto misses =
+          static_cast<double>(curve.accesses() - curve.hits(in_all_tiers(equal, v)));
       const auto allowed = static_cast<Count>((1 + params_.delta) * misses);
       const Count needed = curve.capacity_for(curve.accesses() - allowed);
       sure_[k].push_back(std::max<Count>(0, needed - own));
@@ -70,8 +69,8 @@ double Exclusive::worth(const Observation& seen, const Stage& stage, std::size_t
                         Count blocks) const {
   const RunningCurve& curve = curves(seen)[vm];
   if (is_own(stage.first) || curve.accesses() == 0) return 0;
-  const double ratio = misses_at(curve, stage.base[vm] + blocks) /
-                       static_cast<double>(curve.accesses());
+  const double ratio =
+      misses_at(curve, stage.base[vm] + blocks) / static_cast<double>(curve.accesses());
   return -priorities()[vm] * std::log(ratio);
 }
 

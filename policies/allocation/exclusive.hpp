@@ -41,8 +41,7 @@ class Exclusive final : public CurveMaximizer {
                     0},
               Field{"distance_scope", &Params::distance_scope,
                     "what an access finds in the cache; the source leaves it open"},
-              Field{"grid", &Params::grid, "sizes tried of what VMs are not sure of", 2,
-                    1'000'000},
+              Field{"grid", &Params::grid, "sizes tried of what VMs are not sure of", 2, 1'000'000},
           });
     }
   };
@@ -64,9 +63,7 @@ class Exclusive final : public CurveMaximizer {
 
  protected:
   // A VM's own memory stays, whatever it does.
-  bool active(const Observation& seen, std::size_t vm) const override {
-    return !seen.departed[vm];
-  }
+  bool active(const Observation& seen, std::size_t vm) const override { return !seen.departed[vm]; }
   std::string prepare(const Observation& seen) override;
   Grid grid(const Stage& stage) const override;
   Count counted_base(const Stage& stage, std::size_t vm) const override {

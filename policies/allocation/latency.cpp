@@ -13,7 +13,7 @@ namespace mcsim {
 
 double mean_ns(const VmCounters& counted, const Machine& machine, const std::string& vm) {
   if (counted.accesses == 0) return 0;
-  const auto waited = [&](Op op, double Device::*takes, double backend_ns) {
+  const auto waited = [&](Op op, double Device::* takes, double backend_ns) {
     const Served& served = counted.served(op);
     double sum = 0;
     for (std::size_t k = 0; k < counted.tiers.size(); ++k) {
@@ -40,8 +40,7 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
   constexpr double kNothing = std::numeric_limits<double>::infinity();
   MCSIM_ASSIGN_OR_RETURN(std::vector<double> wanted,
                          per_vm("latency_ms", latency_ms, vms, kNothing, "a latency"));
-  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> rates,
-                         per_vm("iops", iops, vms, 0, "a rate"));
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> rates, per_vm("iops", iops, vms, 0, "a rate"));
   MCSIM_ASSIGN_OR_RETURN(const std::vector<double> under_way,
                          per_vm("outstanding", outstanding, vms, 1, "a number of accesses"));
   for (std::size_t v = 0; v < vms.size(); ++v) {
@@ -54,8 +53,8 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
 void Promises::fit(std::span<const double> priorities) {
   Count promised = std::accumulate(least.begin(), least.end(), Count{0});
   if (promised <= model_.capacity()) return;
-  std::string why = fmt::format("what is promised needs {} blocks of {}; without:", promised,
-                                model_.capacity());
+  std::string why =
+      fmt::format("what is promised needs {} blocks of {}; without:", promised, model_.capacity());
   std::vector<std::size_t> order(least.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t v) { return priorities[v]; });

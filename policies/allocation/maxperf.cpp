@@ -38,8 +38,8 @@ double MeasuredCurve::polynomial(double blocks) const {
     for (std::size_t i = 0; i + width < through.size(); ++i) {
       const double first = points_[i].first;
       const double last = points_[i + width].first;
-      through[i] = ((blocks - last) * through[i] + (first - blocks) * through[i + 1]) /
-                   (first - last);
+      through[i] =
+          ((blocks - last) * through[i] + (first - blocks) * through[i + 1]) / (first - last);
     }
   }
   return std::clamp(through.front(), 0.0, 1.0);
@@ -53,8 +53,7 @@ double MeasuredCurve::lines(double blocks) const {
     if (point.first >= blocks) {
       const double width = point.first - before.first;
       if (width == 0) return point.second;
-      return before.second +
-             (point.second - before.second) * (blocks - before.first) / width;
+      return before.second + (point.second - before.second) * (blocks - before.first) / width;
     }
     before = point;
   }

@@ -26,10 +26,10 @@ class OneCacheMaximizer : public CurveMaximizer {
       resize_mode = ResizeMode::kEager;
     }
     static constexpr auto fields() {
-      return std::tuple_cat(CurveMaximizer::Params::interval_fields(),
-                            std::tuple{Field{"grid", &Params::grid,
-                                             "sizes tried of what VMs are not sure of", 2,
-                                             1'000'000}});
+      return std::tuple_cat(
+          CurveMaximizer::Params::interval_fields(),
+          std::tuple{Field{"grid", &Params::grid, "sizes tried of what VMs are not sure of", 2,
+                           1'000'000}});
     }
   };
 

@@ -34,8 +34,7 @@ class Slo final : public OneCacheMaximizer {
               Field{"correction", &Params::correction,
                     "how much of what was missed so far is made up for in an interval (0: none)",
                     0},
-              Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache"},
+              Field{"distance_scope", &Params::distance_scope, "what an access finds in the cache"},
           });
     }
   };

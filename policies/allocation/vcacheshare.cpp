@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<Host>> VCacheShare::make_host(const Accesses& tra
   for (std::size_t v = 0; v < vms().size(); ++v) {
     bounds_[v].most = static_cast<Count>(std::min(most[v], all));
     if (least[v] > most[v]) {
-      return invalid_argument("limits: {}: {} is less than the {} that are reserved",
-                              vms()[v].name, most[v], least[v]);
+      return invalid_argument("limits: {}: {} is less than the {} that are reserved", vms()[v].name,
+                              most[v], least[v]);
     }
     bounds_[v].least = static_cast<Count>(std::min(least[v], all));
     reserved += bounds_[v].least;

@@ -58,8 +58,8 @@ class VCacheShare final : public OneCacheMaximizer {
               Field{"intensity", &Params::intensity,
                     "reads of each distinct block a second, or the share of repeats (as "
                     "Multi-Cache cites it)"},
-              Field{"alpha", &Params::alpha,
-                    "weight of reuse intensity; the source leaves it open", 0},
+              Field{"alpha", &Params::alpha, "weight of reuse intensity; the source leaves it open",
+                    0},
               Field{"alpha_mode", &Params::alpha_mode,
                     "reuse intensity as it is, the same for every size, or in proportion to the "
                     "size, the highest being 1"},
@@ -95,9 +95,7 @@ class VCacheShare final : public OneCacheMaximizer {
 
  protected:
   // Reservations are kept for those who do nothing.
-  bool active(const Observation& seen, std::size_t vm) const override {
-    return !seen.departed[vm];
-  }
+  bool active(const Observation& seen, std::size_t vm) const override { return !seen.departed[vm]; }
   std::string prepare(const Observation& seen) override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                Count blocks) const override;

@@ -103,7 +103,10 @@ class Twin:
         rest = capacity - sum(base)
         unit = max(1, rest // self.params.get("grid", 200))
         sizes = list(range(0, rest + 1, unit))
-        high = [sizes.index(max(s for s in sizes if s <= most[v] - base[v])) if here[v] else 0 for v in vms]
+        high = [
+            sizes.index(max(s for s in sizes if s <= most[v] - base[v])) if here[v] else 0
+            for v in vms
+        ]
         values = [[worth(v, base[v] + s) if here[v] else 0.0 for s in sizes] for v in vms]
         if rest == 0:
             return over_tiers(seen, base)
@@ -261,7 +264,8 @@ class CentaurTwin(Twin):
         if objective == "least-size":
             for v, ratio in enumerate(ratios):
                 bound = 1 - ratio(capacity) + self.params.get("miss_tolerance", 0.0)
-                least[v] = max(least[v], *[c for c in range(capacity + 1) if 1 - ratio(c) <= bound][:1])
+                enough = next(c for c in range(capacity + 1) if 1 - ratio(c) <= bound)
+                least[v] = max(least[v], enough)
         asked = least
         least, dropped = self.fitted(seen, least)
         most = [capacity] * len(here)
@@ -496,6 +500,11 @@ class ExclusiveTwin(Twin):
 
         capacity = int(seen.capacities[-1])
         rows = self.divided(
-            LastTier, here, least, [capacity] * len(vms), worth, spread=True  # type: ignore[arg-type]
+            LastTier,
+            here,
+            least,
+            [capacity] * len(vms),
+            worth,
+            spread=True,  # type: ignore[arg-type]
         )
         return Decision(np.vstack([[held], rows]) if two else rows)

@@ -50,9 +50,8 @@ TEST(Latency, IsMeasuredByWhatServed) {
 }
 
 TEST(LatencyGoals, AreTheStricterOfLatencyAndRate) {
-  const LatencyGoals goals{.latency_ms = {{"a", 2}, {"b", 3}},
-                           .iops = {{"b", 1'000}},
-                           .outstanding = {{"b", 2}}};
+  const LatencyGoals goals{
+      .latency_ms = {{"a", 2}, {"b", 3}}, .iops = {{"b", 1'000}}, .outstanding = {{"b", 2}}};
   EXPECT_THAT(goals.wanted_ns(kVms).value(), ElementsAre(2e6, 2e6));
   EXPECT_THAT(LatencyGoals{}.wanted_ns(kVms).value(),
               ElementsAre(std::numeric_limits<double>::infinity(),

@@ -757,9 +757,7 @@ def test_a_vm_may_have_storage_of_its_own(tmp_path: Path, results: Results) -> N
     own = run(spec, out=tmp_path, threads=1, figures=False)
     of = {row["vm"]: row for row in tables.comparison(own).to_pylist()}
     before = {
-        row["vm"]: row
-        for row in tables.comparison(results).to_pylist()
-        if row["system"] == "lru"
+        row["vm"]: row for row in tables.comparison(results).to_pylist() if row["system"] == "lru"
     }
     friendly = of["friendly"]
     hits = friendly["tier_hits"]

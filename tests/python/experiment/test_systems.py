@@ -230,8 +230,33 @@ def test_a_vm_without_reads_gets_its_reservation_alone() -> None:
     assert all(of_vm[1] > 0 for of_vm in got)
 
 
+class Sharing:
+    """Looks whether latencies are in proportion to shares, of sizes by decision."""
+
+    def __init__(self, sizes: list[list[int]], shares: list[float]) -> None:
+        self.timers = {"sizes": INTERVAL}
+        self.meters = {"curve": {"meter": "curve"}}
+        self.sizes = sizes
+        self.shares = shares
+        self.seen = 0
+
+    def allocate(self, seen: Any) -> None:
+        got = self.sizes[seen.interval]
+        capacity = int(seen.capacities.sum())
+        assert sum(got) <= capacity
+
+        def waits(v: int, blocks: int) -> float:
+            ratio = naive.ratio_of(seen.meters["curve"][v])
+            return self.shares[v] * naive.latency(seen, v, blocks, ratio)
+
+        # Who waits as short as it can has no more to do with it.
+        free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, capacity)]
+        longest = max((waits(v, got[v]) for v in free), default=0)
+        assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])
+        self.seen += len(free) > 1
+
+
 def test_latency_shares_hold_to_a_block() -> None:
-    shares = [1.0, 2.0, 4.0]
     for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = [
@@ -239,31 +264,9 @@ def test_latency_shares_hold_to_a_block() -> None:
         ]
         trace = accesses(*rows)
 
-        class Check:
-            timers = {"sizes": INTERVAL}
-            meters = {"curve": {"meter": "curve"}}
-
-            def __init__(self, sizes: list[list[int]]) -> None:
-                self.sizes = sizes
-                self.seen = 0
-
-            def allocate(self, seen: Any) -> None:
-                got = self.sizes[seen.interval]
-                assert sum(got) <= 60
-
-                def waits(v: int, blocks: int) -> float:
-                    ratio = naive.ratio_of(seen.meters["curve"][v])
-                    return shares[v] * naive.latency(seen, v, blocks, ratio)
-
-                # Who waits as short as it can has no more to do with it.
-                free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, 60)]
-                longest = max((waits(v, got[v]) for v in free), default=0)
-                assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])
-                self.seen += len(free) > 1
-
         given = {"vm1": 2.0, "vm2": 4.0}
         got = sizes(trace, "centaur", 60, objective="latency-shares", shares=given)
-        check = Check(got)
+        check = Sharing(got, [1.0, 2.0, 4.0])
         on = machine(60)
         run(trace, engine.System.from_python(answering(check, "check", INTERVAL), on))
         assert check.seen
@@ -272,11 +275,11 @@ def test_latency_shares_hold_to_a_block() -> None:
 class Nothing:
     """Leaves equal parts as they are, and compares what was measured with what was foretold."""
 
-    timers = {"all": 3 * 995}
-    meters = {"curve": {"meter": "curve"}}
     resize_mode = "eager"
 
     def __init__(self) -> None:
+        self.timers = {"all": 3 * 995}
+        self.meters = {"curve": {"meter": "curve"}}
         self.seen = 0
 
     def allocate(self, seen: Any) -> None:
