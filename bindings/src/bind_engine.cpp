@@ -321,6 +321,7 @@ py::list decision_list(const RunResult& result) {
     d["objective"] = record.decision.objective;
     d["upper_bound"] = record.decision.upper_bound;
     d["evaluations"] = record.decision.evaluations;
+    d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
     std::vector<std::string> modes;
     for (const WriteMode mode : record.decision.write_modes) modes.emplace_back(name_of(mode));

@@ -349,7 +349,8 @@ std::vector<MeterSpec> meter_specs(const System& system) {
   const std::vector<Timer> timers = system.timers();
   std::vector<MeterSpec> specs;
   for (const Meter& meter : system.meters()) {
-    specs.push_back({.clock = timers.at(meter.timer).clock, .what = meter.what});
+    if (meter.timer >= timers.size()) continue;
+    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
   }
   return specs;
 }

@@ -106,7 +106,8 @@ class System {
   }
 };
 
-// What has to be measured for a system, in the order of its meters.
+// What has to be measured for a system, in the order of its meters; run() refuses those of a
+// timer that there is not.
 std::vector<MeterSpec> meter_specs(const System& system);
 
 }  // namespace mcsim

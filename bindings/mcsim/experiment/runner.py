@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
+from mcsim.config import ExperimentSpec
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
@@ -94,12 +96,15 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
+    check_writable(Path(out))
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         _check_backend(workload, experiment)
+        if experiment.shares:
+            experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
         if not force and (final / "DONE").exists():
@@ -137,6 +142,24 @@ def _check_backend(workload: Workload, experiment: Experiment) -> None:
         if name not in names:
             message = f"no VM {name!r}{did_you_mean(name, names)}"
             raise experiment.source.complain(("backend", "vms", name), message)
+
+
+def _own_view(spec: ExperimentSpec) -> View:
+    """Return how the experiment sees the trace, as most systems do."""
+    return {
+        "block_bytes": spec.block_bytes,
+        "ops": spec.ops,
+        "key": "aligned",
+        "whole_seconds": False,
+        "line_blocks": 1,
+    }
+
+
+def _sized(experiment: Experiment, workload: Workload, reporter: Reporter) -> Experiment:
+    """Find the distinct blocks of which capacities are shares."""
+    with reporter.stage("intern", unit="requests", about="for capacities") as stage:
+        whole = workload.intern(_own_view(experiment.spec), stage.update)
+    return experiment.sized(whole.id_count)
 
 
 def _reopened(final: Path, reporter: Reporter) -> Results:
@@ -189,16 +212,9 @@ class _Run:
         """Write everything but DONE."""
         spec = self.experiment.spec
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
-        own_view: View = {
-            "block_bytes": spec.block_bytes,
-            "ops": spec.ops,
-            "key": "aligned",
-            "whole_seconds": False,
-            "line_blocks": 1,
-        }
+        own_view = _own_view(spec)
         views = [system.view(**own_view) for system in systems]
-        # The experiment's own view, which most systems want, comes last: what takes others is
-        # replayed while it is prepared.
+        # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
         with self._pool:
             for view in in_turn:

@@ -306,7 +306,8 @@ TEST(DistinctMeter, CountsBlocksThatWereReusedOftenEnoughInASlidingWindow) {
     std::vector<Count> of_periods;
     const MeterSpec spec{.clock = {.period = 10},
                          .what = DistinctMeter{.window = {window}, .reuses = reuses}};
-    for (const auto& row : std::get<Series<Count>>(*metered_of(rows, spec).measured)) {
+    const Metered metered = metered_of(rows, spec);
+    for (const auto& row : std::get<Series<Count>>(*metered.measured)) {
       of_periods.push_back(row[0]);
     }
     return of_periods;
@@ -457,27 +458,30 @@ TEST(Characterise, MistakesAreNamed) {
             "interval: must be positive, got -5 ns");
   EXPECT_EQ(complaint({.clock = {.period = 1000}, .what = LoadMeter{}}),
             "interval: 1000 ns cut this trace into 3600000001 pieces; at most 1048576 can be kept");
-  EXPECT_EQ(complaint_of(IntensityMeter{.window = {0}}), "window: must be positive, got 0 ns");
+  EXPECT_EQ(complaint_of(IntensityMeter{.window = {0}}), "meter 'intensity': window: must be positive, got 0 ns");
   EXPECT_EQ(complaint_of(IntensityMeter{.window = {100}}),
-            "window: 100 ns cut this trace into 36000000001 pieces; at most 33554432 can be kept");
+            "meter 'intensity': window: 100 ns cut this trace into 36000000001 pieces; at most "
+            "33554432 can be kept");
   EXPECT_EQ(complaint_of(CurveMeter{.distance_limit = -1}),
-            "distance_limit: must be 0 (none) or positive, got -1");
+            "meter 'curve': distance_limit: must be 0 (none) or positive, got -1");
   EXPECT_EQ(complaint_of(CurveMeter{.between = OpFilter::kReads}),
-            "between: reads alone have distances among the reads; say ops: reads");
+            "meter 'curve': between: reads alone have distances among the reads; say ops: reads");
   EXPECT_EQ(complaint_of(CurveMeter{.ops = OpFilter::kReads, .foresight = Foresight::kWhole}),
-            "foresight: the whole trace is known of all operations alone");
+            "meter 'curve': foresight: the whole trace is known of all operations alone");
   EXPECT_EQ(complaint_of(DistinctMeter{.reuses = -1}),
-            "reuses: expected 0 to 4294967294, got -1");
-  for (const MeterKind& meter :
-       {MeterKind{CurveMeter{.window = {5400 * kSecond}}},
-        MeterKind{DistinctMeter{.window = {5400 * kSecond}}}}) {
-    EXPECT_EQ(complaint_of(meter),
-              "window: expected a whole number of periods of 3600000000000 ns, got 5400000000000");
-  }
+            "meter 'distinct': reuses: expected 0 to 4294967294, got -1");
+  EXPECT_EQ(complaint_of(CurveMeter{.window = {5400 * kSecond}}),
+            "meter 'curve': window: expected a whole number of periods of 3600000000000 ns, got "
+            "5400000000000 ns");
   EXPECT_EQ(complaint_of(DistinctMeter{.window = {-3600 * kSecond}}),
-            "window: expected a whole number of periods of 3600000000000 ns, got -3600000000000");
+            "meter 'distinct': window: expected a whole number of periods of 3600000000000 ns, got "
+            "-3600000000000 ns");
   EXPECT_EQ(complaint_of(CurveMeter{.window = {3600 * kSecond * 300}}),
-            "window: at most 256 periods can be told apart, got 300");
+            "meter 'curve': window: at most 256 periods can be told apart, got 300");
+  EXPECT_EQ(complaint_of(CurveMeter{.scope = DistanceScope::kCumulative,
+                                    .window = {3600 * kSecond * 300}}),
+            "")
+      << "all so far has no window";
   EXPECT_EQ(complaint_of(DistinctMeter{.window = {3600 * kSecond * 300}}), "")
       << "a longer window than the trace is the trace";
 }

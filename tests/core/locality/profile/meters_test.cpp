@@ -21,6 +21,12 @@ TEST(Meters, AreNamedAndWrittenDownAndReadAgain) {
     names.insert(name_of(meter));
   }
   EXPECT_EQ(names.size(), std::variant_size_v<MeterKind>) << "each of another name";
+  std::set<std::string> described;
+  for (const auto& [info, params] : describe_meters()) {
+    described.insert(info.name);
+    EXPECT_EQ(params.size(), params_of(*meter_named(info.name, {})).size()) << info.name;
+  }
+  EXPECT_EQ(described, names);
 }
 
 TEST(Meters, AreTheirDefaultsUnlessToldOtherwise) {
@@ -40,7 +46,7 @@ TEST(Meters, MistakesAreNamed) {
   EXPECT_EQ(complaint("curve", {{"opps", std::string("reads")}}),
             "unknown parameter 'opps' (did you mean 'ops'?)");
   EXPECT_EQ(complaint("load", {{"window", std::int64_t{1}}}),
-            "unknown parameter 'window' (there are no parameters)");
+            "unknown parameter 'window': there are none");
   EXPECT_EQ(complaint("curve", {{"scope", std::string("hour")}}),
             "scope: unknown choice 'hour' (one of interval, cumulative, warm)");
   EXPECT_EQ(complaint("distinct", {{"reuses", std::int64_t{-1}}}),
