@@ -26,7 +26,7 @@ from mcsim.base import units
 from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
-from mcsim.results.tables import Totals, devices_of, known, latencies_of, totals
+from mcsim.results.tables import Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -68,21 +68,31 @@ DEVICES = pa.schema(
 _DAY_NS = 86_400 * 10**9
 
 
-def requests(results: Results) -> pa.Table:
-    """Tell how long requests waited, by system and VM: a table of schema `REQUESTS`."""
+def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
+    """Tell how long requests waited, by system and VM: a table of schema `REQUESTS`.
+
+    `by_vm=False` leaves what all VMs waited together.
+    """
     spec = results.spec
-    rows = [row for of in totals(results) for row in _request_rows(spec, of)]
+    rows = [row for of in totals(results) for row in _request_rows(spec, of, by_vm)]
     return pa.Table.from_pylist(rows, schema=REQUESTS)
 
 
-def _request_rows(spec: ExperimentSpec, of: Totals) -> Iterator[dict[str, Any]]:
-    all_latencies = latencies_of(spec, of)
-    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms)]
+def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
+    used = devices_of(spec, of.hits.shape[1])
+    once = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    own = spec.backend.vms or {}
+    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
-        # By operation, VM and what it waited for.
-        by_vm = np.stack([np.atleast_2d(c[rows]) for c in (of.read_requests, of.write_requests)])
-        latency = all_latencies[:, [rows] if isinstance(rows, int) else rows].astype(np.int64)
-        counts = by_vm.sum(axis=1)
+        # By operation, VM and what it waited for; VMs alike are one.
+        each = np.stack([np.atleast_2d(c[rows]) for c in (of.read_requests, of.write_requests)])
+        if not own:
+            each = each.sum(axis=1, keepdims=True)
+        latency = np.repeat(once[:, None], each.shape[1], axis=1)
+        for v, name in enumerate(of.vms if vm is None else [vm]):
+            if name in own:
+                latency[:, v, -1] = own[name]
+        counts = each.sum(axis=1)
         reads = counts[0]
         total = int(counts.sum())
         row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
@@ -90,9 +100,9 @@ def _request_rows(spec: ExperimentSpec, of: Totals) -> Iterator[dict[str, Any]]:
             row["read_hit_ratio"] = 1 - reads[-1] / reads.sum()
         if total:
             row["served_by_cache"] = 1 - counts[:, -1].sum() / total
-            row["mean_ns"] = float((by_vm * latency.astype(float)).sum()) / total
+            row["mean_ns"] = float((each * latency.astype(float)).sum()) / total
             order = np.argsort(latency, axis=None, kind="stable")
-            reached = np.cumsum(by_vm.ravel()[order])
+            reached = np.cumsum(each.ravel()[order])
             for q in QUANTILES:
                 at = np.searchsorted(reached, q * total)
                 row[f"p{round(100 * q)}_ns"] = int(latency.ravel()[order[at]])
@@ -242,9 +252,7 @@ def render_requests(results: Results) -> RenderableType:
     table.add_column("system", overflow="fold")
     for name in ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %"):
         table.add_column(name, justify="right")
-    for row in requests(results).to_pylist():
-        if row["vm"] is not None:
-            continue
+    for row in requests(results, by_vm=False).to_pylist():
         latencies = [row["mean_ns"], *(row[f"p{round(100 * q)}_ns"] for q in QUANTILES)]
         table.add_row(
             row["system"],

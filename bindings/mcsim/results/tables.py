@@ -190,32 +190,28 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
     return [*tiers_of(spec, tier_count), spec.backend]
 
 
-def latencies_of(spec: ExperimentSpec, of: Totals) -> NDArray[np.object_]:
-    """Return the time in ns that every device takes: shape (2, vms, devices), reads first.
-
-    Python's integers: a long trace on slow devices waits for more than 2^63 ns.
-    """
+def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
-    once = [[known(device.read) for device in used], [known(device.write) for device in used]]
-    times = np.repeat(np.array(once, dtype=object)[:, None], len(of.vms), axis=1)
-    for vm, own in (spec.backend.vms or {}).items():
-        times[:, of.vms.index(vm), -1] = own
-    return times
-
-
-def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
-    read_ns, write_ns = latencies_of(spec, of)
+    # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
+    read_ns = np.array([known(device.read) for device in used], dtype=object)
+    write_ns = np.array([known(device.write) for device in used], dtype=object)
+    # What VMs with storage of their own wait longer than for the backend.
+    longer = np.zeros(len(of.vms), dtype=object)
+    for vm, own_ns in (spec.backend.vms or {}).items():
+        v = of.vms.index(vm)
+        longer[v] = int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
+        longer[v] += int(of.writes_served[v, -1]) * (own_ns - write_ns[-1])
 
     def row(vm: str | None, which: Any) -> _Row:
         def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
 
-        waited = (of.reads_served[which] * read_ns[which]).sum()
-        waited += (of.writes_served[which] * write_ns[which]).sum()
+        reads, writes = counted(of.reads_served), counted(of.writes_served)
+        waited = (reads * read_ns).sum() + (writes * write_ns).sum() + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
         return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
 
-    for v, vm in enumerate(of.vms):
+    for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
     yield row(None, slice(None))
 
@@ -243,12 +239,15 @@ def _baseline(all_totals: Sequence[Totals], legacy: bool) -> Totals | None:
     return None
 
 
-def comparison(results: Results) -> pa.Table:
-    """Compare all systems, VM by VM and in total: a table of schema `COMPARISON`."""
+def comparison(results: Results, *, by_vm: bool = True) -> pa.Table:
+    """Compare all systems, VM by VM and in total: a table of schema `COMPARISON`.
+
+    `by_vm=False` leaves the totals alone.
+    """
     spec = results.spec
     all_totals = totals(results)
     bases = {
-        suffix: {} if base is None else {row.vm: row for row in _rows(spec, base)}
+        suffix: {} if base is None else {row.vm: row for row in _rows(spec, base, by_vm)}
         for suffix, base in (
             ("", _baseline(all_totals, legacy=False)),
             ("_over_legacy", _baseline(all_totals, legacy=True)),
@@ -256,7 +255,7 @@ def comparison(results: Results) -> pa.Table:
     }
     rows: list[dict[str, Any]] = []
     for of in all_totals:
-        for row in _rows(spec, of):
+        for row in _rows(spec, of, by_vm):
             shares = [hits / row.accesses if row.accesses else 0.0 for hits in row.tier_hits]
             rows.append(
                 {
@@ -278,8 +277,7 @@ def comparison(results: Results) -> pa.Table:
 def systems(results: Results) -> pa.Table:
     """Return what can be said of each system as a whole: a table of schema `SYSTEMS`."""
     spec = results.spec
-    compared = comparison(results)
-    whole = compared.filter(pc.is_null(compared["vm"])).to_pylist()
+    whole = comparison(results, by_vm=False).to_pylist()
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows = []
     for of, row in zip(totals(results), whole, strict=True):
