@@ -211,8 +211,8 @@ void bind_system(py::module_& m) {
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
-      .def_property_readonly("profile_spec",
-                             [](const SystemHandle& h) { return h.system->profile(); });
+      .def_property_readonly("meters",
+                             [](const SystemHandle& h) { return meter_specs(*h.system); });
 }
 
 // One counter of a run as an array [interval, vm, tier].
@@ -304,7 +304,7 @@ py::dict vm_arrays(const RunResult& result) {
 py::list decision_list(const RunResult& result) {
   py::list list;
   for (const DecisionRecord& record : result.decisions) {
-    const Allocation& targets = record.decision.targets;
+    const Allocation& targets = record.targets;
     py::array_t<Count> array({targets.tiers(), targets.vms()});
     auto out = array.mutable_unchecked<2>();
     for (std::size_t k = 0; k < targets.tiers(); ++k) {
@@ -318,6 +318,8 @@ py::list decision_list(const RunResult& result) {
     d["objective"] = record.decision.objective;
     d["upper_bound"] = record.decision.upper_bound;
     d["evaluations"] = record.decision.evaluations;
+    d["timer"] = record.timer;
+    d["infeasible"] = record.decision.infeasible;
     list.append(d);
   }
   return list;
@@ -332,15 +334,15 @@ void bind_run(py::module_& m) {
       .def_readonly("decide_seconds", &RunResult::decide_seconds);
   m.def(
       "run",
-      [](const Accesses& trace, const SystemHandle& handle, const Profile* profile,
+      [](const Accesses& trace, const SystemHandle& handle, const Characterised& measured,
          const Column<Count>& cuts, py::object progress) {
         const std::span<const Count> given = span_of(cuts);
         const Cuts metric_cuts(given.begin(), given.end());
         const Tick tick = make_tick(std::move(progress));
         py::gil_scoped_release release;
-        return value_or_raise(run(trace, *handle.system, profile, metric_cuts, tick));
+        return value_or_raise(run(trace, *handle.system, measured, metric_cuts, tick));
       },
-      py::arg("accesses"), py::arg("system"), py::arg("profile"), py::arg("cuts"),
+      py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
       py::arg("progress") = py::none());
 }
 

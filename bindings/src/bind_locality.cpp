@@ -9,65 +9,46 @@
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
-#include "core/locality/profile/profile.hpp"
+#include "core/locality/profile/characterise.hpp"
+#include "core/locality/profile/meter_reader.hpp"
 
 namespace mcsim::python {
 namespace {
 
-// Enumerations are strings in Python, the same as in YAML.
-// A dictionary of the whole spec, in the order of the constructor.
-py::dict spec_dict(const ProfileSpec& spec) {
+py::dict spec_dict(const MeterSpec& spec) {
   py::dict d;
-  d["interval"] = spec.interval;
-  d["drifting"] = spec.drifting;
-  d["scope"] = name_of(spec.scope);
-  d["distance_limit"] = spec.distance_limit;
-  d["ri_window"] = spec.ri_window;
-  d["ri_aggregate"] = name_of(spec.ri_aggregate);
-  d["unique"] = name_of(spec.unique);
+  d["meter"] = name_of(spec.what);
+  d["interval"] = spec.clock.period;
+  d["drifting"] = spec.clock.drifting;
+  for (const auto& [name, value] : params_of(spec.what)) d[py::str(name)] = value;
   return d;
 }
 
 void bind_spec(py::module_& m) {
-  py::class_<ProfileSpec>(m, "ProfileSpec", "What to measure of every VM, and how often.")
-      .def(py::init([](Nanoseconds interval, bool drifting, const std::string& scope,
-                       Count distance_limit, Nanoseconds ri_window, const std::string& ri_aggregate,
-                       const std::string& unique) {
-             return ProfileSpec{
-                 .interval = interval,
-                 .drifting = drifting,
-                 .scope = choice_or_raise<DistanceScope>("scope", scope),
-                 .distance_limit = distance_limit,
-                 .ri_window = ri_window,
-                 .ri_aggregate = choice_or_raise<RiAggregate>("ri_aggregate", ri_aggregate),
-                 .unique = choice_or_raise<UniqueCounter>("unique", unique)};
+  py::class_<MeterSpec>(m, "MeterSpec", "What to measure of every VM, and how often.")
+      .def(py::init([](const std::string& meter, const ParamMap& params, Nanoseconds interval,
+                       bool drifting) {
+             return MeterSpec{.clock = {.period = interval, .drifting = drifting},
+                              .what = value_or_raise(meter_named(meter, params))};
            }),
-           py::kw_only(), py::arg("interval") = ProfileSpec{}.interval,
-           py::arg("drifting") = ProfileSpec{}.drifting,
-           py::arg("scope") = name_of(ProfileSpec{}.scope),
-           py::arg("distance_limit") = ProfileSpec{}.distance_limit,
-           py::arg("ri_window") = ProfileSpec{}.ri_window,
-           py::arg("ri_aggregate") = name_of(ProfileSpec{}.ri_aggregate),
-           py::arg("unique") = name_of(ProfileSpec{}.unique))
-      .def_readonly("interval", &ProfileSpec::interval)
-      .def_readonly("drifting", &ProfileSpec::drifting)
-      .def_property_readonly("scope", [](const ProfileSpec& s) { return name_of(s.scope); })
-      .def_readonly("distance_limit", &ProfileSpec::distance_limit)
-      .def_readonly("ri_window", &ProfileSpec::ri_window)
-      .def_property_readonly("ri_aggregate",
-                             [](const ProfileSpec& s) { return name_of(s.ri_aggregate); })
-      .def_property_readonly("unique", [](const ProfileSpec& s) { return name_of(s.unique); })
+           py::arg("meter"), py::arg("params") = ParamMap{}, py::kw_only(),
+           py::arg("interval") = Clock{}.period, py::arg("drifting") = false)
+      .def_property_readonly("meter", [](const MeterSpec& s) { return name_of(s.what); })
+      .def_property_readonly("params", [](const MeterSpec& s) { return params_of(s.what); })
+      .def_property_readonly("interval", [](const MeterSpec& s) { return s.clock.period; })
+      .def_property_readonly("drifting", [](const MeterSpec& s) { return s.clock.drifting; })
       .def("to_dict", &spec_dict)
       .def(
-          "__eq__", [](const ProfileSpec& a, const ProfileSpec& b) { return a == b; },
+          "__eq__", [](const MeterSpec& a, const MeterSpec& b) { return a == b; },
           py::is_operator())
-      .def("__repr__", [](const ProfileSpec& s) {
+      .def("__repr__", [](const MeterSpec& s) {
         std::vector<std::string> fields;
         for (const auto& [name, value] : spec_dict(s)) {
           fields.push_back(py::str("{}={!r}").format(name, value).cast<std::string>());
         }
-        return fmt::format("ProfileSpec({})", fmt::join(fields, ", "));
+        return fmt::format("MeterSpec({})", fmt::join(fields, ", "));
       });
+  m.def("describe_meters", [] { return describe_entry_list(describe_meters()); });
 }
 
 void bind_curve(py::module_& m) {
@@ -126,86 +107,141 @@ void bind_curve(py::module_& m) {
       });
 }
 
-// A read-only array [interval, vm] of one figure.
-template <class T, class Read>
-py::array_t<T> table(const Profile& profile, Read&& read) {
+// An array [period, vm] of one figure.
+template <class Row, class Read>
+auto table(const Series<Row>& rows, Read&& read) {
+  using T = std::remove_cvref_t<std::invoke_result_t<Read, const Row&>>;
   std::vector<T> values;
-  const auto& rows = profile.measured->vms;
-  for (const auto& interval : rows) {
-    for (const VmProfile& vm : interval) values.push_back(static_cast<T>(std::invoke(read, vm)));
+  for (const auto& period : rows) {
+    for (const Row& vm : period) values.push_back(std::invoke(read, vm));
   }
-  const auto intervals = static_cast<py::ssize_t>(rows.size());
+  const auto periods = static_cast<py::ssize_t>(rows.size());
   const auto vms = static_cast<py::ssize_t>(rows.empty() ? 0 : rows.front().size());
-  return to_array(std::move(values)).reshape({intervals, vms});
+  return to_array(std::move(values)).reshape({periods, vms});
 }
 
-template <class T, class Read>
-py::array_t<T> series(const Profile& profile, Read&& read) {
-  std::vector<T> values;
-  values.reserve(profile.measured->reuse_intensity.size());
-  for (const RiSample& sample : profile.measured->reuse_intensity) {
-    values.push_back(std::invoke(read, sample));
+// All figures of a meter, by their names.
+struct Tables {
+  py::dict d;
+
+  void operator()(const std::vector<DistanceLog>&) {}
+  void operator()(const Series<Load>& rows) {
+    d["requests"] = table(rows, &Load::requests);
+    d["accesses"] = table(rows, &Load::accesses);
+    d["reads"] = table(rows, &Load::reads);
   }
-  return to_array(std::move(values));
+  void operator()(const Series<Count>& rows) {
+    d["distinct"] = table(rows, [](Count blocks) { return blocks; });
+  }
+  void operator()(const IntensitySeries& series) {
+    d["intensity"] = table(series.values, &Intensity::value);
+    d["window_unique"] = table(series.values, &Intensity::window_unique);
+  }
+  void operator()(const Series<ClassCounts>& rows) {
+    const auto add_cold = [&](const char* name, Op op) {
+      d[name] = table(
+          rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
+    };
+    const auto add = [&](const char* name, RequestClass which) {
+      d[name] = table(rows, [=](const ClassCounts& of) { return of.of(which); });
+    };
+    add_cold("cold_reads", Op::kRead);
+    add_cold("cold_writes", Op::kWrite);
+    add("rar", RequestClass::kRar);
+    add("raw", RequestClass::kRaw);
+    add("war", RequestClass::kWar);
+    add("waw", RequestClass::kWaw);
+  }
+};
+
+// Every non-empty window of an intensity meter.
+py::dict windows(const std::vector<RiSample>& samples) {
+  const auto column = [&](auto read) {
+    using T = std::remove_cvref_t<std::invoke_result_t<decltype(read), const RiSample&>>;
+    std::vector<T> values;
+    values.reserve(samples.size());
+    for (const RiSample& sample : samples) values.push_back(std::invoke(read, sample));
+    return to_array(std::move(values));
+  };
+  py::dict d;
+  d["end"] = column(&RiSample::window_end);
+  d["vm"] = column(&RiSample::vm);
+  d["intensity"] = column(&RiSample::reuse_intensity);
+  d["accesses"] = column(&RiSample::accesses);
+  return d;
+}
+
+const Metered& metered(const Characterised& found, const MeterSpec& spec) {
+  const Metered* of = found.find(spec);
+  if (of == nullptr) throw Error{invalid_argument("this meter was not asked for")};
+  return *of;
 }
 
 // Set by hand: py::index_error is turned into Python's by whichever pybind11
 // module was imported first, and that one may not recognise ours.
 std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size) {
   if (index < 0 || static_cast<std::size_t>(index) >= size) {
-    const std::string text = fmt::format("{} {}: this profile has {} of them", what, index, size);
+    const std::string text = fmt::format("{} {}: there are {} of them", what, index, size);
     PyErr_SetString(PyExc_IndexError, text.c_str());
     throw py::error_already_set();
   }
   return static_cast<std::size_t>(index);
 }
 
-HitCurve curve_at(const Profile& profile, py::ssize_t interval, py::ssize_t vm) {
-  const std::size_t at = checked_index("interval", interval, profile.interval_count());
-  return profile.curve(at, checked_index("vm", vm, profile.measured->distances.size()));
+// As it is read when the period ends.
+HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::ssize_t period,
+                         py::ssize_t vm) {
+  const Metered& of = metered(found, spec);
+  if (!std::holds_alternative<CurveMeter>(spec.what)) {
+    throw Error{invalid_argument("a meter '{}' has no curves", name_of(spec.what))};
+  }
+  const std::size_t at = checked_index("period", period, of.periods());
+  return curve_at(of, at + 2, static_cast<VmId>(checked_index("vm", vm, of.vms)));
 }
 
-void bind_profile(py::module_& m) {
-  using P = Profile;
-  py::class_<P, std::shared_ptr<P>>(m, "Profile", "What was measured, by interval and VM.")
-      .def_readonly("spec", &P::spec)
-      .def_property_readonly("interval_count", &P::interval_count)
-      .def_property_readonly(
+void bind_characterise(py::module_& m) {
+  using C = Characterised;
+  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "What was measured, by period and VM.")
+      .def(py::init<>())
+      .def_property_readonly("specs",
+                             [](const C& c) {
+                               std::vector<MeterSpec> specs;
+                               for (const Metered& of : c.meters) specs.push_back(of.spec);
+                               return specs;
+                             })
+      .def_property_readonly("whole_curves", [](const C& c) { return *c.whole_curves; })
+      .def(
           "cuts",
-          [](const P& p) {
-            return to_array(std::vector<std::int64_t>(p.cuts().begin(), p.cuts().end()));
-          })
-      .def_property_readonly("requests",
-                             [](const P& p) { return table<Count>(p, &VmProfile::requests); })
-      .def_property_readonly("accesses",
-                             [](const P& p) { return table<Count>(p, &VmProfile::accesses); })
-      .def_property_readonly("reads", [](const P& p) { return table<Count>(p, &VmProfile::reads); })
-      .def_property_readonly("unique_blocks",
-                             [](const P& p) { return table<Count>(p, &VmProfile::unique_blocks); })
-      .def_property_readonly(
-          "reuse_intensity",
-          [](const P& p) { return table<double>(p, &VmProfile::reuse_intensity); })
-      .def_property_readonly(
-          "ri_window_unique",
-          [](const P& p) { return table<Count>(p, &VmProfile::ri_window_unique); })
-      .def("curve", &curve_at, py::arg("interval"), py::arg("vm"))
-      .def_property_readonly(
-          "ri_time", [](const P& p) { return series<Nanoseconds>(p, &RiSample::window_end); })
-      .def_property_readonly("ri_vm", [](const P& p) { return series<VmId>(p, &RiSample::vm); })
-      .def_property_readonly(
-          "ri_value", [](const P& p) { return series<double>(p, &RiSample::reuse_intensity); })
-      .def_property_readonly("ri_accesses",
-                             [](const P& p) { return series<Count>(p, &RiSample::accesses); });
+          [](const C& c, const MeterSpec& spec) {
+            const Cuts& cuts = *metered(c, spec).cuts;
+            return to_array(std::vector<std::int64_t>(cuts.begin(), cuts.end()));
+          },
+          py::arg("spec"))
+      .def(
+          "tables",
+          [](const C& c, const MeterSpec& spec) {
+            Tables tables;
+            std::visit(tables, *metered(c, spec).measured);
+            return tables.d;
+          },
+          py::arg("spec"))
+      .def(
+          "windows",
+          [](const C& c, const MeterSpec& spec) {
+            const auto* series = std::get_if<IntensitySeries>(metered(c, spec).measured.get());
+            if (series == nullptr) {
+              throw Error{invalid_argument("a meter '{}' has no windows", name_of(spec.what))};
+            }
+            return windows(series->samples);
+          },
+          py::arg("spec"))
+      .def("curve", &curve_of_period, py::arg("spec"), py::arg("period"), py::arg("vm"));
   m.def(
       "characterise",
-      [](const Accesses& accesses, const std::vector<ProfileSpec>& specs, py::object progress) {
+      [](const Accesses& accesses, const std::vector<MeterSpec>& specs, py::object progress) {
         const Tick tick = make_tick(std::move(progress));
-        Characterised found;
-        {
-          py::gil_scoped_release release;
-          found = value_or_raise(characterise(accesses, specs, tick));
-        }
-        return py::make_tuple(std::move(found.profiles), std::move(found.whole_curves));
+        py::gil_scoped_release release;
+        return std::make_shared<C>(value_or_raise(characterise(accesses, specs, tick)));
       },
       py::arg("accesses"), py::arg("specs"), py::arg("progress") = py::none());
 }
@@ -279,7 +315,7 @@ void bind_locality(py::module_& parent) {
   py::module_ m = parent.def_submodule("locality", "Reuse distances, hit curves, profiles.");
   bind_curve(m);
   bind_spec(m);
-  bind_profile(m);
+  bind_characterise(m);
   bind_distances<std::uint64_t>(m);
   bind_distances<std::uint32_t>(m);
   bind_sketch(m);

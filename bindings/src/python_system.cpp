@@ -1,9 +1,11 @@
 #include "bindings/src/python_system.hpp"
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,40 +43,36 @@ Count all_requests(const VmCounters& of) {
   return sum(of.reads_served) + sum(of.writes_served);
 }
 
-// What `allocate` is given: the fields of mcsim.Observation, in arrays that outlive it. Counts
-// are those since the last time.
-py::object observation(const Observation& seen, const std::vector<VmCounters>& counted,
-                       const std::vector<std::string>& names, const Machine& machine) {
-  const std::size_t vms = seen.vms.size();
-  const std::size_t tiers = machine.tiers.size();
-  py::list curves;
-  for (const auto& of : seen.curves) curves.append(py::cast(of.curve()));
-  std::vector<Count> capacities;
-  std::vector<double> read_ns;
-  for (const TierSpec& tier : machine.tiers) {
-    capacities.push_back(tier.capacity_blocks);
-    read_ns.push_back(tier.device.read_ns);
-  }
+// What a meter shows, in arrays by VM.
+py::object shown(const Reading& of) {
   using namespace py::literals;
-  return py::module_::import("types").attr("SimpleNamespace")(
-      "interval"_a = seen.interval, "vms"_a = py::tuple(py::cast(names)),
-      "accesses"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].accesses; }),
-      "reads"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].reads; }),
-      "requests"_a = by_vm(vms, [&](std::size_t v) { return all_requests(counted[v]); }),
-      "unique_blocks"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].unique_blocks; }),
-      "reuse_intensity"_a = by_vm(vms, [&](std::size_t v) { return seen.vms[v].reuse_intensity; }),
-      "hits"_a = by_tier_and_vm(
-          tiers, vms, [&](std::size_t k, std::size_t v) { return counted[v].tiers[k].hits; }),
-      "misses"_a = by_vm(vms, [&](std::size_t v) { return counted[v].misses; }),
-      "occupancy"_a = by_tier_and_vm(
-          tiers, vms, [&](std::size_t k, std::size_t v) { return counted[v].tiers[k].occupancy; }),
-      "current"_a = by_tier_and_vm(
-          tiers, vms, [&](std::size_t k, std::size_t v) { return seen.current.at(k, v); }),
-      "departed"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.departed[v]; }),
-      "capacities"_a = to_array(std::move(capacities)),
-      "tier_read_ns"_a = to_array(std::move(read_ns)),
-      "backend_read_ns"_a = machine.backend.read_ns, "_curves"_a = curves);
+  if (!of.curves.empty()) {
+    py::list curves;
+    for (const RunningCurve& curve : of.curves) curves.append(py::cast(curve.curve()));
+    return curves;
+  }
+  const auto column = [](auto rows, auto read) {
+    return by_vm(rows.size(), [&](std::size_t v) { return std::invoke(read, rows[v]); });
+  };
+  if (!of.distinct.empty()) return column(of.distinct, [](Count blocks) { return blocks; });
+  if (!of.intensities.empty()) return column(of.intensities, &Intensity::value);
+  if (!of.loads.empty()) {
+    return py::dict("requests"_a = column(of.loads, &Load::requests),
+                    "accesses"_a = column(of.loads, &Load::accesses),
+                    "reads"_a = column(of.loads, &Load::reads));
+  }
+  const auto again = [&](RequestClass which) {
+    return column(of.classes, [=](const ClassCounts& counts) { return counts.of(which); });
+  };
+  return py::dict(
+      "cold_reads"_a = column(of.classes, [](const ClassCounts& c) { return c.cold[0]; }),
+      "cold_writes"_a = column(of.classes, [](const ClassCounts& c) { return c.cold[1]; }),
+      "rar"_a = again(RequestClass::kRar), "raw"_a = again(RequestClass::kRaw),
+      "war"_a = again(RequestClass::kWar), "waw"_a = again(RequestClass::kWaw));
 }
+
+// What every allocator sees without asking.
+enum Usual : std::size_t { kCurves, kDistinct, kIntensities, kUsual };
 
 class PythonSystem final : public System {
  public:
@@ -84,30 +82,16 @@ class PythonSystem final : public System {
     if (!py::hasattr(allocator_, "allocate")) {
       throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
     }
-    spec_.interval =
-        py::getattr(allocator_, "interval", py::int_(context.interval)).cast<Nanoseconds>();
-    spec_.ri_window =
-        py::getattr(allocator_, "ri_window", py::int_(spec_.ri_window)).cast<Nanoseconds>();
-    const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
-    const auto known_scope =
-        choice_named<DistanceScope>("distance_scope", scope.cast<std::string>());
-    if (!known_scope.ok())
-      throw Error{invalid_argument("{}.{}", name_, message_of(known_scope.status()))};
-    spec_.scope = *known_scope;
+    read_timers(context.interval);
+    read_meters();
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
-    const absl::StatusOr<ResizeMode> known = choice_named<ResizeMode>("resize_mode", mode);
-    if (!known.ok()) throw Error{invalid_argument("{}.{}", name_, message_of(known.status()))};
-    rules_.mode = *known;
+    rules_.mode = checked("", choice_named<ResizeMode>("resize_mode", mode));
     const auto wanted = py::getattr(allocator_, "data_path", py::dict()).cast<ParamMap>();
-    absl::StatusOr<DataPathParams> data_path = parse_params<DataPathParams>(wanted);
-    if (!data_path.ok()) {
-      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(data_path.status()))};
+    data_path_ = checked("data_path: ", parse_params<DataPathParams>(wanted));
+    const absl::Status possible = check(data_path_, context);
+    if (!possible.ok()) {
+      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(possible))};
     }
-    const absl::Status checked = check(*data_path, context);
-    if (!checked.ok()) {
-      throw Error{invalid_argument("{}.data_path: {}", name_, message_of(checked))};
-    }
-    data_path_ = *std::move(data_path);
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -116,11 +100,12 @@ class PythonSystem final : public System {
     allocator_ = py::object();
   }
 
-  std::optional<ProfileSpec> profile() const override { return spec_; }
+  std::vector<Timer> timers() const override { return timers_; }
+  std::vector<Meter> meters() const override { return meters_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
-    before_.clear();
     const std::vector<double> equal(trace.vms.size(), 1.0);
     const Division division = one_part_each(proportional(machine_, equal), rules_);
     return make_data_path(data_path_, machine_, trace, division, seed_);
@@ -128,27 +113,117 @@ class PythonSystem final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     py::gil_scoped_acquire gil;
-    std::vector<VmCounters> counted(seen.counters.begin(), seen.counters.end());
-    for (std::size_t v = 0; v < before_.size(); ++v) counted[v] = counted[v].since(before_[v]);
-    before_.assign(seen.counters.begin(), seen.counters.end());
-    py::object answer =
-        allocator_.attr("allocate")(observation(seen, counted, vm_names_, machine_));
+    const py::object answer = allocator_.attr("allocate")(observation(seen));
     if (answer.is_none()) return std::nullopt;
-    std::vector<WriteMode> write_modes;
-    if (py::isinstance<py::tuple>(answer) && py::len(answer) == 2) {
-      const auto names = py::object(answer[py::int_(1)]).cast<std::vector<std::string>>();
-      MCSIM_ASSIGN_OR_RETURN(write_modes, modes_named(names, seen.vms.size()));
-      answer = answer[py::int_(0)];
+    Decision decision;
+    if (!py::hasattr(answer, "targets")) {
+      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(answer, seen.vms()));
+      return decision;
     }
+    decision.infeasible = answer.attr("infeasible").cast<std::string>();
+    if (const py::object modes = answer.attr("write_modes"); !modes.is_none()) {
+      MCSIM_ASSIGN_OR_RETURN(decision.write_modes,
+                             modes_named(modes.cast<std::vector<std::string>>(), seen.vms()));
+    }
+    if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
+      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, seen.vms()));
+    }
+    return decision;
+  }
+
+ private:
+  template <class T>
+  T checked(const char* where, absl::StatusOr<T> given) const {
+    if (given.ok()) return *std::move(given);
+    throw Error{invalid_argument("{}.{}{}", name_, where, message_of(given.status()))};
+  }
+
+  void read_timers(Nanoseconds interval) {
+    const py::list own = py::getattr(allocator_, "timers", py::list());
+    for (const py::handle& timer : own) {
+      const auto [name, period] = timer.cast<std::pair<std::string, Nanoseconds>>();
+      timers_.push_back({.name = name, .clock = {.period = period}});
+    }
+    if (!timers_.empty()) return;
+    const auto period = py::getattr(allocator_, "interval", py::int_(interval));
+    timers_.push_back({.name = "interval", .clock = {.period = period.cast<Nanoseconds>()}});
+  }
+
+  void read_meters() {
+    const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
+    const auto window =
+        py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
+    meters_ = {{.what = CurveMeter{.scope = checked("", choice_named<DistanceScope>(
+                                                            "distance_scope",
+                                                            scope.cast<std::string>()))}},
+               {.what = DistinctMeter{}},
+               {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}}};
+    const py::list own = py::getattr(allocator_, "meters", py::list());
+    for (const py::handle& meter : own) {
+      const auto [name, kind, params, timer] =
+          meter.cast<std::tuple<std::string, std::string, ParamMap, std::size_t>>();
+      const std::string where = fmt::format("meters['{}']: ", name);
+      meters_.push_back({.what = checked(where.c_str(), meter_named(kind, params)),
+                         .timer = timer});
+      meter_names_.push_back(name);
+    }
+  }
+
+  // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
+  // since this timer rang last; of VMs that are gone there are none.
+  py::object observation(const Observation& seen) const {
+    const std::size_t vms = seen.vms();
+    const std::size_t tiers = machine_.tiers.size();
+    std::vector<Count> capacities;
+    std::vector<double> read_ns;
+    for (const TierSpec& tier : machine_.tiers) {
+      capacities.push_back(tier.capacity_blocks);
+      read_ns.push_back(tier.device.read_ns);
+    }
+    py::dict meters;
+    for (std::size_t i = kUsual; i < meters_.size(); ++i) {
+      meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
+    }
+    const auto of_vm = [&](auto of) {
+      return by_vm(vms, [&](std::size_t v) {
+        return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
+      });
+    };
+    const auto of_tier = [&](Count TierCounters::*member) {
+      return by_tier_and_vm(tiers, vms, [&](std::size_t k, std::size_t v) {
+        return seen.departed[v] ? 0 : seen.since[v].tiers[k].*member;
+      });
+    };
+    using namespace py::literals;
+    return py::module_::import("types").attr("SimpleNamespace")(
+        "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
+        "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),
+        "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
+        "requests"_a = of_vm(&all_requests),
+        "unique_blocks"_a = shown(seen.meters[kDistinct]),
+        "reuse_intensity"_a = shown(seen.meters[kIntensities]),
+        "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),
+        "writes"_a = of_vm(&VmCounters::writes), "dirty"_a = of_vm(&VmCounters::dirty),
+        "occupancy"_a = of_tier(&TierCounters::occupancy),
+        "current"_a = by_tier_and_vm(
+            tiers, vms, [&](std::size_t k, std::size_t v) { return seen.current.at(k, v); }),
+        "departed"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.departed[v]; }),
+        "arrived"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.arrived[v]; }),
+        "capacities"_a = to_array(std::move(capacities)),
+        "tier_read_ns"_a = to_array(std::move(read_ns)),
+        "backend_read_ns"_a = machine_.backend.read_ns, "meters"_a = meters,
+        "_curves"_a = shown(seen.meters[kCurves]));
+  }
+
+  absl::StatusOr<Allocation> targets_given(const py::object& answer, std::size_t vms) const {
     const auto array = py::array_t < double, py::array::c_style | py::array::forcecast > (answer);
     const std::size_t tiers = machine_.tiers.size();
-    const std::size_t vms = seen.vms.size();
     if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(0)) != tiers ||
         static_cast<std::size_t>(array.shape(1)) != vms) {
       return invalid_argument("{}: allocate() must return an array of {} tiers x {} VMs", name_,
                               tiers, vms);
     }
-    Decision decision{.targets = Allocation(tiers, vms), .write_modes = std::move(write_modes)};
+    Allocation targets(tiers, vms);
     const auto blocks = array.unchecked<2>();
     for (std::size_t k = 0; k < tiers; ++k) {
       for (std::size_t v = 0; v < vms; ++v) {
@@ -158,9 +233,9 @@ class PythonSystem final : public System {
           return invalid_argument("{}: allocate() gave {} blocks; whole numbers from 0 on only",
                                   name_, given);
         }
-        decision.targets.at(k, v) = static_cast<Count>(given);
+        targets.at(k, v) = static_cast<Count>(given);
       }
-      const std::span<const Count> given = decision.targets.tier(k);
+      const std::span<const Count> given = targets.tier(k);
       const double sum = std::accumulate(given.begin(), given.end(), 0.0);
       const Count capacity = machine_.tiers[k].capacity_blocks;
       if (sum > static_cast<double>(capacity)) {
@@ -168,10 +243,9 @@ class PythonSystem final : public System {
                                 sum, k, capacity);
       }
     }
-    return decision;
+    return targets;
   }
 
- private:
   absl::StatusOr<std::vector<WriteMode>> modes_named(const std::vector<std::string>& names,
                                                      std::size_t vms) const {
     if (names.size() != vms) {
@@ -191,8 +265,9 @@ class PythonSystem final : public System {
   Machine machine_;
   std::string name_;
   std::vector<std::string> vm_names_;
-  std::vector<VmCounters> before_;  // at the last decision; none before the first
-  ProfileSpec spec_;
+  std::vector<Timer> timers_;
+  std::vector<Meter> meters_;             // the usual ones, and its own:
+  std::vector<std::string> meter_names_;  // their names
   DivisionRules rules_;
   DataPathParams data_path_;
   std::uint64_t seed_;

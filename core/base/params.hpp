@@ -210,6 +210,18 @@ std::vector<ParamInfo> describe() {
   return infos;
 }
 
+// What Params holds, as a map that would fill it.
+template <class Params>
+ParamMap param_map(const Params& params) {
+  ParamMap map;
+  std::apply(
+      [&](const auto&... field) {
+        (map.emplace(field.name, params_internal::to_value(params.*field.member)), ...);
+      },
+      Params::fields());
+  return map;
+}
+
 // Fills Params from a map: an unknown name, a wrong type or a value out of its
 // range is an error that names the parameter and what would be right.
 template <class Params>

@@ -11,29 +11,126 @@
 namespace mcsim {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Stopwatch = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(Stopwatch::time_point start) {
+  return std::chrono::duration<double>(Stopwatch::now() - start).count();
 }
 
 // Accesses between two calls of the tick: about 100 ms of replay.
 constexpr Count kTickEvery = Count{1} << 21;
 
+// When the timers of a system ring, in the order in which they do.
+class Rings {
+ public:
+  Rings(const Accesses& trace, std::span<const Timer> timers) : begin_(0) {
+    if (trace.request_count() == 0) return;
+    begin_ = trace.request_time.front();
+    for (const Timer& timer : timers) {
+      Waiting& added = waiting_.emplace_back();
+      added.at = pieces(trace.request_time, timer.clock.period, timer.clock.drifting);
+      // The end of the trace is no time to decide.
+      added.at.pop_back();
+      if (timer.at_start) added.at.insert(added.at.begin(), Piece{.cut = 0, .end = begin_});
+    }
+  }
+
+  // The request before which a timer rings next, or one that there is not.
+  std::size_t request() const {
+    const Waiting* first = earliest();
+    return first == nullptr ? kNever : first->next().cut;
+  }
+  Nanoseconds time() const { return earliest()->next().end - begin_; }
+  // The timer that rings next does so.
+  std::size_t pop() {
+    const Waiting* first = earliest();
+    const auto timer = static_cast<std::size_t>(first - waiting_.data());
+    ++waiting_[timer].rang;
+    return timer;
+  }
+
+ private:
+  static constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+
+  struct Waiting {
+    std::vector<Piece> at;
+    std::size_t rang = 0;
+    bool done() const { return rang == at.size(); }
+    const Piece& next() const { return at[rang]; }
+  };
+
+  const Waiting* earliest() const {
+    const Waiting* first = nullptr;
+    for (const Waiting& timer : waiting_) {
+      if (timer.done()) continue;
+      const auto order = [](const Waiting& of) { return std::pair(of.next().cut, of.next().end); };
+      if (first == nullptr || order(timer) < order(*first)) first = &timer;
+    }
+    return first;
+  }
+
+  Nanoseconds begin_;  // of the trace
+  std::vector<Waiting> waiting_;
+};
+
+// What a system sees of its meters.
+class Meters {
+ public:
+  Meters(const System& system, const Characterised& measured) {
+    for (const Meter& meter : system.meters()) timers_.push_back(meter.timer);
+    for (const MeterSpec& spec : meter_specs(system)) {
+      readers_.emplace_back(*measured.find(spec));
+      readers_.back().advance();
+    }
+  }
+
+  void advance(std::size_t timer) {
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      if (timers_[i] == timer) readers_[i].advance();
+    }
+  }
+  void forget(VmId vm) {
+    for (MeterReader& reader : readers_) reader.forget(vm);
+  }
+  std::vector<Reading> readings() const {
+    std::vector<Reading> all;
+    for (const MeterReader& reader : readers_) all.push_back(reader.reading());
+    return all;
+  }
+
+ private:
+  std::vector<std::size_t> timers_;  // by meter
+  std::vector<MeterReader> readers_;
+};
+
 // One run, as it goes.
 class Runner {
  public:
-  Runner(const Accesses& trace, System& system, const Profile* profile, const Tick& tick)
-      : trace_(trace), system_(system), profile_(profile), tick_(tick) {
-    if (profile != nullptr) seen_.emplace(*profile);
-  }
+  Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick)
+      : trace_(trace),
+        system_(system),
+        tick_(tick),
+        timers_(system.timers()),
+        rings_(trace, timers_),
+        meters_(system, measured),
+        asked_(timers_.size()) {}
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
+      read_by_ = spec->timer;
+      host_meters_.emplace(trace_, *spec);
+      MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
+    }
     departed_.resize(trace_.vms.size(), false);
+    arrived_.resize(trace_.vms.size(), false);
+    for (Asked& timer : asked_) timer.counters = host_->counters();
+    if (rings_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
-    result_ = {};
+    result_.intervals.clear();
+    result_.replay_seconds = result_.decide_seconds = 0;
+    if (metric_cuts.front() > 0) result_.decisions.clear();
     // Both lists of cuts are walked together; where they meet, the interval is closed
     // before the decision changes anything.
     for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
@@ -43,12 +140,12 @@ class Runner {
         if (interval + 1 == metric_cuts.size()) release_departed();
         MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
-      // Empty intervals share their cut: each takes one decision, the last of
+      // Empty intervals share their cut: each takes the decisions of one time, the last of
       // them whatever is still due.
       const bool next_is_empty =
           interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
-      while (until < trace_.request_count() && next_decision() == until) {
-        MCSIM_RETURN_IF_ERROR(decide());
+      while (until < trace_.request_count() && rings_.request() == until) {
+        MCSIM_RETURN_IF_ERROR(decide_at_once());
         if (next_is_empty) break;
       }
     }
@@ -58,18 +155,17 @@ class Runner {
   }
 
  private:
-  // The request before which a decision is taken next, or one that there is not.
-  std::size_t next_decision() const {
-    constexpr auto kNever = std::numeric_limits<std::size_t>::max();
-    if (profile_ == nullptr || decided_ + 1 >= profile_->cuts().size()) return kNever;
-    return profile_->cuts()[decided_ + 1];
-  }
+  // What a timer saw when it rang last.
+  struct Asked {
+    std::size_t times = 0;
+    std::vector<VmCounters> counters;
+  };
 
   // Takes all decisions before that request, and none that falls there.
   absl::Status advance_to(std::size_t request) {
-    while (next_decision() < request) {
-      MCSIM_RETURN_IF_ERROR(replay_to(next_decision()));
-      MCSIM_RETURN_IF_ERROR(decide());
+    while (rings_.request() < request) {
+      MCSIM_RETURN_IF_ERROR(replay_to(rings_.request()));
+      MCSIM_RETURN_IF_ERROR(decide_at_once());
     }
     return replay_to(request);
   }
@@ -80,8 +176,12 @@ class Runner {
       const VmId vm = trace_.departures[gone_].vm;
       host_->release(vm);
       departed_[vm] = true;
-      if (seen_) seen_->forget(vm);
+      meters_.forget(vm);
     }
+  }
+
+  void note_arrivals() {
+    for (; noted_ < at_; ++noted_) arrived_[trace_.request_vm[noted_]] = true;
   }
 
   absl::Status replay_to(std::size_t request) {
@@ -97,7 +197,7 @@ class Runner {
                            first + static_cast<std::ptrdiff_t>(std::min(request, next_departure)),
                            wanted) -
           first);
-      const auto start = Clock::now();
+      const auto start = Stopwatch::now();
       host_->replay(trace_, {at_, stop});
       result_.replay_seconds += seconds_since(start);
       MCSIM_RETURN_IF_ERROR(host_->failure());
@@ -127,46 +227,85 @@ class Runner {
   absl::Status apply(const Decision& decision) {
     const std::vector<WriteMode>& modes = decision.write_modes;
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
-    MCSIM_RETURN_IF_ERROR(host_->resize(decision.targets));
-    return modes.empty() ? absl::OkStatus() : host_->set_write_modes(modes);
+    if (decision.targets) MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
+    if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }
 
-  absl::Status decide() {
-    const std::size_t interval = decided_++;
-    const auto start = Clock::now();
+  // All timers that ring at this time.
+  absl::Status decide_at_once() {
+    const Nanoseconds now = rings_.time();
+    const std::size_t request = rings_.request();
     release_departed();
-    const std::vector<VmCounters> now = host_->counters();
-    seen_->advance();
-    Allocation current(now[0].tiers.size(), now.size());
-    for (std::size_t vm = 0; vm < now.size(); ++vm) {
-      for (std::size_t k = 0; k < now[vm].tiers.size() && !departed_[vm]; ++k) {
-        current.at(k, vm) = now[vm].tiers[k].target;
-      }
+    note_arrivals();
+    while (rings_.request() == request && rings_.time() == now) {
+      MCSIM_RETURN_IF_ERROR(decide(rings_.pop(), now));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status decide(std::size_t timer, Nanoseconds now) {
+    const auto start = Stopwatch::now();
+    Asked& asked = asked_[timer];
+    const bool at_start = timers_[timer].at_start && asked.times == 0;
+    if (!at_start) meters_.advance(timer);
+    std::vector<VmCounters> counters = host_->counters();
+    std::vector<VmCounters> since;
+    for (std::size_t vm = 0; vm < counters.size(); ++vm) {
+      since.push_back(counters[vm].since(asked.counters[vm]));
+    }
+    const Allocation current = targets_of(counters);
+    const std::vector<Reading> readings = meters_.readings();
+    const bool reads_host = host_meters_ && timer == read_by_;
     MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
-                           system_.decide({.interval = interval,
-                                           .vms = seen_->vms(),
-                                           .curves = seen_->curves(),
-                                           .counters = now,
+                           system_.decide({.timer = timer,
+                                           .interval = asked.times,
+                                           .now = now,
+                                           .meters = readings,
+                                           .counters = counters,
+                                           .since = since,
                                            .current = current,
-                                           .departed = departed_}));
+                                           .host = reads_host ? host_meters_->readings()
+                                                              : std::span<const HostReading>(),
+                                           .departed = departed_,
+                                           .arrived = arrived_}));
+    asked = {.times = asked.times + 1, .counters = std::move(counters)};
+    if (reads_host) host_meters_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision));
-    result_.decisions.push_back({.request = at_, .decision = *std::move(decision)});
+    const Allocation& targets = decision->targets ? *decision->targets : current;
+    result_.decisions.push_back(
+        {.request = at_, .timer = timer, .targets = targets, .decision = *std::move(decision)});
     return absl::OkStatus();
+  }
+
+  // Those in force; of VMs that are gone, none.
+  Allocation targets_of(const std::vector<VmCounters>& counters) const {
+    Allocation targets(counters[0].tiers.size(), counters.size());
+    for (std::size_t vm = 0; vm < counters.size(); ++vm) {
+      for (std::size_t k = 0; k < targets.tiers() && !departed_[vm]; ++k) {
+        targets.at(k, vm) = counters[vm].tiers[k].target;
+      }
+    }
+    return targets;
   }
 
   const Accesses& trace_;
   System& system_;
-  const Profile* profile_;
   const Tick& tick_;
-  std::optional<ProfileReader> seen_;  // of the profile, as far as it was decided on
+  const std::vector<Timer> timers_;
+  Rings rings_;
+  Meters meters_;
+  std::vector<Asked> asked_;  // by timer
   std::unique_ptr<Host> host_;
+  std::optional<HostMeters> host_meters_;
+  std::size_t read_by_ = 0;  // the timer that reads them
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
   std::vector<bool> departed_;  // by VM
-  std::size_t decided_ = 0;     // intervals of the profile that were decided on
+  std::size_t noted_ = 0;       // requests whose VMs are known to have arrived
+  std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
   RunResult result_;
 };
@@ -179,29 +318,50 @@ absl::Status check_cuts(const Cuts& cuts, const Accesses& trace) {
                       trace.request_count());
 }
 
-absl::Status check_profile(const System& system, const Profile* profile, const Accesses& trace) {
-  if (system.profile().has_value() != (profile != nullptr)) {
-    return invalid_argument("the system and the caller disagree on whether a profile is needed");
+// That all is there that the system's meters ask for, and that its timers can be kept.
+absl::Status check_meters(const System& system, const Characterised& measured,
+                          const Accesses& trace) {
+  const std::vector<Timer> timers = system.timers();
+  for (const Timer& timer : timers) {
+    MCSIM_RETURN_IF_ERROR(check_intervals(trace.request_time, trace.time_base, timer.name,
+                                          timer.clock.period));
   }
-  if (profile == nullptr) return absl::OkStatus();
-  for (const std::vector<VmProfile>& vms : profile->measured->vms) {
-    if (vms.size() != trace.vms.size()) {
-      return invalid_argument("the profile is of {} VMs, the trace of {}", vms.size(),
-                              trace.vms.size());
+  for (const Meter& meter : system.meters()) {
+    if (meter.timer < timers.size()) continue;
+    return invalid_argument("a meter is read by timer {} of {}", meter.timer, timers.size());
+  }
+  for (const MeterSpec& spec : meter_specs(system)) {
+    const Metered* metered = measured.find(spec);
+    if (metered == nullptr) {
+      return invalid_argument("a meter of the system was not measured: characterise the trace "
+                              "with meter_specs() of it");
     }
+    if (metered->vms == trace.vms.size()) continue;
+    return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,
+                            trace.vms.size());
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
+std::vector<MeterSpec> meter_specs(const System& system) {
+  const std::vector<Timer> timers = system.timers();
+  std::vector<MeterSpec> specs;
+  for (const Meter& meter : system.meters()) {
+    if (meter.timer >= timers.size()) continue;
+    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
+  }
+  return specs;
+}
+
+absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick) {
   return guarded("run", [&]() -> absl::StatusOr<RunResult> {
     if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
-    MCSIM_RETURN_IF_ERROR(check_profile(system, profile, trace));
-    return Runner(trace, system, profile, tick).go(metric_cuts);
+    MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
+    return Runner(trace, system, measured, tick).go(metric_cuts);
   });
 }
 

@@ -6,7 +6,7 @@
 #include "core/base/tick.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/system.hpp"
-#include "core/locality/profile/profile.hpp"
+#include "core/locality/profile/characterise.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 
@@ -15,6 +15,8 @@ namespace mcsim {
 // One decision as it was taken: when, and what was granted from then on.
 struct DecisionRecord {
   std::size_t request = 0;  // the first request it acts on
+  std::size_t timer = 0;    // that rang
+  Allocation targets;       // in force from then on
   Decision decision;
 };
 
@@ -28,10 +30,10 @@ struct RunResult {
 
 // Replays a trace through a system. Counts are cut at `metric_cuts`, what comes before
 // the first of which only warms up: it is replayed and decided on, but neither counted
-// nor timed. Decisions fall at the cuts of `profile` (null for a system that asks for
-// none). Checks conservation at the end of every interval and the host's own invariants
+// nor timed. Decisions fall where the system's timers ring; `measured` has all that its meters
+// ask for. Checks conservation at the end of every interval and the host's own invariants
 // at the end of the run.
-absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Profile* profile,
+absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick = nullptr);
 
 }  // namespace mcsim

@@ -10,8 +10,10 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/machine.hpp"
-#include "core/locality/profile/profile.hpp"
+#include "core/locality/profile/meter_reader.hpp"
+#include "core/locality/profile/meters.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -25,25 +27,52 @@ struct SystemContext {
   std::vector<std::string> vms = {};
 };
 
-// Everything a controller may look at when an interval ends.
-struct Observation {
-  std::size_t interval = 0;
-  std::span<const VmProfile> vms;        // of the interval that just ended
-  std::span<const RunningCurve> curves;  // by VM, of what the profile's scope covers
-  std::span<const VmCounters> counters;  // running totals
-  const Allocation& current;             // targets in force
-  // VMs that are gone: nothing is known of them any more, and they have no targets.
-  std::vector<bool> departed = {};
+// When a system is asked: at the end of every period that ends within the trace, after all
+// accesses before that time and before those at it. Of timers that ring at one time the one
+// declared first is first.
+struct Timer {
+  std::string name;
+  Clock clock;
+  bool at_start = false;  // also before the first request
 };
 
-// What a controller decided and how good it can prove that to be.
+// What a system wants measured, to be read as that one of its timers rings.
+struct Meter {
+  MeterKind what;
+  std::size_t timer = 0;
+};
+
+// Everything a controller may look at when a timer rings.
+struct Observation {
+  std::size_t timer = 0;             // which, of those it declared
+  std::size_t interval = 0;          // how often it rang before
+  Nanoseconds now = 0;               // since the trace began
+  std::span<const Reading> meters;   // as it declared them, each of its timer's last period
+  std::span<const VmCounters> counters;  // running totals
+  std::span<const VmCounters> since;     // counts since this timer rang last
+  const Allocation& current;             // targets in force
+  std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
+  // VMs that are gone: nothing is known of them any more, and they have no targets.
+  std::vector<bool> departed = {};
+  // VMs that had an access, or had one and departed.
+  std::vector<bool> arrived = {};
+
+  std::size_t vms() const { return current.vms(); }
+};
+
+// What a controller decided and how good it can prove that to be. Applied in this order, all
+// of it or nothing: targets, write modes, placements.
 struct Decision {
-  Allocation targets;
+  std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
+  std::vector<Placement> placements = {};   // where there are extents: those that move
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;
   double optimizer_seconds = 0;
+  // Why what was asked of the system cannot be had, if it cannot: the targets are the best
+  // that can.
+  std::string infeasible = {};
 };
 
 // A way to run a machine for many VMs: which data path, who decides about space,
@@ -55,9 +84,12 @@ class System {
   // How requests become accesses; most want what the experiment says.
   virtual ExpandOptions trace_view(ExpandOptions experiment) const { return experiment; }
 
-  // What must be measured in every interval; decide() is called only if it is
-  // something.
-  virtual std::optional<ProfileSpec> profile() const { return std::nullopt; }
+  // When it is asked, and what must be measured for it.
+  virtual std::vector<Timer> timers() const { return {}; }
+  virtual std::vector<Meter> meters() const { return {}; }
+
+  // What only the cache knows, if that is wanted.
+  virtual std::optional<HostMeterSpec> host_meters() const { return std::nullopt; }
 
   // The optimiser it uses unless the user names another; nullopt: it uses none.
   virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }
@@ -68,10 +100,14 @@ class System {
   // The data path, at its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;
 
-  // New targets at the end of an interval; nullopt leaves them as they are.
+  // What is to change now that a timer rang; nullopt leaves all as it is.
   virtual absl::StatusOr<std::optional<Decision>> decide(const Observation&) {
     return std::nullopt;
   }
 };
+
+// What has to be measured for a system, in the order of its meters; run() refuses those of a
+// timer that there is not.
+std::vector<MeterSpec> meter_specs(const System& system);
 
 }  // namespace mcsim

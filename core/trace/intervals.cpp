@@ -55,4 +55,16 @@ Cuts drifting_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
   return cuts;
 }
 
+std::vector<Piece> pieces(std::span<const Nanoseconds> times, Nanoseconds length, bool drifting) {
+  const Cuts cuts = drifting ? drifting_cuts(times, length) : aligned_cuts(times, length);
+  std::vector<Piece> result;
+  for (std::size_t k = 1; k < cuts.size(); ++k) {
+    const bool last = k + 1 == cuts.size();
+    const Nanoseconds end = drifting || last ? times[cuts[k] - 1]
+                                             : times.front() + static_cast<Nanoseconds>(k) * length;
+    result.push_back({cuts[k], end});
+  }
+  return result;
+}
+
 }  // namespace mcsim

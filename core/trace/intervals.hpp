@@ -35,4 +35,17 @@ Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length);
 // least `length` past the one that fired it last.
 Cuts drifting_cuts(std::span<const Nanoseconds> times, Nanoseconds length);
 
+// One of them: requests up to `cut`, times up to `end`.
+struct Piece {
+  std::size_t cut;
+  Nanoseconds end;
+
+  // Pieces that hold no requests share a cut, those of a drifting timer may
+  // share an end: only both tell.
+  bool ends_within(const Piece& other) const { return cut <= other.cut && end <= other.end; }
+};
+
+// Those between aligned cuts, or drifting ones; the last of them ends with the trace.
+std::vector<Piece> pieces(std::span<const Nanoseconds> times, Nanoseconds length, bool drifting);
+
 }  // namespace mcsim

@@ -33,36 +33,47 @@ absl::StatusOr<std::unique_ptr<Host>> CurveMaximizer::make_host(const Accesses& 
 }
 
 absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation& seen) {
-  const std::size_t vms = seen.vms.size();
-  const std::size_t tiers = machine_.tiers.size();
+  const std::size_t vms = seen.vms();
+  const std::vector<Count> capacities = this->capacities();
+  const std::size_t tiers = capacities.size();
   Stage stage;
   stage.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(seen.curves[v].accesses() > 0);
+  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(curves(seen)[v].accesses() > 0);
   if (std::ranges::none_of(stage.active, std::identity())) return std::nullopt;
 
-  Decision decision{.targets = Allocation(tiers, vms)};
-  const std::size_t at_once = rules_.all_tiers_at_once ? tiers : 1;
+  Decision decision{.infeasible = prepare(seen)};
+  Allocation targets(tiers, vms);
+  const std::size_t at_once = rules_.tiers == Tiers::kTogether ? tiers : 1;
   for (stage.first = 0; stage.first < tiers; stage.first += at_once) {
-    stage.capacities.clear();
-    for (std::size_t k = 0; k < at_once; ++k) {
-      stage.capacities.push_back(machine_.tiers[stage.first + k].capacity_blocks);
-    }
+    const auto from = capacities.begin() + static_cast<std::ptrdiff_t>(stage.first);
+    stage.capacities.assign(from, from + static_cast<std::ptrdiff_t>(at_once));
     MCSIM_ASSIGN_OR_RETURN(const Allocation chosen, solve(seen, stage, decision));
-    if (!grant(chosen, stage, decision.targets)) return std::nullopt;
+    if (!grant(chosen, stage, targets)) return std::nullopt;
   }
+  const bool as_one = rules_.tiers == Tiers::kAsOne;
+  decision.targets = as_one ? over_tiers(machine_, targets.tier(0)) : std::move(targets);
   return decision;
+}
+
+std::vector<Count> CurveMaximizer::capacities() const {
+  std::vector<Count> all;
+  for (const TierSpec& tier : machine_.tiers) all.push_back(tier.capacity_blocks);
+  if (rules_.tiers != Tiers::kAsOne) return all;
+  return {std::accumulate(all.begin(), all.end(), Count{0})};
 }
 
 // Blocks of the stage's tiers for every VM, of those not active what they keep.
 absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage& stage,
                                                  Decision& decision) const {
-  const std::size_t vms = seen.vms.size();
+  const std::size_t vms = seen.vms();
   const std::size_t tiers = stage.capacities.size();
   Allocation kept(tiers, vms);
   for (std::size_t k = 0; k < tiers && rules_.idle == IdlePolicy::kKeep; ++k) {
     for (std::size_t v = 0; v < vms; ++v) {
       if (stage.active[v]) continue;
-      stage.capacities[k] -= kept.at(k, v) = seen.current.at(stage.first + k, v);
+      const bool as_one = rules_.tiers == Tiers::kAsOne;
+      kept.at(k, v) = as_one ? in_all_tiers(seen.current, v) : seen.current.at(stage.first + k, v);
+      stage.capacities[k] -= kept.at(k, v);
     }
   }
   const AllocationProblem problem = problem_for(seen, stage);
@@ -72,7 +83,7 @@ absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage&
   decision.evaluations += solution.evaluations;
   decision.optimizer_seconds += solution.seconds;
   // Less of a faster tier would need more of the next; only the last can give.
-  for (std::size_t v = 0; v < vms && rules_.leftover == Leftover::kSpread; ++v) {
+  for (std::size_t v = 0; v < vms && rules_.leftover != Leftover::kScale; ++v) {
     solution.choice[v].back() = useful_choice(problem, solution, v, tiers - 1);
   }
   Allocation chosen = solution.allocation(problem);
@@ -97,8 +108,7 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
     return static_cast<std::size_t>(std::ranges::upper_bound(problem.sizes, size) -
                                     problem.sizes.begin() - 1);
   };
-  const Count sure = reserved(stage);
-  for (std::size_t v = 0; v < seen.vms.size(); ++v) {
+  for (std::size_t v = 0; v < seen.vms(); ++v) {
     std::vector<std::vector<double>> of_vm(tiers, std::vector<double>(most + 1, 0.0));
     const Count base = stage.active[v] ? counted_base(stage, v) : 0;
     for (std::size_t k = 0; k < tiers && stage.active[v]; ++k) {
@@ -107,8 +117,10 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
       }
     }
     problem.value.push_back(std::move(of_vm));
-    problem.lowest.emplace_back(tiers, stage.active[v] ? index_of(base + sure) : 0);
-    problem.highest.emplace_back(tiers, stage.active[v] ? most : 0);
+    const Bounds within = stage.active[v] ? bounds(seen, stage, v) : Bounds{0, 0};
+    problem.lowest.emplace_back(tiers, index_of(base + within.least));
+    problem.highest.emplace_back(
+        tiers, index_of(base + std::min(within.most, problem.sizes.back() - base)));
   }
   return problem;
 }
@@ -116,19 +128,19 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
 // Gives what was chosen, and what is left over by the rule; false if all is to stay as it is.
 bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& targets) const {
   for (std::size_t k = 0; k < chosen.tiers(); ++k) {
-    const Count capacity = machine_.tiers[stage.first + k].capacity_blocks;
+    const Count capacity = capacities()[stage.first + k];
     const std::span<const Count> wanted = chosen.tier(k);
     std::vector<Count> granted(wanted.begin(), wanted.end());
     const Count used = std::accumulate(wanted.begin(), wanted.end(), Count{0});
     if (rules_.leftover == Leftover::kSpread) {
       spread(capacity - used, stage.active, granted);
-    } else {
+    } else if (rules_.leftover == Leftover::kScale) {
       if (used == 0) return false;
       for (Count& blocks : granted) blocks = blocks * capacity / used;
     }
     for (std::size_t v = 0; v < granted.size(); ++v) {
       targets.at(stage.first + k, v) = granted[v];
-      stage.base[v] += rules_.leftover == Leftover::kSpread ? granted[v] : wanted[v];
+      stage.base[v] += rules_.leftover == Leftover::kScale ? wanted[v] : granted[v];
     }
   }
   return true;
@@ -136,7 +148,7 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
 
 double CurveMaximizer::weight(const Observation& seen, std::size_t vm) const {
   const double rate =
-      params_.weight == UtilityWeight::kRate ? static_cast<double>(seen.curves[vm].accesses()) : 1;
+      params_.weight == UtilityWeight::kRate ? static_cast<double>(curves(seen)[vm].accesses()) : 1;
   return priorities_[vm] * rate;
 }
 

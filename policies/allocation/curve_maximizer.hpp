@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -35,13 +38,14 @@ struct Choices<IdlePolicy> {
 };
 
 // A system that divides tiers anew every interval so that what all VMs get is worth the
-// most, as their curves of the last interval say. A member states the sizes to choose from,
+// most, as their curves of the last interval say: those of its first meter. A member states the sizes to choose from,
 // what they are worth to a VM and what it is sure of (the functions it overrides), and by
 // `Rules` what becomes of leftover space. Here are the rest: the data path, the problem, its
 // solution, leftover space, and what is reported of objective and bound.
 //
 // Tiers are solved in stages, from the fastest on, each given the result of those above: one
-// tier a stage, or all tiers in one.
+// tier a stage, or all tiers in one. A system that knows of one cache alone has all tiers
+// together for it, and what a VM gets of that is spread over them.
 class CurveMaximizer : public System {
  public:
   struct Params : DataPathParams {
@@ -65,7 +69,10 @@ class CurveMaximizer : public System {
     }
   };
 
-  std::optional<ProfileSpec> profile() const override { return ProfileSpec{.interval = interval_}; }
+  std::vector<Timer> timers() const override {
+    return {{.name = "sizes", .clock = {.period = interval_}}};
+  }
+  std::vector<Meter> meters() const override { return {{.what = CurveMeter{}}}; }
   absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -74,9 +81,11 @@ class CurveMaximizer : public System {
   enum class Leftover : std::uint8_t {
     kSpread,  // what is worth nothing to a VM is free; all free space is added in proportion
     kScale,   // targets are scaled to fill the tier; if there are none, all stay as they are
+    kStay,    // what is worth nothing to a VM is free, and nobody has it
   };
+  enum class Tiers : std::uint8_t { kOneByOne, kTogether, kAsOne };
   struct Rules {
-    bool all_tiers_at_once = false;
+    Tiers tiers = Tiers::kOneByOne;
     VictimRule victim = VictimRule::kMostOver;
     IdlePolicy idle = IdlePolicy::kZero;
     Leftover leftover = Leftover::kSpread;
@@ -102,8 +111,20 @@ class CurveMaximizer : public System {
   // What `blocks` in the tiers of the stage up to `tier` are worth to an active VM.
   virtual double worth(const Observation& seen, const Stage& stage, std::size_t vm,
                        std::size_t tier, Count blocks) const = 0;
-  // Blocks of the stage that an active VM is sure of.
-  virtual Count reserved(const Stage&) const { return 0; }
+  // Blocks that an active VM gets in each tier of the stage, at least and at most. Of sizes of
+  // the grid, the largest that is not above.
+  struct Bounds {
+    Count least = 0;
+    Count most = std::numeric_limits<Count>::max();
+  };
+  virtual Bounds bounds(const Observation&, const Stage&, std::size_t /*vm*/) const { return {}; }
+  // Before the stages are solved: what must be found out once for all VMs, and what is wrong
+  // with it, to be reported as infeasible.
+  virtual std::string prepare(const Observation&) { return {}; }
+
+  static std::span<const RunningCurve> curves(const Observation& seen) {
+    return seen.meters[0].curves;
+  }
 
   // What a VM's gain counts for.
   double weight(const Observation& seen, std::size_t vm) const;
@@ -115,6 +136,7 @@ class CurveMaximizer : public System {
   absl::StatusOr<Allocation> solve(const Observation& seen, Stage& stage, Decision& decision) const;
   AllocationProblem problem_for(const Observation& seen, const Stage& stage) const;
   bool grant(const Allocation& chosen, Stage& stage, Allocation& targets) const;
+  std::vector<Count> capacities() const;
 
   const char* name_;
   Params params_;

@@ -77,4 +77,33 @@ Allocation proportional(const Machine& machine, std::span<const double> weights)
   return targets;
 }
 
+Allocation over_tiers(const Machine& machine, std::span<const Count> blocks) {
+  Allocation targets(machine.tiers.size(), blocks.size());
+  std::vector<Count> left(blocks.begin(), blocks.end());
+  Count capacity = 0;  // of this tier and the slower ones
+  for (const TierSpec& tier : machine.tiers) capacity += tier.capacity_blocks;
+  for (std::size_t k = 0; k < targets.tiers() && capacity > 0; ++k) {
+    const Count total = std::accumulate(left.begin(), left.end(), Count{0});
+    const Count of_tier = machine.tiers[k].capacity_blocks;
+    const auto full = static_cast<double>(total) / static_cast<double>(capacity);
+    const auto here = k + 1 == targets.tiers()
+                          ? total
+                          : static_cast<Count>(full * static_cast<double>(of_tier));
+    const std::vector<double> weights(left.begin(), left.end());
+    const std::vector<Count> parts = proportional(here, weights);
+    for (std::size_t vm = 0; vm < left.size() && total > 0; ++vm) {
+      targets.at(k, vm) = parts[vm];
+      left[vm] -= parts[vm];
+    }
+    capacity -= of_tier;
+  }
+  return targets;
+}
+
+Count in_all_tiers(const Allocation& targets, std::size_t vm) {
+  Count sum = 0;
+  for (std::size_t k = 0; k < targets.tiers(); ++k) sum += targets.at(k, vm);
+  return sum;
+}
+
 }  // namespace mcsim

@@ -35,4 +35,10 @@ std::size_t useful_choice(const AllocationProblem& problem, const Solution& solu
 // Every tier divided in proportion to `weights`.
 Allocation proportional(const Machine& machine, std::span<const double> weights);
 
+// What each VM gets of one cache, of all tiers together, as blocks of every tier: all tiers are
+// as full as each other, and each VM has the same share of its blocks in each, but for a block.
+Allocation over_tiers(const Machine& machine, std::span<const Count> blocks);
+// The other way round.
+Count in_all_tiers(const Allocation& targets, std::size_t vm);
+
 }  // namespace mcsim

@@ -60,14 +60,16 @@ ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
   return experiment;
 }
 
-std::optional<ProfileSpec> MultiCache::profile() const {
-  return ProfileSpec{.interval = interval(),
-                     .drifting = params_.drifting_timer,
-                     .scope = params_.distance_scope,
-                     .distance_limit = params_.distance_limit,
-                     .ri_window = params_.ri_window.ns,
-                     .ri_aggregate = params_.ri_aggregate,
-                     .unique = params_.unique_counter};
+std::vector<Timer> MultiCache::timers() const {
+  return {{.name = "sizes", .clock = {.period = interval(), .drifting = params_.drifting_timer}}};
+}
+
+std::vector<Meter> MultiCache::meters() const {
+  return {{.what = CurveMeter{.scope = params_.distance_scope,
+                              .distance_limit = params_.distance_limit}},
+          {.what = IntensityMeter{.window = params_.ri_window,
+                                  .aggregate = params_.ri_aggregate,
+                                  .unique = params_.unique_counter}}};
 }
 
 std::optional<std::string> MultiCache::default_optimizer() const {
@@ -110,31 +112,33 @@ Count MultiCache::counted_base(const Stage& stage, std::size_t vm) const {
 
 double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_t vm,
                          std::size_t /*tier*/, Count blocks) const {
-  const RunningCurve& curve = seen.curves[vm];
+  const RunningCurve& curve = curves(seen)[vm];
   const Count base = stage.base[vm];
   const double gained = curve.ratio(base + blocks) - curve.ratio(base);
   const double reuse =
-      reuse_weight(machine(), stage.first) * reuse_term(seen.vms[vm], stage, blocks);
+      reuse_weight(machine(), stage.first) * reuse_term(seen.meters[1].intensities[vm], stage, blocks);
   if (params_.percent_utility) return std::trunc(100 * (gained + reuse));
   const double speed = machine().backend.read_ns / machine().tiers[stage.first].device.read_ns;
   return weight(seen, vm) * (speed * gained + reuse);
 }
 
-Count MultiCache::reserved(const Stage& stage) const {
-  return static_cast<Count>(params_.minimum_share * static_cast<double>(stage.capacities.front()) /
-                            static_cast<double>(stage.base.size()));
+CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage,
+                                          std::size_t) const {
+  const double equal =
+      static_cast<double>(stage.capacities.front()) / static_cast<double>(stage.base.size());
+  return {.least = static_cast<Count>(params_.minimum_share * equal)};
 }
 
-double MultiCache::reuse_term(const VmProfile& vm, const Stage& stage, Count blocks) const {
+double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {
   switch (params_.ri_mode) {
     case RiMode::kLiteral:
-      return vm.reuse_intensity;
+      return of.value;
     case RiMode::kGated:
-      return blocks > 0 ? vm.reuse_intensity : 0;
+      return blocks > 0 ? of.value : 0;
     case RiMode::kLinear: {
-      const Count full = std::min(stage.capacities.front(), vm.ri_window_unique);
+      const Count full = std::min(stage.capacities.front(), of.window_unique);
       if (full <= 0) return 0;
-      return vm.reuse_intensity *
+      return of.value *
              std::min(1.0, static_cast<double>(blocks) / static_cast<double>(full));
     }
   }

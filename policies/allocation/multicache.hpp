@@ -106,7 +106,8 @@ class MultiCache final : public CurveMaximizer {
   MultiCache(const Params& params, SystemContext context);
 
   ExpandOptions trace_view(ExpandOptions experiment) const override;
-  std::optional<ProfileSpec> profile() const override;
+  std::vector<Timer> timers() const override;
+  std::vector<Meter> meters() const override;
   std::optional<std::string> default_optimizer() const override;
 
  protected:
@@ -114,10 +115,10 @@ class MultiCache final : public CurveMaximizer {
   Count counted_base(const Stage& stage, std::size_t vm) const override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                Count blocks) const override;
-  Count reserved(const Stage& stage) const override;
+  Bounds bounds(const Observation& seen, const Stage& stage, std::size_t vm) const override;
 
  private:
-  double reuse_term(const VmProfile& vm, const Stage& stage, Count blocks) const;
+  double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
   Params params_;
 };

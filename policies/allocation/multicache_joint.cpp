@@ -20,7 +20,7 @@ CurveMaximizer::Grid MultiCacheJoint::grid(const Stage& stage) const {
 
 double MultiCacheJoint::worth(const Observation& seen, const Stage&, std::size_t vm,
                               std::size_t tier, Count blocks) const {
-  return weight(seen, vm) * tier_gain(tier) * seen.curves[vm].ratio(blocks);
+  return weight(seen, vm) * tier_gain(tier) * curves(seen)[vm].ratio(blocks);
 }
 
 double MultiCacheJoint::tier_gain(std::size_t tier) const {

@@ -52,7 +52,7 @@ class MultiCacheJoint final : public CurveMaximizer {
     return make_checked<MultiCacheJoint>(std::move(params), std::move(context));
   }
   MultiCacheJoint(const Params& params, SystemContext context)
-      : CurveMaximizer(kInfo.name, params, std::move(context), {.all_tiers_at_once = true}),
+      : CurveMaximizer(kInfo.name, params, std::move(context), {.tiers = Tiers::kTogether}),
         params_(params) {}
 
   std::optional<std::string> default_optimizer() const override { return "exact"; }

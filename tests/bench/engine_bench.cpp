@@ -111,11 +111,11 @@ void BM_MultiCache(benchmark::State& state) {
     if (!(*system)->use_optimizer(*std::move(optimizer)).ok()) std::abort();
     return *std::move(system);
   };
-  const ProfileSpec spec = *make()->profile();
-  const Profile profile = characterise(trace, {&spec, 1})->profiles.front();
+  const Characterised measured = characterise(trace, meter_specs(*make())).value();
+  const Cuts& cuts = *measured.meters.front().cuts;
   RunResult result;
   for (auto _ : state) {
-    result = run(trace, *make(), &profile, profile.cuts()).value();
+    result = run(trace, *make(), measured, cuts).value();
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * trace.access_count());
   state.counters["decisions"] = static_cast<double>(result.decisions.size());

@@ -15,7 +15,7 @@
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
-#include "core/locality/profile/profile.hpp"
+#include "core/locality/profile/characterise.hpp"
 #include "core/trace/intervals.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/synthetic.hpp"
@@ -201,8 +201,14 @@ TEST(FailingAllocations, Readers) {
 
 TEST(FailingAllocations, Characterising) {
   const Accesses trace = random_trace(2'000, 3, 100, 1);
-  const ProfileSpec spec{.interval = 500, .ri_window = 300};
-  fail_every_allocation([&] { return characterise(trace, {&spec, 1}, nullptr, 2).status(); });
+  const Clock clock{.period = 500};
+  const std::vector<MeterSpec> specs{
+      {clock, CurveMeter{}},
+      {clock, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}},
+      {clock, IntensityMeter{.window = {300}}},
+      {clock, DistinctMeter{.window = {1'500}, .reuses = 1}},
+      {clock, ClassMeter{}}};
+  fail_every_allocation([&] { return characterise(trace, specs, nullptr, 2).status(); });
 }
 
 TEST(FailingAllocations, Distances) {
@@ -307,12 +313,9 @@ TEST(FailingAllocations, Running) {
         auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
         MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
       }
-      std::optional<Profile> profile;
-      if (const auto spec = unfailing([&] { return system->profile(); })) {
-        MCSIM_ASSIGN_OR_RETURN(Characterised found, characterise(trace, {&*spec, 1}));
-        profile = std::move(found.profiles.front());
-      }
-      return run(trace, *system, profile ? &*profile : nullptr, cuts).status();
+      const auto specs = unfailing([&] { return meter_specs(*system); });
+      MCSIM_ASSIGN_OR_RETURN(const Characterised measured, characterise(trace, specs));
+      return run(trace, *system, measured, cuts).status();
     });
   }
 }

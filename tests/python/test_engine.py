@@ -38,10 +38,9 @@ def interned(blocks: list[int] | np.ndarray, vm: np.ndarray | None = None) -> en
 
 
 def run(accesses: engine.Accesses, system: engine.System, **kwargs: Any) -> engine.RunResult:
-    spec = system.profile_spec
-    profile = None if spec is None else locality.characterise(accesses, [spec])[0][0]
+    measured = locality.characterise(accesses, system.meters)
     cuts = engine.aligned_cuts(accesses, kwargs.pop("interval", 1 << 62))
-    return engine.run(accesses, system, profile, cuts, **kwargs)
+    return engine.run(accesses, system, measured, cuts, **kwargs)
 
 
 def test_four_accesses() -> None:

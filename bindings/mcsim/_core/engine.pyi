@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .locality import Profile, ProfileSpec
+from .locality import Characterised, MeterSpec
 from .optimizers import Optimizer
 
 ParamValue = bool | int | float | str | Mapping[str, float]
@@ -127,7 +127,7 @@ class System:
     @property
     def default_optimizer(self) -> str | None: ...
     @property
-    def profile_spec(self) -> ProfileSpec | None: ...
+    def meters(self) -> list[MeterSpec]: ...
 
 class RunResult:
     @property
@@ -147,7 +147,7 @@ def describe_admission() -> list[dict[str, Any]]: ...
 def run(
     accesses: Accesses,
     system: System,
-    profile: Profile | None,
+    measured: Characterised,
     cuts: NDArray[np.int64],
     progress: Callable[[int], object] | None = None,
 ) -> RunResult: ...

@@ -187,7 +187,7 @@ def report(folder: str) -> None:
 @cli.command("list")
 @plugin_option
 def list_names() -> None:
-    """List systems, optimisers, policies, estimators, trace formats and devices."""
+    """List systems, optimisers, policies, estimators, meters, trace formats and devices."""
     for kind, entries in catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
@@ -199,7 +199,7 @@ def list_names() -> None:
 @click.argument("name")
 @plugin_option
 def describe(name: str) -> None:
-    """Show the parameters of a system, optimiser, policy, estimator, trace format or device."""
+    """Show the parameters of a system, optimiser, policy, estimator, meter, format or device."""
     from mcsim.base.errors import ConfigError
     from mcsim.base.suggest import did_you_mean
 

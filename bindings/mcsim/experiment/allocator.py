@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,24 +19,26 @@ from mcsim.locality.curve import HitRatioCurve
 if TYPE_CHECKING:
     from mcsim._core.locality import HitCurve
 
-__all__ = ["Allocator", "Observation", "answering"]
+__all__ = ["Allocator", "Decision", "Observation", "answering"]
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What an allocator sees when an interval has ended: copies, which it may keep.
+    """What an allocator sees when a timer rings: copies, which it may keep.
 
     Arrays "by VM" have shape (vms,), in the order of `vms`; those "by tier and VM" have shape
-    (tiers, vms), the fastest tier first. Counts are of the interval that ended, the first of
-    which begins with the trace; what a cache is called for, blocks, is counted per access, and
-    a request of several blocks makes several accesses.
+    (tiers, vms), the fastest tier first. Counts are of the time since this timer rang last, or
+    since the trace began; what a cache is called for, blocks, is counted per access, and a
+    request of several blocks makes several accesses.
 
     Attributes
     ----------
+    timer : str
+        Which timer rang; "interval" if the allocator declares none.
     interval : int
-        Which interval ended, counted from 0.
+        How often it had rung before.
     now : int
-        When it ended: nanoseconds, or references, since the trace began.
+        When it rang: nanoseconds, or references, since the trace began.
     vms : tuple of str
         Names of the VMs.
     accesses : int array, by VM
@@ -46,19 +48,27 @@ class Observation:
     requests : int array, by VM
         Requests that these accesses made up.
     unique_blocks : int array, by VM
-        Distinct blocks among the accesses.
+        Distinct blocks accessed in the last period of the first timer.
     reuse_intensity : float array, by VM
         1 - distinct / all, of the last window of `ri_window` that closed.
+    meters : mapping of str to array, dict or list
+        What the allocator wants measured beside, by the names that it gave (`Allocator`).
     hits : int array, by tier and VM
         Accesses that each tier served.
     misses : int array, by VM
         Accesses that no tier served.
+    writes : int array, by VM
+        Accesses that wrote.
+    dirty : int array, by VM
+        Blocks held at this time that the backend does not have.
     occupancy : int array, by tier and VM
         Blocks held when the interval ended.
     current : int array, by tier and VM
         Targets in force: the blocks that each VM is granted.
     departed : bool array, by VM
-        VMs that are gone: they have no accesses and need no space.
+        VMs that are gone: nothing is counted of them any more, and they need no space.
+    arrived : bool array, by VM
+        VMs that had an access so far.
     capacities : int array, shape (tiers,)
         Blocks that there are to grant.
     tier_read_ns : float array, shape (tiers,)
@@ -67,6 +77,7 @@ class Observation:
         What a read from the backend takes, in ns.
     """
 
+    timer: str
     interval: int
     now: int
     vms: tuple[str, ...]
@@ -77,22 +88,48 @@ class Observation:
     reuse_intensity: NDArray[np.float64]
     hits: NDArray[np.int64]
     misses: NDArray[np.int64]
+    writes: NDArray[np.int64]
+    dirty: NDArray[np.int64]
     occupancy: NDArray[np.int64]
     current: NDArray[np.int64]
     departed: NDArray[np.bool_]
+    arrived: NDArray[np.bool_]
     capacities: NDArray[np.int64]
     tier_read_ns: NDArray[np.float64]
     backend_read_ns: float
+    meters: Mapping[str, Any]
     _curves: Sequence[HitCurve] = field(default=(), repr=False)
 
     @cached_property
     def curves(self) -> list[HitRatioCurve]:
         """Hits of an LRU cache of any size, by VM: of this interval, or of all so far.
 
-        Of this interval, in which the first access to a block is a miss, unless the allocator
-        says ``distance_scope = "cumulative"``. They are what a VM would hit on its own.
+        Of the last period of the first timer, in which the first access to a block is a miss,
+        unless the allocator has said another ``distance_scope``. They are what a VM would hit on
+        its own.
         """
         return [_public(curve) for curve in self._curves]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is to change when a timer has rung.
+
+    Attributes
+    ----------
+    targets : int array of shape (tiers, vms), optional
+        Blocks of each tier for each VM from now on, no more than there are; some may be left
+        to nobody. As they are if not given.
+    write_modes : sequence of str, by VM, optional
+        ``"through"``, ``"back"`` or ``"around"``. What a VM no longer writes back is written
+        back at once. As they are if not given.
+    infeasible : str
+        Why what was asked for cannot be had, if it cannot; it is kept with the decision.
+    """
+
+    targets: ArrayLike | None = None
+    write_modes: Sequence[str] | None = None
+    infeasible: str = ""
 
 
 class Allocator(Protocol):
@@ -103,10 +140,21 @@ class Allocator(Protocol):
 
     ``interval`` : int or str
         Time between decisions, such as ``"10min"``; that of the experiment if not given.
+    ``timers`` : mapping of str to int or str
+        Instead of `interval` several, by name, such as ``{"sizes": "10min", "reuse": "1min"}``.
+        `allocate` is asked at each; of those that ring at one time the first is first. What is
+        seen of the trace is of the first timer's intervals.
+    ``meters`` : mapping of str to mapping
+        What to measure beside, by name: ``{"wss": {"meter": "distinct", "window": "1h"}}``, with
+        ``"timer"`` for the one at which it is read, if that is not the first. There are
+        ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
+        VM), ``load`` and ``classes`` (dicts of such arrays), with the parameters that
+        ``mcsim describe`` shows of each.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
-    ``distance_scope`` : {'interval', 'cumulative'}
-        What curves are of: the interval that ended, or all since the trace began.
+    ``distance_scope`` : {'interval', 'cumulative', 'warm'}
+        What curves are of: the interval that ended, all since the trace began, or the interval
+        with all that came before it remembered.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.
@@ -124,8 +172,10 @@ class Allocator(Protocol):
     ...         return seen.capacities[:, None] * weight // weight.sum()
     """
 
-    def allocate(self, seen: Observation) -> ArrayLike | tuple[ArrayLike, Sequence[str]] | None:
-        """Divide the tiers for the interval to come.
+    def allocate(
+        self, seen: Observation
+    ) -> ArrayLike | tuple[ArrayLike, Sequence[str]] | Decision | None:
+        """Divide the tiers for the time to come.
 
         Called on the thread that called `run`, where Ctrl-C ends it.
 
@@ -135,10 +185,10 @@ class Allocator(Protocol):
 
         Returns
         -------
-        int array of shape (tiers, vms), or that and a list of str, or None
+        int array of shape (tiers, vms), or that and a list of str, or Decision, or None
             Blocks of each tier for each VM, no more than there are; with a list, also each
-            VM's write mode from now on (``"through"``, ``"back"`` or ``"around"``). None leaves
-            all as it is.
+            VM's write mode from now on (``"through"``, ``"back"`` or ``"around"``); all that
+            can be decided is in a `Decision`. None leaves all as it is.
         """
         ...
 
@@ -151,34 +201,75 @@ class _Answering:
         self._name = name
         for key in ("ri_window", "interval"):
             if hasattr(allocator, key):
-                setattr(self, key, self._duration(key))
-        self._length: int = getattr(self, "interval", interval)
+                setattr(self, key, self._duration(key, getattr(allocator, key)))
+        self.timers = self._timers()
+        self.meters = [self._meter(name, given) for name, given in self._named("meters")]
         for key in ("resize_mode", "distance_scope", "data_path"):
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))
 
     def allocate(self, raw: Any) -> Any:
         """Ask the allocator; called by the core."""
-        seen = Observation(now=(raw.interval + 1) * self._length, **vars(raw))
-        doing = f"{self._name}: allocate() of interval {seen.interval}"
+        raw.meters = {name: _shown(value) for name, value in raw.meters.items()}
+        seen = Observation(**vars(raw))
+        doing = f"{self._name}: allocate() of {seen.timer} {seen.interval}"
         with blamed(doing):
             answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
-        blocks, modes = answer, None
         if isinstance(answer, tuple) and len(answer) == 2 and _are_words(answer[1]):
-            blocks, modes = answer
-        array = _checked(blocks, seen, doing)
-        return array if modes is None else (array, list(modes))
+            answer = Decision(*answer)
+        if not isinstance(answer, Decision):
+            answer = Decision(answer)
+        return _checked(answer, seen, doing)
 
-    def _duration(self, key: str) -> int:
-        given = getattr(self._allocator, key)
+    def _named(self, key: str) -> list[tuple[str, Any]]:
+        given = getattr(self._allocator, key, {})
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise ConfigError(f"{self._name}.{key}: expected a mapping by name, got {given!r}")
+        return list(given.items())
+
+    def _timers(self) -> list[tuple[str, int]]:
+        timers = self._named("timers")
+        if timers and hasattr(self._allocator, "interval"):
+            raise ConfigError(f"{self._name}: interval and timers say the same; give one of them")
+        return [(name, self._duration(f"timers[{name!r}]", period)) for name, period in timers]
+
+    def _meter(self, name: str, given: Any) -> tuple[str, str, dict[str, Any], int]:
+        where = f"meters[{name!r}]"
+        if not isinstance(given, Mapping) or not isinstance(given.get("meter"), str):
+            raise ConfigError(
+                f'{self._name}.{where}: expected a mapping such as {{"meter": "distinct"}}, '
+                f"got {given!r}"
+            )
+        params = dict(given)
+        kind = params.pop("meter")
+        timers = [timer for timer, _ in self.timers] or ["interval"]
+        timer = params.pop("timer", timers[0])
+        if timer not in timers:
+            raise ConfigError(
+                f"{self._name}.{where}: no timer {timer!r}; there are {', '.join(timers)}"
+            )
+        if params.get("window"):
+            params["window"] = self._duration(f"{where}: window", params["window"])
+        for key, value in params.items():
+            if not isinstance(value, (bool, int, float, str)):
+                raise ConfigError(
+                    f"{self._name}.{where}: {key}: expected a number, text or truth value, "
+                    f"got {value!r}"
+                )
+        return name, kind, params, timers.index(timer)
+
+    def _duration(self, key: str, given: Any) -> int:
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given > 0:
             return int(given)
         try:
-            return parse_duration(given)
+            length = parse_duration(given)
         except ValueError as error:
             raise ConfigError(f"{self._name}.{key}: {error}") from None
+        if length == 0:
+            raise ConfigError(f"{self._name}.{key}: must be positive, got {given!r}")
+        return length
 
     def _of_kind(self, key: str) -> Any:
         given = getattr(self._allocator, key)
@@ -213,8 +304,24 @@ def _are_words(given: object) -> bool:
     return isinstance(given, (list, tuple)) and all(isinstance(word, str) for word in given)
 
 
-def _checked(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
-    """Return an answer as an array of whole numbers, or say what is wrong with it."""
+def _checked(answer: Decision, seen: Observation, doing: str) -> Decision:
+    """Return an answer as the core takes it, or say what is wrong with it."""
+    targets, modes = answer.targets, answer.write_modes
+    if targets is not None:
+        targets = _checked_targets(targets, seen, doing)
+    if modes is not None:
+        if not _are_words(modes):
+            raise ConfigError(f"{doing}: expected names of write modes, got {_short(modes)}")
+        modes = list(modes)
+    if not isinstance(answer.infeasible, str):
+        raise ConfigError(
+            f"{doing}: infeasible: expected the reason as text, got {_short(answer.infeasible)}"
+        )
+    return Decision(targets, modes, answer.infeasible)
+
+
+def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
+    """Return targets as an array of whole numbers, or say what is wrong with them."""
     shape = seen.current.shape
     wanted = f"expected whole numbers of blocks, an array of {shape[0]} tiers x {shape[1]} VMs"
     try:
@@ -233,6 +340,10 @@ def _checked(blocks: object, seen: Observation, doing: str) -> NDArray[np.float6
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _shown(meter: Any) -> Any:
+    return [_public(curve) for curve in meter] if isinstance(meter, list) else meter
 
 
 def _public(curve: HitCurve) -> HitRatioCurve:

@@ -222,18 +222,20 @@ class _Run:
             return
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
         accesses = self._intern(view, wanted_by)
-        asked = [systems[index].profile_spec for index in (members if whole else pending)]
-        specs = _distinct([spec for spec in asked if spec is not None])
-        profiles, curves = self._characterise(accesses, specs) if specs or whole else ([], [])
+        asking = [systems[index] for index in (members if whole else pending)]
+        specs = _distinct([spec for system in asking for spec in system.meters])
+        intensity = _intensity_of(specs)
+        if intensity is not None:
+            specs = _distinct([*specs, intensity])
+        measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
         if whole:
             with self.reporter.stage("tables"):
                 self._write_environment(accesses)
-                self._write_curves(accesses, curves)
-                self._write_reuse_intensity(accesses, profiles)
-        del curves  # larger than all that follows needs
+                self._write_curves(accesses, measured.whole_curves)
+                self._write_reuse_intensity(accesses, measured, intensity)
         # In threads: the core works without the interpreter's lock.
         for index in pending:
-            self._pool.submit(self._replay_one, accesses, index, systems[index], profiles)
+            self._pool.submit(self._replay_one, accesses, index, systems[index], measured)
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
         about = f"for {wanted_by}" if wanted_by else ""
@@ -258,8 +260,10 @@ class _Run:
             )
 
     def _characterise(
-        self, accesses: engine.Accesses, specs: list[locality.ProfileSpec]
-    ) -> tuple[list[locality.Profile], list[locality.HitCurve]]:
+        self, accesses: engine.Accesses, specs: list[locality.MeterSpec], *, needed: bool
+    ) -> locality.Characterised:
+        if not needed:
+            return locality.Characterised()
         total = accesses.access_count
         with self.reporter.stage("characterise", total, "accesses") as stage:
             found = locality.characterise(accesses, specs, stage.update)
@@ -272,23 +276,26 @@ class _Run:
         self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
 
     def _write_reuse_intensity(
-        self, accesses: engine.Accesses, profiles: Sequence[locality.Profile]
+        self,
+        accesses: engine.Accesses,
+        measured: locality.Characterised,
+        spec: locality.MeterSpec | None,
     ) -> None:
         table = SCHEMAS["reuse_intensity"].empty_table()
-        if profiles:
-            first = profiles[0]
+        if spec is not None:
+            windows = measured.windows(spec)
             names = pa.array([vm.name for vm in accesses.vms], pa.string())
             start, begin = accesses.request_time[[0, accesses.warm_up]]
             # Windows in which nothing warms up.
-            length = first.spec.ri_window
-            after = start + (first.ri_time - start - 1) // length * length >= begin
+            length = spec.params["window"]
+            after = start + (windows["end"] - start - 1) // length * length >= begin
             after |= accesses.warm_up == 0
             table = pa.table(
                 {
-                    "vm": names.take(pa.array(first.ri_vm[after])),
-                    "window_end_ns": first.ri_time[after] - begin,
-                    "reuse_intensity": first.ri_value[after],
-                    "accesses": first.ri_accesses[after],
+                    "vm": names.take(pa.array(windows["vm"][after])),
+                    "window_end_ns": windows["end"][after] - begin,
+                    "reuse_intensity": windows["intensity"][after],
+                    "accesses": windows["accesses"][after],
                 }
             )
         self.draft.write_table("reuse_intensity", table)
@@ -298,13 +305,13 @@ class _Run:
         accesses: engine.Accesses,
         index: int,
         system: engine.System,
-        profiles: Sequence[locality.Profile],
+        measured: locality.Characterised,
     ) -> None:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
         title = self._titles[index]
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
-        result = self._replay_watched(accesses, system, profiles, cuts, title)
+        result = self._replay_watched(accesses, system, measured, cuts, title)
         names = [vm.name for vm in accesses.vms]
         tables = system_tables(title, result, cuts, names, spec.interval.length)
         self.draft.save_part(index, tables)
@@ -313,12 +320,10 @@ class _Run:
         self,
         accesses: engine.Accesses,
         system: engine.System,
-        profiles: Sequence[locality.Profile],
+        measured: locality.Characterised,
         cuts: NDArray[np.int64],
         title: str,
     ) -> engine.RunResult:
-        asked = system.profile_spec
-        profile = None if asked is None else next(p for p in profiles if p.spec == asked)
         total = accesses.access_count
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
@@ -327,7 +332,7 @@ class _Run:
                 stage.update(done)
 
             with blamed(title, surely=False):
-                result = engine.run(accesses, system, profile, cuts, progress)
+                result = engine.run(accesses, system, measured, cuts, progress)
             stage.update(total)
         return result
 
@@ -365,6 +370,15 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+def _intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
+    """Return the meter whose windows are written down: the first, or else a usual one."""
+    specs = list(specs)
+    for spec in specs:
+        if spec.meter == "intensity" and spec.params["kind"] == "share":
+            return spec
+    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

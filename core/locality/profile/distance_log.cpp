@@ -2,24 +2,19 @@
 
 namespace mcsim {
 
-void DistanceLog::end_interval() {
-  within_end_.push_back(within_.size());
-  across_end_.push_back(across_.size());
+void DistanceLog::end_period(Count accesses) {
+  for (List& list : of_age_) list.end.push_back(list.counts.size());
+  accesses_.push_back(accesses);
 }
 
 void DistanceLog::shrink_to_fit() {
-  within_.shrink_to_fit();
-  across_.shrink_to_fit();
+  for (List& list : of_age_) list.counts.shrink_to_fit();
 }
 
-std::span<const DistanceCount> DistanceLog::within(std::size_t interval) const {
-  const std::size_t begin = within_end_[interval];
-  return std::span(within_).subspan(begin, within_end_[interval + 1] - begin);
-}
-
-std::span<const DistanceCount> DistanceLog::across(std::size_t interval) const {
-  const std::size_t begin = across_end_[interval];
-  return std::span(across_).subspan(begin, across_end_[interval + 1] - begin);
+std::span<const DistanceCount> DistanceLog::of(std::size_t period, std::size_t age) const {
+  const List& list = of_age_[age];
+  const std::size_t begin = list.end[period];
+  return std::span(list.counts).subspan(begin, list.end[period + 1] - begin);
 }
 
 }  // namespace mcsim

@@ -45,6 +45,22 @@ double RunningCurve::ratio(Count capacity) const {
   return accesses_ == 0 ? 0 : static_cast<double>(hits(capacity)) / static_cast<double>(accesses_);
 }
 
+Count RunningCurve::saturation() const {
+  return before_.empty() ? 0 : capacity_for(before_.back());
+}
+
+Count RunningCurve::capacity_for(Count wanted) const {
+  if (wanted <= 0) return 0;
+  // The first sum with which there are enough.
+  const auto enough = std::ranges::lower_bound(before_, wanted);
+  if (enough == before_.end()) return -1;
+  const auto together = static_cast<std::size_t>(enough - before_.begin() - 1);
+  Count hits = before_[together];
+  std::size_t distance = together * kTogether;
+  while ((hits += counts_[distance]) < wanted) ++distance;
+  return static_cast<Count>(distance) + 1;
+}
+
 HitCurve RunningCurve::curve() const {
   DistanceHistogram histogram;
   for (std::size_t distance = 0; distance < counts_.size(); ++distance) {

@@ -28,6 +28,10 @@ class RunningCurve {
   // hits(capacity) / accesses; 0 if there were none.
   double ratio(Count capacity) const;
   Count accesses() const { return accesses_; }
+  // The smallest capacity at which no larger one hits more.
+  Count saturation() const;
+  // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.
+  Count capacity_for(Count wanted) const;
   // As it is now.
   HitCurve curve() const;
 

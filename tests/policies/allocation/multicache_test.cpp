@@ -45,16 +45,13 @@ struct Vm {
 Decision decide(const std::string& name, ParamMap params, const Machine& machine,
                 const std::vector<Vm>& vms, const std::string& optimizer = "exact",
                 Allocation current = {}, std::shared_ptr<Optimizer> given = nullptr) {
-  std::vector<VmProfile> profiles;
   std::vector<RunningCurve> curves;
+  std::vector<Intensity> intensities;
   Accesses trace;
   for (std::size_t v = 0; v < vms.size(); ++v) {
-    VmProfile profile;
-    profile.accesses = vms[v].accesses;
     curves.push_back(curve_of(vms[v].ratios, vms[v].accesses));
-    profile.reuse_intensity = vms[v].reuse_intensity;
-    profile.ri_window_unique = vms[v].window_unique;
-    profiles.push_back(profile);
+    intensities.push_back(
+        {.value = vms[v].reuse_intensity, .window_unique = vms[v].window_unique});
     trace.vms.push_back({.name = "vm" + std::to_string(v)});
   }
   params.try_emplace("grid", std::int64_t{1'000});
@@ -63,8 +60,9 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   EXPECT_TRUE(system->use_optimizer(given).ok());
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
+  const std::vector<Reading> meters{{.curves = curves}, {.intensities = intensities}};
   auto decision = system->decide(
-      {.interval = 0, .vms = profiles, .curves = curves, .counters = {}, .current = current});
+      {.meters = meters, .counters = {}, .since = {}, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }
@@ -73,11 +71,11 @@ const Vm kToyA{.ratios = {0, .4, .5, .5}};
 const Vm kToyB{.ratios = {0, .1, .3, .6}};
 
 TEST(MultiCache, TwoVmToy) {
-  EXPECT_THAT(decide("multicache", {}, machine_of({3}), {kToyA, kToyB}).targets.tier(0),
+  EXPECT_THAT(decide("multicache", {}, machine_of({3}), {kToyA, kToyB}).targets->tier(0),
               ElementsAre(1, 2));
   EXPECT_THAT(
       decide("multicache", {{"priorities", PerVm{{"vm1", 3.0}}}}, machine_of({3}), {kToyA, kToyB})
-          .targets.tier(0),
+          .targets->tier(0),
       ElementsAre(0, 3));
 }
 
@@ -147,8 +145,8 @@ TEST(MultiCache, LinearReuseIntensityActsAsTheTextIntends) {
   machine.backend.read_ns = 100;
   machine.tiers[0].device.read_ns = 100;
   const ParamMap linear{{"ri_mode", std::string("linear")}};
-  EXPECT_THAT(decide("multicache", {}, machine, {calm, bursty}).targets.tier(0), ElementsAre(2, 2));
-  EXPECT_THAT(decide("multicache", linear, machine, {calm, bursty}).targets.tier(0),
+  EXPECT_THAT(decide("multicache", {}, machine, {calm, bursty}).targets->tier(0), ElementsAre(2, 2));
+  EXPECT_THAT(decide("multicache", linear, machine, {calm, bursty}).targets->tier(0),
               ElementsAre(0, 4));
 }
 
@@ -159,18 +157,18 @@ TEST(MultiCache, GatedReuseIntensityBuysTheFirstBlock) {
   machine.backend.read_ns = 100;
   machine.tiers[0].device.read_ns = 100;
   EXPECT_THAT(decide("multicache", {{"ri_mode", std::string("gated")}}, machine, {useful, bursty})
-                  .targets.tier(0),
+                  .targets->tier(0),
               ElementsAre(2, 1));
 }
 
 TEST(MultiCache, RateWeighsHitsInsteadOfRatios) {
   const Vm quiet{.ratios = {0, .5, .5}, .accesses = 10};
   const Vm busy{.ratios = {0, .4, .4}, .accesses = 10'000};
-  EXPECT_THAT(decide("multicache", {}, machine_of({1}), {quiet, busy}).targets.tier(0),
+  EXPECT_THAT(decide("multicache", {}, machine_of({1}), {quiet, busy}).targets->tier(0),
               ElementsAre(1, 0));
   EXPECT_THAT(
       decide("multicache", {{"weight", std::string("rate")}}, machine_of({1}), {quiet, busy})
-          .targets.tier(0),
+          .targets->tier(0),
       ElementsAre(0, 1));
 }
 
@@ -179,11 +177,11 @@ TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
   const Vm active{.ratios = {0, .1, .2, .3, .4, .5}};
   Allocation current(1, 2);
   current.at(0, 0) = 3;
-  EXPECT_THAT(decide("multicache", {}, machine_of({5}), {idle, active}).targets.tier(0),
+  EXPECT_THAT(decide("multicache", {}, machine_of({5}), {idle, active}).targets->tier(0),
               ElementsAre(0, 5));
   EXPECT_THAT(decide("multicache", {{"idle", std::string("keep")}}, machine_of({5}), {idle, active},
                      "exact", current)
-                  .targets.tier(0),
+                  .targets->tier(0),
               ElementsAre(3, 2));
 }
 
@@ -191,7 +189,7 @@ TEST(MultiCache, MinimumShareIsGranted) {
   const Vm useless{.ratios = {0, 0, 0, 0, 0, 0, 0, 0, 0}};
   const Vm useful{.ratios = {0, .1, .2, .3, .4, .5, .6, .7, .8}};
   EXPECT_THAT(decide("multicache", {{"minimum_share", 0.5}}, machine_of({8}), {useless, useful})
-                  .targets.tier(0),
+                  .targets->tier(0),
               ElementsAre(2, 6));
 }
 
@@ -199,10 +197,10 @@ TEST(MultiCache, SpaceThatIsWorthNothingIsSpreadInProportionToTheRest) {
   const Vm scanning{.ratios = {0, 0, 0}};
   const Vm useful{.ratios = {0, .1, .2, .2}};
   const Vm twice{.ratios = {0, .1, .2, .3, .4}};
-  EXPECT_THAT(decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets.tier(0),
+  EXPECT_THAT(decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
               ElementsAre(0, 4, 8));
   EXPECT_THAT(
-      decide("multicache-joint", {}, machine_of({12}), {scanning, useful, twice}).targets.tier(0),
+      decide("multicache-joint", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
       ElementsAre(0, 4, 8));
 }
 
@@ -214,7 +212,7 @@ TEST(MultiCache, EveryBlockIsGranted) {
     const ParamMap coarse{{"grid", std::int64_t{10}}};
     const Decision decision = decide("multicache", coarse, machine_of({23, 57}), vms, optimizer);
     for (std::size_t k = 0; k < 2; ++k) {
-      const auto tier = decision.targets.tier(k);
+      const auto tier = decision.targets->tier(k);
       EXPECT_EQ(std::accumulate(tier.begin(), tier.end(), Count{0}), k == 0 ? 23 : 57) << optimizer;
     }
   }
@@ -228,7 +226,7 @@ TEST(MultiCache, LegacyFillsTheTierInProportionAndIgnoresPrioritiesAndLatencies)
   const Decision decision =
       decide("multicache", legacy, machine_of({20, 60}), vms, "annealing-legacy");
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto tier = decision.targets.tier(k);
+    const auto tier = decision.targets->tier(k);
     const Count sum = std::accumulate(tier.begin(), tier.end(), Count{0});
     EXPECT_LE(sum, k == 0 ? 20 : 60);
     EXPECT_GE(sum, (k == 0 ? 20 : 60) - 2);
@@ -261,12 +259,13 @@ TEST(MultiCache, LegacyKeepsTheTargetsWhenTheSolutionIsEmpty) {
 
 TEST(MultiCache, LegacyAsksForTheAuthorsMeasurements) {
   auto system = system_registry().make("multicache", {{"legacy", true}}, {}).value();
-  const ProfileSpec spec = *system->profile();
-  EXPECT_EQ(spec.scope, DistanceScope::kCumulative);
-  EXPECT_EQ(spec.ri_window, 600 * kSecond);
-  EXPECT_EQ(spec.distance_limit, 1'100'000);
-  EXPECT_EQ(spec.unique, UniqueCounter::kHyperLogLog);
-  EXPECT_TRUE(spec.drifting);
+  EXPECT_TRUE(system->timers().at(0).clock.drifting);
+  const std::vector<Meter> meters = system->meters();
+  ASSERT_EQ(meters.size(), 2U);
+  EXPECT_EQ(std::get<CurveMeter>(meters[0].what),
+            (CurveMeter{.scope = DistanceScope::kCumulative, .distance_limit = 1'100'000}));
+  EXPECT_EQ(std::get<IntensityMeter>(meters[1].what),
+            (IntensityMeter{.window = {600 * kSecond}, .unique = UniqueCounter::kHyperLogLog}));
   const ExpandOptions view = system->trace_view({});
   EXPECT_EQ(view.key, BlockKey::kByteOffset);
   EXPECT_TRUE(view.whole_seconds);

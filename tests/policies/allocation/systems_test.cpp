@@ -32,11 +32,9 @@ std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
 }
 
 RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
-  std::optional<Profile> profile;
-  if (const auto spec = system.profile()) {
-    profile = characterise(trace, {&*spec, 1})->profiles.front();
-  }
-  auto result = run(trace, system, profile ? &*profile : nullptr, cuts);
+  const auto measured = characterise(trace, meter_specs(system));
+  EXPECT_TRUE(measured.ok()) << measured.status();
+  auto result = run(trace, system, *measured, cuts);
   EXPECT_TRUE(result.ok()) << result.status();
   return *std::move(result);
 }
@@ -76,7 +74,7 @@ TEST(Systems, RunsAreRepeatable) {
     const auto again = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})));
     ASSERT_EQ(once.decisions.size(), again.decisions.size());
     for (std::size_t i = 0; i < once.decisions.size(); ++i) {
-      EXPECT_EQ(once.decisions[i].decision.targets, again.decisions[i].decision.targets);
+      EXPECT_EQ(once.decisions[i].targets, again.decisions[i].targets);
     }
     for (std::size_t v = 0; v < 3; ++v) EXPECT_EQ(hits(once, v, 0), hits(again, v, 0));
   }

@@ -110,8 +110,10 @@ def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[st
         *engine.describe_systems(),
         *optimizers.describe(),
         *locality.describe_estimators(),
+        *locality.describe_meters(),
     ]
     assert "\nestimators\n" in out
+    assert "\nmeters\n" in out
     for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
         assert f"\n  {name} " in out
 
@@ -126,6 +128,16 @@ def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> N
         assert param["help"] in out
     assert "ri_window = 1min" in out
     assert "one of literal, gated, linear" in out
+
+
+def test_describe_shows_a_meter(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "describe", "curve")
+    assert code == 0
+    assert out.startswith("curve (meter)\n  Hits of an LRU cache of any size.\n")
+    assert "scope = interval   one of interval, cumulative, warm" in out
+    code, out, _ = call(capsys, "describe", "intensity")
+    assert code == 0
+    assert "window = 1min" in out
 
 
 def test_describe_prints_what_the_source_of_a_device_prints(

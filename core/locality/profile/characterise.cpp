@@ -1,0 +1,508 @@
+#include "core/locality/profile/characterise.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/base/guarded.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/profile/vm_meters.hpp"
+
+namespace mcsim {
+namespace {
+
+struct Wants {
+  bool reads_apart = false;  // distances of reads among each other
+  bool operations = false;   // of each access
+  bool last_ones = false;    // of each access, that of the last to its block
+};
+
+// Distances of so many periods are told apart by a curve of a window, each at a cost.
+constexpr Nanoseconds kMostPeriods = 256;
+
+absl::Status check_window(const Accesses& trace, const Clock& clock, Duration window) {
+  if (window.ns % clock.period == 0 && window.ns >= 0) return absl::OkStatus();
+  return invalid_argument("window: expected a whole number of periods of {0} {2}, got {1} {2}",
+                          clock.period, window.ns,
+                          trace.time_base == TimeBase::kClock ? "ns" : "references");
+}
+
+absl::Status check_curve(const Accesses& trace, const Clock& clock, const CurveMeter& curve) {
+  if (curve.distance_limit < 0) {
+    return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
+                            curve.distance_limit);
+  }
+  if (curve.ops == OpFilter::kAll && curve.between == OpFilter::kReads) {
+    return invalid_argument("between: reads alone have distances among the reads; say ops: reads");
+  }
+  if (curve.foresight == Foresight::kWhole && curve.ops == OpFilter::kReads) {
+    return invalid_argument("foresight: the whole trace is known of all operations alone");
+  }
+  MCSIM_RETURN_IF_ERROR(check_window(trace, clock, curve.window));
+  const Nanoseconds periods = curve.window.ns / clock.period;
+  if (curve.scope == DistanceScope::kCumulative || periods <= kMostPeriods) return absl::OkStatus();
+  return invalid_argument("window: at most {} periods can be told apart, got {}", kMostPeriods,
+                          periods);
+}
+
+absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
+  if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
+    return check_curve(trace, spec.clock, *curve);
+  }
+  if (const auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
+    return check_intervals(trace.request_time, trace.time_base, "window", intensity->window.ns,
+                           std::uint64_t{1} << 25);
+  }
+  const auto* distinct = std::get_if<DistinctMeter>(&spec.what);
+  if (distinct == nullptr) return absl::OkStatus();
+  constexpr Count kMostReuses = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (distinct->reuses < 0 || distinct->reuses > kMostReuses) {
+    return invalid_argument("reuses: expected 0 to {}, got {}", kMostReuses, distinct->reuses);
+  }
+  return check_window(trace, spec.clock, distinct->window);
+}
+
+absl::Status check(const Accesses& trace, const MeterSpec& spec) {
+  MCSIM_RETURN_IF_ERROR(
+      check_intervals(trace.request_time, trace.time_base, "interval", spec.clock.period));
+  const absl::Status params = check_params(trace, spec);
+  if (params.ok()) return params;
+  return absl::Status(params.code(),
+                      fmt::format("meter '{}': {}", name_of(spec.what), message_of(params)));
+}
+
+// The spec without what only the look at it depends on, and what makes no difference.
+MeterSpec measured_by(MeterSpec spec, bool has_writes) {
+  const auto settle = [&](OpFilter& ops) {
+    if (!has_writes) ops = OpFilter::kAll;
+  };
+  const auto settle_window = [&](Duration& window) {
+    if (window.ns == 0) window.ns = spec.clock.period;
+  };
+  if (auto* curve = std::get_if<CurveMeter>(&spec.what)) {
+    settle(curve->ops);
+    settle(curve->between);
+    settle_window(curve->window);
+    if (curve->scope == DistanceScope::kCumulative) curve->window.ns = spec.clock.period;
+    if (curve->foresight == Foresight::kNext) curve->foresight = {};
+    curve->scope = {};
+    curve->distance_limit = 0;
+  } else if (auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
+    settle(distinct->ops);
+    settle_window(distinct->window);
+  } else if (auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
+    settle(intensity->ops);
+  }
+  return spec;
+}
+
+// Whether the curves of the whole trace, which are there anyway, are all it takes.
+bool is_whole(const MeterSpec& spec) {
+  const auto* curve = std::get_if<CurveMeter>(&spec.what);
+  return curve != nullptr && curve->foresight == Foresight::kWhole;
+}
+
+void want(const MeterSpec& spec, Wants& wants) {
+  if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
+    wants.reads_apart |= curve->between == OpFilter::kReads;
+    wants.operations |= curve->ops == OpFilter::kReads;
+  } else if (const auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
+    wants.reads_apart |= distinct->ops == OpFilter::kReads;
+  } else if (const auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
+    wants.reads_apart |= intensity->ops == OpFilter::kReads;
+  } else if (std::holds_alternative<ClassMeter>(spec.what)) {
+    wants.operations = wants.last_ones = true;
+  }
+}
+
+// Meters that are read at the same times.
+struct Clocked {
+  Clock clock;
+  std::vector<Piece> periods;
+  std::shared_ptr<const Cuts> cuts;
+  struct Meter {
+    MeterSpec spec;
+    std::vector<Piece> windows;
+    std::shared_ptr<Measured> measured;
+  };
+  std::vector<Meter> meters;
+};
+
+// All that is measured of a trace: each thing once.
+class Plan {
+ public:
+  Plan(const Accesses& trace, std::span<const MeterSpec> specs)
+      : trace_(trace), has_writes_(std::ranges::find(trace.request_op,
+                                                     static_cast<std::uint8_t>(Op::kWrite)) !=
+                                   trace.request_op.end()) {
+    // Meters are pointed to: none may move once it is there.
+    for (const MeterSpec& spec : specs) {
+      const MeterSpec wanted = measured_by(spec, has_writes_);
+      Clocked& at = clocked(wanted.clock);
+      if (std::ranges::find(at.meters, wanted, &Clocked::Meter::spec) == at.meters.end()) {
+        at.meters.push_back({.spec = wanted, .windows = {}, .measured = nullptr});
+      }
+      if (has_writes_) want(wanted, wants_);
+    }
+    for (Clocked& at : clocked_) {
+      for (Clocked::Meter& meter : at.meters) make_room(at, meter);
+    }
+  }
+
+  const Wants& wants() const { return wants_; }
+  std::span<Clocked> clocked() { return clocked_; }
+  MeterSetup setup(const Clocked& at, const Clocked::Meter& meter) const {
+    return {.trace = trace_,
+            .spec = meter.spec,
+            .periods = at.periods,
+            .windows = meter.windows,
+            .has_writes = has_writes_};
+  }
+
+  Metered metered(const MeterSpec& spec) {
+    const MeterSpec wanted = measured_by(spec, has_writes_);
+    const Clocked& at = clocked(wanted.clock);
+    const auto meter = std::ranges::find(at.meters, wanted, &Clocked::Meter::spec);
+    return {.spec = spec,
+            .cuts = at.cuts,
+            .measured = meter->measured,
+            .vms = trace_.vms.size(),
+            .whole_curves = nullptr};
+  }
+
+ private:
+  Clocked& clocked(const Clock& clock) {
+    const auto same = std::ranges::find(clocked_, clock, &Clocked::clock);
+    if (same != clocked_.end()) return *same;
+    Clocked& added = clocked_.emplace_back();
+    added.clock = clock;
+    added.periods = pieces(trace_.request_time, clock.period, clock.drifting);
+    Cuts cuts{0};
+    for (const Piece& period : added.periods) cuts.push_back(period.cut);
+    added.cuts = std::make_shared<const Cuts>(std::move(cuts));
+    return added;
+  }
+
+  void make_room(Clocked& at, Clocked::Meter& meter) const {
+    if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
+      meter.windows =
+          pieces(trace_.request_time, intensity->window.ns, at.clock.drifting);
+    }
+    meter.measured = std::make_shared<Measured>(room_for(setup(at, meter)));
+  }
+
+  const Accesses& trace_;
+  bool has_writes_;
+  Wants wants_;
+  std::vector<Clocked> clocked_;
+};
+
+// Accesses of one VM, request by request, and what is known of each.
+struct Batch {
+  std::span<const std::size_t> requests;
+  std::vector<BlockId> blocks;
+  std::vector<Count> distances;
+  std::vector<std::uint8_t> writes;
+  std::vector<std::uint8_t> written_before;
+  std::vector<BlockId> read_blocks;
+  std::vector<Count> read_distances;
+};
+
+// The meters of one VM that are read at the same times.
+class ClockedMeters {
+ public:
+  ClockedMeters(const Accesses& trace, const Plan& plan, Clocked& at, VmId vm)
+      : trace_(trace), periods_(at.periods) {
+    for (Clocked::Meter& meter : at.meters) {
+      meters_.push_back(meter_of(plan.setup(at, meter), vm, *meter.measured));
+    }
+    std::erase(meters_, nullptr);
+  }
+
+  void count(const Batch& batch, bool reads_apart) {
+    if (meters_.empty()) return;
+    std::size_t first = 0;
+    Place begin;
+    Place end;
+    const auto count_stretch = [&](std::size_t i) {
+      count_between(batch, batch.requests.subspan(first, i - first), begin, end, reads_apart);
+      first = i;
+      begin = end;
+    };
+    for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+      const std::size_t r = batch.requests[i];
+      if (r >= next_cut_) {
+        count_stretch(i);
+        cut_before(r);
+      }
+      const auto accesses = static_cast<std::size_t>(trace_.accesses_in({r, r + 1}));
+      end.access += accesses;
+      if (static_cast<Op>(trace_.request_op[r]) == Op::kRead) end.read += accesses;
+    }
+    count_stretch(batch.requests.size());
+  }
+
+  void finish() {
+    while (period_ < periods_.size()) end_period();
+  }
+
+  // Of the meters that are there, in their order.
+  std::span<const std::unique_ptr<VmMeter>> meters() const { return meters_; }
+
+ private:
+  // In a batch: among all accesses, and among the reads.
+  struct Place {
+    std::size_t access = 0;
+    std::size_t read = 0;
+  };
+
+  void count_between(const Batch& batch, std::span<const std::size_t> requests, Place begin,
+                     Place end, bool reads_apart) {
+    const auto part = [&](const std::vector<std::uint8_t>& of) {
+      const std::span<const std::uint8_t> all(of);
+      return all.empty() ? all : all.subspan(begin.access, end.access - begin.access);
+    };
+    Stretch stretch{.requests = requests,
+                    .all = Stream{batch.blocks, batch.distances}.slice(begin.access, end.access),
+                    .reads = {},
+                    .writes = part(batch.writes),
+                    .written_before = part(batch.written_before)};
+    const Stream reads{batch.read_blocks, batch.read_distances};
+    stretch.reads = reads_apart ? reads.slice(begin.read, end.read) : stretch.all;
+    for (const auto& meter : meters_) meter->count(stretch);
+  }
+
+  void cut_before(std::size_t r) {
+    while (r >= periods_[period_].cut) end_period();
+    next_cut_ = periods_[period_].cut;
+    for (const auto& meter : meters_) {
+      meter->begin_request(r);
+      next_cut_ = std::min(next_cut_, meter->next_cut());
+    }
+  }
+
+  void end_period() {
+    for (const auto& meter : meters_) meter->end_period(period_);
+    ++period_;
+  }
+
+  const Accesses& trace_;
+  std::span<const Piece> periods_;
+  std::vector<std::unique_ptr<VmMeter>> meters_;
+  std::size_t period_ = 0;
+  std::size_t next_cut_ = 0;  // before that request something ends
+};
+
+// Everything measured of one VM. It sees the VM's requests alone, so the VMs
+// can be worked on in parallel.
+class VmMeters {
+ public:
+  VmMeters(const Accesses& trace, Plan& plan, VmId vm)
+      : trace_(trace),
+        first_id_(trace.vms[vm].first_id),
+        wants_(plan.wants()),
+        distances_(blocks_of(trace, vm)) {
+    if (wants_.reads_apart) read_distances_.emplace(blocks_of(trace, vm));
+    if (wants_.last_ones) written_.resize(blocks_of(trace, vm));
+    for (Clocked& at : plan.clocked()) clocked_.emplace_back(trace, plan, at, vm);
+  }
+
+  void replay(std::span<const std::size_t> requests, Batch& batch) {
+    while (!requests.empty()) {
+      if (requests.front() >= trace_.warm_up) end_warm_up();
+      batch.requests = requests.first(fill(requests, batch.blocks));
+      batch.distances.resize(batch.blocks.size());
+      distances_.process(batch.blocks, batch.distances);
+      if (wants_.operations || wants_.reads_apart) look_at_operations(batch);
+      for (ClockedMeters& meters : clocked_) meters.count(batch, wants_.reads_apart);
+      requests = requests.subspan(batch.requests.size());
+    }
+  }
+
+  void finish() {
+    end_warm_up();
+    for (ClockedMeters& meters : clocked_) meters.finish();
+  }
+
+  HitCurve whole_curve() const { return HitCurve(distances_.histogram()); }
+  std::span<const RiSample> samples(std::size_t clocked, std::size_t meter) const {
+    return clocked_[clocked].meters()[meter]->samples();
+  }
+
+ private:
+  // Few enough that their distances stay near, many enough that the engine gets going.
+  static constexpr std::size_t kBatchAccesses = std::size_t{1} << 14;
+
+  static std::size_t blocks_of(const Accesses& trace, VmId vm) {
+    return static_cast<std::size_t>(trace.vms[vm].unique_blocks);
+  }
+
+  // The blocks of the first requests, of the warm-up alone or none of it; returns how many
+  // requests these are.
+  std::size_t fill(std::span<const std::size_t> requests, std::vector<BlockId>& blocks) const {
+    blocks.clear();
+    std::size_t taken = 0;
+    for (const std::size_t r : requests) {
+      if (blocks.size() >= kBatchAccesses || (!warm_ && r >= trace_.warm_up)) break;
+      for (const BlockId id : trace_.blocks_of(r)) blocks.push_back(id - first_id_);
+      ++taken;
+    }
+    return taken;
+  }
+
+  void look_at_operations(Batch& batch) {
+    batch.writes.clear();
+    batch.written_before.clear();
+    batch.read_blocks.clear();
+    for (const std::size_t r : batch.requests) {
+      const std::uint8_t op = trace_.request_op[r];
+      const bool reads = static_cast<Op>(op) == Op::kRead;
+      for (const BlockId id : trace_.blocks_of(r)) {
+        const BlockId block = id - first_id_;
+        if (wants_.operations) batch.writes.push_back(op);
+        if (wants_.last_ones) batch.written_before.push_back(std::exchange(written_[block], op));
+        if (wants_.reads_apart && reads) batch.read_blocks.push_back(block);
+      }
+    }
+    if (!wants_.reads_apart) return;
+    batch.read_distances.resize(batch.read_blocks.size());
+    read_distances_->process(batch.read_blocks, batch.read_distances);
+  }
+
+  void end_warm_up() {
+    if (!warm_) distances_.clear_counts();
+    warm_ = true;
+  }
+
+  const Accesses& trace_;
+  BlockId first_id_;
+  Wants wants_;
+  DenseDistances distances_;
+  std::optional<DenseDistances> read_distances_;
+  std::vector<std::uint8_t> written_;  // by block: whether the last access was a write
+  std::vector<ClockedMeters> clocked_;
+  bool warm_ = false;
+};
+
+// The requests of a range, VM by VM, each in time order.
+class RequestsByVm {
+ public:
+  explicit RequestsByVm(std::size_t vms) : begin_(vms + 1) {}
+
+  void assign(const Accesses& trace, RequestRange range) {
+    std::fill(begin_.begin(), begin_.end(), std::size_t{0});
+    for (std::size_t r = range.begin; r < range.end; ++r) ++begin_[trace.request_vm[r] + 1U];
+    for (std::size_t vm = 1; vm < begin_.size(); ++vm) begin_[vm] += begin_[vm - 1];
+    requests_.resize(range.end - range.begin);
+    std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      requests_[next[trace.request_vm[r]]++] = r;
+    }
+  }
+
+  std::span<const std::size_t> of(std::size_t vm) const {
+    return std::span(requests_).subspan(begin_[vm], begin_[vm + 1] - begin_[vm]);
+  }
+
+ private:
+  std::vector<std::size_t> begin_;  // by VM, into requests_
+  std::vector<std::size_t> requests_;
+};
+
+// Work is done in slabs of about this many accesses: few enough that the tick
+// between them comes often, enough that handing their VMs to threads is cheap.
+constexpr std::uint64_t kSlabAccesses = std::uint64_t{1} << 20;
+
+// The requests from `begin` on that make a slab, not beyond `end`.
+RequestRange next_slab(const Accesses& trace, std::size_t begin, std::size_t end) {
+  const auto first = trace.request_begin.begin();
+  const auto beyond = std::upper_bound(first + static_cast<std::ptrdiff_t>(begin + 1),
+                                       first + static_cast<std::ptrdiff_t>(end),
+                                       trace.request_begin[begin] + kSlabAccesses);
+  return {begin, static_cast<std::size_t>(beyond - first)};
+}
+
+// Has every VM replay its requests, slab by slab.
+absl::Status replay(const Accesses& trace, std::vector<VmMeters>& vms, const Tick& tick) {
+  RequestsByVm by_vm(vms.size());
+  tbb::enumerable_thread_specific<Batch> batches;
+  std::uint64_t next_tick = kSlabAccesses;
+  for (std::size_t r = 0; r < trace.request_count();) {
+    const RequestRange slab = next_slab(trace, r, trace.request_count());
+    by_vm.assign(trace, slab);
+    tbb::parallel_for(std::size_t{0}, vms.size(),
+                      [&](std::size_t vm) { vms[vm].replay(by_vm.of(vm), batches.local()); });
+    r = slab.end;
+    if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
+      MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));
+      next_tick = done + kSlabAccesses;
+    }
+  }
+  tbb::parallel_for(std::size_t{0}, vms.size(), [&](std::size_t vm) { vms[vm].finish(); });
+  return absl::OkStatus();
+}
+
+// What is to be done with a meter when all VMs are through: logs let go of spare memory, and
+// the series of all VMs become one, by time and then by VM.
+void finish(const std::vector<VmMeters>& vms, std::size_t clocked, std::size_t meter,
+            Measured& measured) {
+  if (auto* logs = std::get_if<std::vector<DistanceLog>>(&measured)) {
+    for (DistanceLog& log : *logs) log.shrink_to_fit();
+  }
+  auto* series = std::get_if<IntensitySeries>(&measured);
+  if (series == nullptr) return;
+  for (const VmMeters& vm : vms) {
+    const std::span<const RiSample> samples = vm.samples(clocked, meter);
+    series->samples.insert(series->samples.end(), samples.begin(), samples.end());
+  }
+  std::ranges::stable_sort(series->samples, {}, &RiSample::window_end);
+}
+
+absl::StatusOr<Characterised> measure(const Accesses& trace, std::span<const MeterSpec> specs,
+                                      const Tick& tick) {
+  Plan plan(trace, specs);
+  std::vector<VmMeters> vms;
+  vms.reserve(trace.vms.size());
+  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+    vms.emplace_back(trace, plan, static_cast<VmId>(vm));
+  }
+  MCSIM_RETURN_IF_ERROR(replay(trace, vms, tick));
+  for (std::size_t at = 0; at < plan.clocked().size(); ++at) {
+    std::size_t there = 0;
+    for (Clocked::Meter& meter : plan.clocked()[at].meters) {
+      if (is_whole(meter.spec)) continue;
+      finish(vms, at, there++, *meter.measured);
+    }
+  }
+  auto whole = std::make_shared<std::vector<HitCurve>>();
+  for (const VmMeters& vm : vms) whole->push_back(vm.whole_curve());
+  Characterised found{.meters = {}, .whole_curves = whole};
+  for (const MeterSpec& spec : specs) {
+    found.meters.push_back(plan.metered(spec));
+    if (is_whole(spec)) found.meters.back().whole_curves = whole;
+  }
+  return found;
+}
+
+}  // namespace
+
+const Metered* Characterised::find(const MeterSpec& spec) const {
+  const auto found = std::ranges::find(meters, spec, &Metered::spec);
+  return found == meters.end() ? nullptr : &*found;
+}
+
+absl::StatusOr<Characterised> characterise(const Accesses& trace, std::span<const MeterSpec> specs,
+                                           const Tick& tick, int threads) {
+  for (const MeterSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check(trace, spec));
+  return guarded("characterise", [&] {
+    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+    return arena.execute([&] { return measure(trace, specs, tick); });
+  });
+}
+
+}  // namespace mcsim

@@ -1,0 +1,152 @@
+#include "core/locality/profile/meter_reader.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+#include "core/locality/profile/vm_meters.hpp"
+
+namespace mcsim {
+namespace {
+
+const CurveMeter& curve_of(const Metered& metered) {
+  return std::get<CurveMeter>(metered.spec.what);
+}
+
+// The period that a meter shows when so many have begun.
+std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
+  const auto* curve = std::get_if<CurveMeter>(&metered.spec.what);
+  const bool next = curve != nullptr && curve->foresight == Foresight::kNext;
+  const std::size_t behind = next ? 1 : 2;
+  if (begun < behind || begun - behind >= metered.periods()) return std::nullopt;
+  return begun - behind;
+}
+
+// Adds to a curve what a period adds to its scope, and takes away what leaves it.
+void turn_to(const Metered& metered, std::size_t period, std::size_t vm, RunningCurve& curve) {
+  const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
+  const CurveMeter& meter = curve_of(metered);
+  const std::size_t window = log.ages();
+  const bool within = meter.scope == DistanceScope::kInterval;
+  for (std::size_t age = 0; age < window + (within ? 0 : 1); ++age) {
+    curve.add(log.of(period, age), meter.distance_limit);
+    if (meter.scope == DistanceScope::kCumulative) continue;
+    // Of a period that is still in the window those leave whose block had been accessed in the
+    // one that no longer is.
+    const std::size_t back = within ? window - age : window;
+    if (period >= back) curve.remove(log.of(period - back, age), meter.distance_limit);
+  }
+  Count accesses = curve.accesses() + log.accesses(period);
+  if (meter.scope != DistanceScope::kCumulative && period >= window) {
+    accesses -= log.accesses(period - window);
+  }
+  curve.set_accesses(accesses);
+}
+
+RunningCurve whole(const HitCurve& curve, Count limit) {
+  const DistanceHistogram histogram = curve.histogram();
+  std::vector<DistanceCount> counts;
+  for (std::size_t i = 0; i < histogram.distance.size(); ++i) {
+    // A count may not fit; the rest comes again.
+    for (Count left = histogram.count[i]; left > 0;) {
+      const Count now = std::min<Count>(left, 0xffff'ffff);
+      counts.push_back({static_cast<std::uint32_t>(histogram.distance[i]),
+                        static_cast<std::uint32_t>(now)});
+      left -= now;
+    }
+  }
+  RunningCurve result;
+  result.add(counts, limit);
+  result.set_accesses(curve.accesses());
+  return result;
+}
+
+// Calls `see` with the series of a meter that is not a curve.
+template <class See>
+void visit_rows(const Measured& measured, See see) {
+  std::visit(
+      [&]<class T>(const T& of) {
+        if constexpr (std::is_same_v<T, IntensitySeries>) {
+          see(of.values);
+        } else if constexpr (!std::is_same_v<T, std::vector<DistanceLog>>) {
+          see(of);
+        }
+      },
+      measured);
+}
+
+}  // namespace
+
+MeterReader::MeterReader(const Metered& metered)
+    : metered_(metered), forgotten_(metered.vms) {
+  if (std::holds_alternative<CurveMeter>(metered.spec.what)) curves_.resize(metered.vms);
+  visit_rows(*metered.measured, [&]<class T>(const Series<T>&) {
+    rows_ = std::vector<T>(metered.vms);
+  });
+}
+
+void MeterReader::advance() {
+  ++begun_;
+  if (std::holds_alternative<CurveMeter>(metered_.spec.what)) return read_curves();
+  const std::optional<std::size_t> period = shown(metered_, begun_);
+  if (!period) return;
+  visit_rows(*metered_.measured, [&]<class T>(const Series<T>& series) {
+    auto& rows = std::get<std::vector<T>>(rows_);
+    for (std::size_t vm = 0; vm < rows.size(); ++vm) {
+      if (!forgotten_[vm]) rows[vm] = series[*period][vm];
+    }
+  });
+}
+
+void MeterReader::read_curves() {
+  const CurveMeter& meter = curve_of(metered_);
+  const bool all = meter.foresight == Foresight::kWhole;
+  const std::optional<std::size_t> period = shown(metered_, begun_);
+  for (std::size_t vm = 0; vm < curves_.size(); ++vm) {
+    if (forgotten_[vm]) continue;
+    if (all && begun_ == 1) curves_[vm] = whole((*metered_.whole_curves)[vm], meter.distance_limit);
+    if (!all && period) turn_to(metered_, *period, vm, curves_[vm]);
+  }
+}
+
+void MeterReader::forget(VmId vm) {
+  forgotten_[vm] = true;
+  if (!curves_.empty()) curves_[vm] = {};
+  std::visit(
+      [&](auto& rows) {
+        if (!rows.empty()) rows[vm] = {};
+      },
+      rows_);
+}
+
+Reading MeterReader::reading() const {
+  Reading reading;
+  if (!curves_.empty()) {
+    reading.curves = curves_;
+    return reading;
+  }
+  struct Show {
+    Reading& reading;
+    void operator()(const std::vector<Load>& rows) const { reading.loads = rows; }
+    void operator()(const std::vector<Count>& rows) const { reading.distinct = rows; }
+    void operator()(const std::vector<Intensity>& rows) const { reading.intensities = rows; }
+    void operator()(const std::vector<ClassCounts>& rows) const { reading.classes = rows; }
+  };
+  std::visit(Show{reading}, rows_);
+  return reading;
+}
+
+HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm) {
+  const CurveMeter& meter = curve_of(metered);
+  if (meter.foresight == Foresight::kWhole) {
+    return whole((*metered.whole_curves)[vm], meter.distance_limit).curve();
+  }
+  RunningCurve curve;
+  for (std::size_t b = 1; b <= begun; ++b) {
+    const std::optional<std::size_t> period = shown(metered, b);
+    if (period) turn_to(metered, *period, vm, curve);
+  }
+  return curve.curve();
+}
+
+}  // namespace mcsim

@@ -1,0 +1,220 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/locality/profile/request_classes.hpp"
+#include "core/locality/profile/reuse_intensity.hpp"
+#include "core/trace/accesses.hpp"
+
+// What a controller may know of a trace: meters, which depend on the trace alone and not on
+// what any cache did, so that each is measured once and shared by all systems that ask for it.
+// All of them measure every VM by itself. Lengths are in the trace's own time: a trace without
+// a clock is cut every so many references.
+namespace mcsim {
+
+// When meters are read: at the end of every period from the trace's first request on.
+struct Clock {
+  Nanoseconds period = 3600 * kSecond;
+  bool drifting = false;  // by drifting_cuts, not aligned_cuts
+  friend bool operator==(const Clock&, const Clock&) = default;
+};
+
+// What an access finds in the cache whose hits a curve counts.
+enum class DistanceScope : std::uint8_t {
+  kInterval,    // of the window's accesses; its first touch of a block is cold (Multi-Cache)
+  kCumulative,  // of all accesses so far (the Multi-Cache authors' code)
+  kWarm,        // of the window's accesses; what came before it is remembered
+};
+
+// Whether a meter tells of what is to come. No controller of a running system can ask for that;
+// yardsticks do.
+enum class Foresight : std::uint8_t {
+  kNone,
+  kNext,   // the period that begins
+  kWhole,  // all of the trace after its warm-up
+};
+
+enum class RiAggregate : std::uint8_t { kLast, kMean, kMax };
+
+enum class IntensityKind : std::uint8_t {
+  kShare,      // 1 - unique / accesses (Multi-Cache)
+  kPerSecond,  // accesses to each distinct block a second (vCacheShare)
+};
+
+template <>
+struct Choices<DistanceScope> {
+  static constexpr std::array names{std::pair{"interval", DistanceScope::kInterval},
+                                    std::pair{"cumulative", DistanceScope::kCumulative},
+                                    std::pair{"warm", DistanceScope::kWarm}};
+};
+template <>
+struct Choices<Foresight> {
+  static constexpr std::array names{std::pair{"none", Foresight::kNone},
+                                    std::pair{"next", Foresight::kNext},
+                                    std::pair{"whole", Foresight::kWhole}};
+};
+template <>
+struct Choices<RiAggregate> {
+  static constexpr std::array names{std::pair{"last", RiAggregate::kLast},
+                                    std::pair{"mean", RiAggregate::kMean},
+                                    std::pair{"max", RiAggregate::kMax}};
+};
+template <>
+struct Choices<IntensityKind> {
+  static constexpr std::array names{std::pair{"share", IntensityKind::kShare},
+                                    std::pair{"per-second", IntensityKind::kPerSecond}};
+};
+
+// Hits of an LRU cache of any size.
+struct CurveMeter {
+  OpFilter ops = OpFilter::kAll;
+  OpFilter between = OpFilter::kAll;
+  DistanceScope scope = DistanceScope::kInterval;
+  Duration window{};
+  Count distance_limit = 0;
+  Foresight foresight = Foresight::kNone;
+
+  static constexpr ComponentInfo kInfo{
+      .name = "curve",
+      .summary = "Hits of an LRU cache of any size.",
+      .reference = "Mattson et al., IBM Systems Journal 9(2), 1970; of reads: Ahmadian et al., POMACS 2(1), 2018"};
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"ops", &CurveMeter::ops,
+              "whose hits are counted: those of reads are useful distances, RAR and RAW "
+              "(ECI-Cache)"},
+        Field{"between", &CurveMeter::between,
+              "what takes up space: all accesses, or reads as if writes were not there"},
+        Field{"scope", &CurveMeter::scope, "what an access finds in the cache"},
+        Field{"window", &CurveMeter::window,
+              "of the accesses that are counted: so long before each reading, a whole number of "
+              "periods (0: one)",
+              0},
+        Field{"distance_limit", &CurveMeter::distance_limit,
+              "distances from here on count as misses (0: no limit)", 0},
+        Field{"foresight", &CurveMeter::foresight, "whether it tells of what is to come"},
+    };
+  }
+  friend bool operator==(const CurveMeter&, const CurveMeter&) = default;
+};
+
+// How much there was in the period.
+struct LoadMeter {
+  static constexpr ComponentInfo kInfo{
+      .name = "load",
+      .summary = "Requests, accesses and reads of the period.",
+      .reference = "no publication: counts of the trace"};
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
+};
+
+// The working set: blocks accessed in a sliding window, or of these the ones that were reused
+// so many times (RWSS of CloudCache).
+struct DistinctMeter {
+  OpFilter ops = OpFilter::kAll;
+  Duration window{};
+  Count reuses = 0;
+
+  static constexpr ComponentInfo kInfo{
+      .name = "distinct",
+      .summary = "Blocks accessed in a sliding window, or of these those that were reused.",
+      .reference = "Denning, CACM 11(5), 1968; reused ones: Arteaga et al. (CloudCache), FAST 2016"};
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"ops", &DistinctMeter::ops, "what counts as an access"},
+        Field{"window", &DistinctMeter::window,
+              "so long before each reading, a whole number of periods (0: one)", 0},
+        Field{"reuses", &DistinctMeter::reuses,
+              "blocks that were accessed once and then so many times again, or more", 0},
+    };
+  }
+  friend bool operator==(const DistinctMeter&, const DistinctMeter&) = default;
+};
+
+// Reuse intensity. A window belongs to the period in which it closes; one that ends with the
+// period does. Both are cut from the trace's first request on, and the end of the trace closes
+// the last of them. Where no window closes in a period, the intensity stays what it was.
+struct IntensityMeter {
+  IntensityKind kind = IntensityKind::kShare;
+  OpFilter ops = OpFilter::kAll;
+  Duration window{60 * kSecond};
+  RiAggregate aggregate = RiAggregate::kLast;
+  UniqueCounter unique = UniqueCounter::kExact;
+
+  static constexpr ComponentInfo kInfo{
+      .name = "intensity",
+      .summary = "Reuse intensity, window by window.",
+      .reference = "Multi-Cache (IC2E 2016); per second: Meng et al. (vCacheShare), USENIX ATC 2014"};
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"kind", &IntensityMeter::kind, "share of repeats, or accesses a block and second"},
+        Field{"ops", &IntensityMeter::ops, "what counts as an access"},
+        Field{"window", &IntensityMeter::window, "length of a window", 1},
+        Field{"aggregate", &IntensityMeter::aggregate,
+              "how the windows of a period become one figure"},
+        Field{"unique", &IntensityMeter::unique, "how distinct blocks are counted"},
+    };
+  }
+  friend bool operator==(const IntensityMeter&, const IntensityMeter&) = default;
+};
+
+// Accesses of the period by what they do after what the last one in it did.
+struct ClassMeter {
+  static constexpr ComponentInfo kInfo{
+      .name = "classes",
+      .summary = "Accesses by what they do after what the last one to their block did.",
+      .reference = "Ahmadian et al. (ECI-Cache), POMACS 2(1), 2018"};
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const ClassMeter&, const ClassMeter&) = default;
+};
+
+using MeterKind = std::variant<CurveMeter, LoadMeter, DistinctMeter, IntensityMeter, ClassMeter>;
+
+struct MeterSpec {
+  Clock clock;
+  MeterKind what;
+  friend bool operator==(const MeterSpec&, const MeterSpec&) = default;
+};
+
+// A meter by its name, as Python writes it; and back.
+absl::StatusOr<MeterKind> meter_named(std::string_view name, const ParamMap& params);
+const char* name_of(const MeterKind& meter);
+// All there are, and their parameters.
+std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> describe_meters();
+ParamMap params_of(const MeterKind& meter);
+
+// What the meters beside curves give, of one VM.
+struct Load {
+  Count requests = 0;
+  Count accesses = 0;
+  Count reads = 0;  // of the accesses
+  friend bool operator==(const Load&, const Load&) = default;
+};
+
+struct Intensity {
+  double value = 0;         // the aggregate over the windows of this period
+  Count window_unique = 0;  // distinct blocks in the last closed window
+  friend bool operator==(const Intensity&, const Intensity&) = default;
+};
+
+struct ClassCounts {
+  std::array<Count, 2> cold{};   // by operation
+  std::array<Count, 4> again{};  // by RequestClass
+
+  Count of(RequestClass which) const { return again[static_cast<std::size_t>(which)]; }
+  // Accesses that were not the first to their block.
+  Count reuses() const { return again[0] + again[1] + again[2] + again[3]; }
+  Count accesses() const { return cold[0] + cold[1] + reuses(); }
+  friend bool operator==(const ClassCounts&, const ClassCounts&) = default;
+};
+
+}  // namespace mcsim
