@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,30 @@ __all__ = ["curve_table", "system_tables", "unique_blocks"]
 _CURVE_POINTS = 1000
 
 
-def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
-    """Tabulate a VM's curve at even and at growing steps, and at tiers' boundaries."""
-    last = max(1, curve.saturation)
-    steps = np.linspace(0, last, _CURVE_POINTS + 1)
-    growing = np.geomspace(1, last, _CURVE_POINTS)
-    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
-    rows = len(capacities)
+def curve_table(
+    vms: Sequence[str], curves: Sequence[locality.HitCurve], boundaries: NDArray[np.int64]
+) -> pa.Table:
+    """Tabulate every VM's curve at even and at growing steps, and at tiers' boundaries."""
+    at = [_capacities(max(1, curve.saturation), tuple(boundaries.tolist())) for curve in curves]
+    rows = [len(capacities) for capacities in at]
+    names = pa.array(vms, pa.string())
     return pa.table(
         {
-            "vm": pa.repeat(pa.scalar(vm, pa.string()), rows),
-            "scope": pa.repeat(pa.scalar("trace", pa.string()), rows),
-            "capacity": capacities,
-            "hits": curve.hits(capacities),
-            "accesses": np.full(rows, curve.accesses),
+            "vm": names.take(pa.array(np.repeat(np.arange(len(curves)), rows))),
+            "scope": pa.repeat(pa.scalar("trace", pa.string()), sum(rows)),
+            "capacity": np.concatenate(at),
+            "hits": np.concatenate([c.hits(of) for c, of in zip(curves, at, strict=True)]),
+            "accesses": np.repeat([curve.accesses for curve in curves], rows),
         }
     )
+
+
+# Small VMs, of which there may be thousands, end at the same few sizes.
+@lru_cache(maxsize=256)
+def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
+    steps = np.linspace(0, last, _CURVE_POINTS + 1)
+    growing = np.geomspace(1, last, _CURVE_POINTS)
+    return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
 
 
 def system_tables(

@@ -282,11 +282,8 @@ class _Run:
 
     def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
-        tables = [
-            curve_table(vm.name, curve, np.cumsum(tiers))
-            for vm, curve in zip(accesses.vms, curves, strict=True)
-        ]
-        self.draft.write_table("curves", pa.concat_tables(tables))
+        names = [vm.name for vm in accesses.vms]
+        self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
 
     def _write_reuse_intensity(
         self,
