@@ -32,7 +32,7 @@ struct SystemContext {
 // declared first is first.
 struct Timer {
   std::string name;
-  Clock clock;
+  TimerClock clock;
   bool at_start = false;  // also before the first request
 };
 

@@ -83,7 +83,7 @@ inline Keys keys_of(const std::vector<Row>& rows, std::size_t begin, std::size_t
 }
 
 // A meter of any kind, under any parameters that go together.
-inline MeterKind random_meter(Random& random, const Clock& clock, bool short_windows = true) {
+inline MeterKind random_meter(Random& random, const TimerClock& clock, bool short_windows = true) {
   const auto ops = [&] { return random.below(2) == 0 ? OpFilter::kAll : OpFilter::kReads; };
   const auto window = [&] {
     return Duration{clock.period * static_cast<Nanoseconds>(random.below(6))};
@@ -119,7 +119,7 @@ inline MeterKind random_meter(Random& random, const Clock& clock, bool short_win
 }
 
 inline MeterSpec random_spec(Random& random, bool short_windows = true) {
-  const Clock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
+  const TimerClock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
                     .drifting = random.below(2) == 1};
   return {.clock = clock, .what = random_meter(random, clock, short_windows)};
 }
@@ -128,7 +128,7 @@ inline MeterSpec random_spec(Random& random, bool short_windows = true) {
 // it.
 class Meters {
  public:
-  Meters(const std::vector<Row>& rows, const Accesses& trace, const Clock& clock)
+  Meters(const std::vector<Row>& rows, const Accesses& trace, const TimerClock& clock)
       : rows_(rows), trace_(trace), clock_(clock) {
     cuts_ = clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
   }
@@ -341,7 +341,7 @@ class Meters {
 
   const std::vector<Row>& rows_;
   const Accesses& trace_;
-  Clock clock_;
+  TimerClock clock_;
   Cuts cuts_;
 };
 

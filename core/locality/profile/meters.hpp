@@ -22,10 +22,10 @@
 namespace mcsim {
 
 // When meters are read: at the end of every period from the trace's first request on.
-struct Clock {
+struct TimerClock {
   Nanoseconds period = 3600 * kSecond;
   bool drifting = false;  // by drifting_cuts, not aligned_cuts
-  friend bool operator==(const Clock&, const Clock&) = default;
+  friend bool operator==(const TimerClock&, const TimerClock&) = default;
 };
 
 // What an access finds in the cache whose hits a curve counts.
@@ -180,7 +180,7 @@ struct ClassMeter {
 using MeterKind = std::variant<CurveMeter, LoadMeter, DistinctMeter, IntensityMeter, ClassMeter>;
 
 struct MeterSpec {
-  Clock clock;
+  TimerClock clock;
   MeterKind what;
   friend bool operator==(const MeterSpec&, const MeterSpec&) = default;
 };

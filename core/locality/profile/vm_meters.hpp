@@ -57,7 +57,7 @@ struct MeterSetup {
 };
 
 // So many periods make the window of a meter.
-std::size_t periods_of(const Clock& clock, Duration window);
+std::size_t periods_of(const TimerClock& clock, Duration window);
 
 // What `meter_of` writes to.
 Measured room_for(const MeterSetup& setup);

@@ -274,7 +274,7 @@ TEST(Timers, OneOfALongerPeriodThanTheTraceNeverRings) {
 TEST(Timers, AtTheStartNothingHasBeen) {
   Random random(2);
   const std::vector<Row> rows = rows_of(random);
-  const Clock clock{.period = 200};
+  const TimerClock clock{.period = 200};
   Scripted system({{.name = "sizes", .clock = clock, .at_start = true}},
                   {{CurveMeter{}},
                    {LoadMeter{}},

@@ -210,7 +210,7 @@ Metered metered_of(const std::vector<Row>& rows, const MeterSpec& spec, VmId vm_
   return *std::move(found);
 }
 
-IntensitySeries intensities_of(const std::vector<Row>& rows, const Clock& clock,
+IntensitySeries intensities_of(const std::vector<Row>& rows, const TimerClock& clock,
                                const IntensityMeter& meter, VmId vm_count = 1) {
   return std::get<IntensitySeries>(*metered_of(rows, {clock, meter}, vm_count).measured);
 }
@@ -355,7 +355,7 @@ TEST(Characterise, PeriodsSumToTheRun) {
   Random random(13);
   const std::vector<Row> rows = random_rows(random, 3);
   const Accesses trace = intern(rows, 3);
-  const Clock clock{.period = 70};
+  const TimerClock clock{.period = 70};
   const std::vector<MeterSpec> specs{{clock, LoadMeter{}}, {clock, CurveMeter{}},
                                      {clock, ClassMeter{}}};
   const Characterised found = characterise(trace, specs).value();
@@ -379,7 +379,7 @@ TEST(Characterise, PeriodsSumToTheRun) {
 
 TEST(Characterise, PeriodsWithoutRequestsAreKept) {
   const std::vector<Row> rows{{0, 0, {1, 1}}, {35, 0, {1}}};
-  const Clock clock{.period = 10};
+  const TimerClock clock{.period = 10};
   const Metered load = metered_of(rows, {clock, LoadMeter{}});
   ASSERT_EQ(load.periods(), 4U);
   EXPECT_EQ(std::get<Series<Load>>(*load.measured)[1][0], Load{});
@@ -508,7 +508,7 @@ TEST(Characterise, PeriodsOfManyBlocksAddUpToTheWholeCurve) {
     rows.push_back({r, static_cast<VmId>(random.below(2)), {first, first + 1, first + 7}});
   }
   const Accesses trace = intern(rows, 2);
-  const Clock clock{.period = 9'000};
+  const TimerClock clock{.period = 9'000};
   const std::vector<MeterSpec> specs{
       {clock, DistinctMeter{}},
       {clock, CurveMeter{.scope = DistanceScope::kCumulative}},
@@ -527,7 +527,7 @@ TEST(Characterise, PeriodsOfManyBlocksAddUpToTheWholeCurve) {
 
 TEST(Characterise, DoesNotDependOnThreads) {
   const Accesses trace = long_trace();
-  const Clock clock{.period = 7000};
+  const TimerClock clock{.period = 7000};
   const std::vector<MeterSpec> specs{
       {clock, CurveMeter{}},
       {clock, CurveMeter{.ops = OpFilter::kReads, .window = {21'000}}},
