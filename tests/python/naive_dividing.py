@@ -52,9 +52,17 @@ class SCave:
     """SPEC: score, unfriendly VMs, disjoint pairs from the least to the greatest score."""
 
     resize_mode = "eager"
-    meters = {"wss": {"meter": "distinct"}}  # noqa: RUF012
 
-    def __init__(self, *, chunk: float = 0.01, epsilon: float = 0.01, theta: float = 0.1) -> None:
+    def __init__(
+        self,
+        *,
+        metric: str = "wss",
+        chunk: float = 0.01,
+        epsilon: float = 0.01,
+        theta: float = 0.1,
+    ) -> None:
+        self.metric = metric
+        self.meters = {metric: {"meter": "distinct" if metric == "wss" else "host"}}
         self.chunk, self.epsilon, self.theta = chunk, epsilon, theta
         self.hit_ratio: dict[int, float] = {}
         self.received: set[int] = set()
@@ -76,7 +84,9 @@ class SCave:
                     self.unfriendly_until[v] = seen.interval + 3
                     self.marked += 1
                 self.hit_ratio[v] = ratio
-            score = float(seen.meters["wss"][v]) / size
+            metric = seen.meters[self.metric]
+            demand = metric if self.metric == "wss" else metric["distinct_hits"]
+            score = float(demand[v]) / size
             if not full:
                 score = score * float(held[v]) / size
             unfriendly = seen.interval < self.unfriendly_until.get(v, 0)
@@ -275,6 +285,7 @@ class Thin:
             before = self.before.pop(v, {})
             if limits is None:
                 continue
+            # Under LRU what was touched and is held is what was touched last.
             c_used = min(int(seen.meters["touched"][v]), int(seen.occupancy[:, v].sum()))
             c_remain = max(blocks[v] - c_used, 0)
             quantum = self.quanta[v]
