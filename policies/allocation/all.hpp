@@ -3,6 +3,7 @@
 #include "core/base/registry.hpp"
 #include "core/engine/system.hpp"
 #include "policies/allocation/baa.hpp"
+#include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
 #include "policies/allocation/cloudcache.hpp"
 #include "policies/allocation/eci_cache.hpp"
@@ -29,7 +30,7 @@ namespace mcsim {
 using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
-             ThinProvisioning, Karma, Baa, Hystor, Vfrm>;
+             ThinProvisioning, Karma, CacheCow, Baa, Hystor, Vfrm>;
 
 const Registry<System, SystemContext>& system_registry();
 
