@@ -46,7 +46,7 @@ TEST(Meters, MistakesAreNamed) {
   EXPECT_EQ(complaint("curve", {{"opps", std::string("reads")}}),
             "unknown parameter 'opps' (did you mean 'ops'?)");
   EXPECT_EQ(complaint("load", {{"window", std::int64_t{1}}}),
-            "unknown parameter 'window' (there are no parameters)");
+            "unknown parameter 'window': there are none");
   EXPECT_EQ(complaint("curve", {{"scope", std::string("hour")}}),
             "scope: unknown choice 'hour' (one of interval, cumulative, warm)");
   EXPECT_EQ(complaint("distinct", {{"reuses", std::int64_t{-1}}}),
