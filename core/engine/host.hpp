@@ -12,6 +12,12 @@
 
 namespace mcsim {
 
+// An extent that is to live in a tier; the number of tiers stands for the backend.
+struct Placement {
+  std::size_t extent = 0;
+  std::size_t tier = 0;
+};
+
 // The data path: tiers that serve accesses. One virtual call serves a range of
 // requests; the loop below it is monomorphic.
 class Host {
@@ -23,6 +29,11 @@ class Host {
   // Changes what every VM is granted; a host that does not divide its space
   // refuses.
   virtual absl::Status resize(const Allocation& targets) = 0;
+
+  // Moves extents; a host that caches has none.
+  virtual absl::Status place(std::span<const Placement>) {
+    return absl::FailedPreconditionError("this host caches blocks, and places no extents");
+  }
 
   // Changes what becomes of each VM's writes, at any time. What a VM no longer writes back is
   // written back at once. A host that was never made for anything but writing through refuses

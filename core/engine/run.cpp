@@ -228,7 +228,8 @@ class Runner {
     const std::vector<WriteMode>& modes = decision.write_modes;
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
     if (decision.targets) MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
-    return modes.empty() ? absl::OkStatus() : host_->set_write_modes(modes);
+    if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }
 
   // All timers that ring at this time.

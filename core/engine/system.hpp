@@ -61,10 +61,11 @@ struct Observation {
 };
 
 // What a controller decided and how good it can prove that to be. Applied in this order, all
-// of it or nothing: targets, write modes.
+// of it or nothing: targets, write modes, placements.
 struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
+  std::vector<Placement> placements = {};   // where there are extents: those that move
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mcsim.cli.options import folder_to_write
 from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ __all__ = ["figures", "show_published"]
     "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    callback=folder_to_write,
+    help="Folder of the figures; the run's own for one.",
 )
 @click.option(
     "--format",

@@ -16,6 +16,7 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
+from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.terminal import terminal
 
@@ -125,7 +126,12 @@ def cli() -> None:
     help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    callback=folder_to_write,
+    help="Folder of all results.",
 )
 @click.option(
     "--threads",
@@ -135,6 +141,7 @@ def cli() -> None:
 )
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@quiet_option
 def run(
     file: str,
     overrides: tuple[str, ...],
@@ -147,7 +154,6 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
-    from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
@@ -161,7 +167,7 @@ def run(
         threads=threads,
         force=force,
         figures=not no_figures,
-        reporter=Reporter(terminal(stderr=True)),
+        reporter=reporter_asked(),
     )
     _show(results)
 
@@ -201,11 +207,12 @@ def describe(name: str) -> None:
         (kind, entry)
         for kind, entries in catalogue().items()
         for entry in entries
-        if entry["name"] == name
+        if entry["name"].lower() == name.lower()
     ]
     if not found:
         names = [entry["name"] for entries in catalogue().values() for entry in entries]
-        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+        hint = did_you_mean(name.lower(), names)
+        raise ConfigError(f"nothing is called {name!r}{hint}; see mcsim list")
     for kind, entry in found:
         describe_entry(kind, entry)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from mcsim.cli.options import reporter_asked
 from mcsim.cli.stream import Command, Report, Source, sizes_given, with_options
 
 if TYPE_CHECKING:
@@ -93,9 +94,6 @@ def simulated(
     mini: Mini | None = None,
 ) -> Simulated:
     """Read the traces, say what the caches will hold, and simulate them."""
-    from rich.console import Console
-
-    from mcsim.base.progress import Reporter
     from mcsim.policies.caches import memory_given
     from mcsim.policies.specs import parse_policies
 
@@ -103,7 +101,7 @@ def simulated(
     specs = parse_policies(policies)
     sizes_given(sizes, 1, source.block_bytes)
     limit = memory_given(memory)
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)
         capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from mcsim.cli.options import folder_to_write, reporter_asked
 from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def output_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             default="results",
             show_default=True,
+            callback=folder_to_write,
             help="Folder of the pictures and tables.",
         ),
         click.option("--no-figures", is_flag=True, help="Draw no pictures."),
@@ -341,13 +343,10 @@ def make_curves(
     streams_of: Callable[[Blocks], Sequence[Blocks]],
 ) -> tuple[Blocks, list[Measured]]:
     """Read the traces and make the curve of every stream by every estimator."""
-    from rich.console import Console
-
-    from mcsim.base.progress import Reporter
     from mcsim.locality.measure import measure
 
     source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)
         streams = streams_of(blocks)
