@@ -139,8 +139,8 @@ struct Tables {
   }
   void operator()(const Series<ClassCounts>& rows) {
     const auto add_cold = [&](const char* name, Op op) {
-      d[name] = table(
-          rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
+      d[name] =
+          table(rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
     };
     const auto add = [&](const char* name, RequestClass which) {
       d[name] = table(rows, [=](const ClassCounts& of) { return of.of(which); });

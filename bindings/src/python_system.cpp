@@ -151,11 +151,10 @@ class PythonSystem final : public System {
 
   void read_meters() {
     const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
-    const auto window =
-        py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
-    meters_ = {{.what = CurveMeter{.scope = checked("", choice_named<DistanceScope>(
-                                                            "distance_scope",
-                                                            scope.cast<std::string>()))}},
+    const auto window = py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
+    meters_ = {{.what = CurveMeter{.scope = checked(
+                                       "", choice_named<DistanceScope>(
+                                               "distance_scope", scope.cast<std::string>()))}},
                {.what = DistinctMeter{}},
                {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}}};
     const py::list own = py::getattr(allocator_, "meters", py::list());
@@ -163,8 +162,8 @@ class PythonSystem final : public System {
       const auto [name, kind, params, timer] =
           meter.cast<std::tuple<std::string, std::string, ParamMap, std::size_t>>();
       const std::string where = fmt::format("meters['{}']: ", name);
-      meters_.push_back({.what = checked(where.c_str(), meter_named(kind, params)),
-                         .timer = timer});
+      meters_.push_back(
+          {.what = checked(where.c_str(), meter_named(kind, params)), .timer = timer});
       meter_names_.push_back(name);
     }
   }
@@ -189,7 +188,7 @@ class PythonSystem final : public System {
         return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
       });
     };
-    const auto of_tier = [&](Count TierCounters::*member) {
+    const auto of_tier = [&](Count TierCounters::* member) {
       return by_tier_and_vm(tiers, vms, [&](std::size_t k, std::size_t v) {
         return seen.departed[v] ? 0 : seen.since[v].tiers[k].*member;
       });
@@ -199,8 +198,7 @@ class PythonSystem final : public System {
         "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
         "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),
         "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
-        "requests"_a = of_vm(&all_requests),
-        "unique_blocks"_a = shown(seen.meters[kDistinct]),
+        "requests"_a = of_vm(&all_requests), "unique_blocks"_a = shown(seen.meters[kDistinct]),
         "reuse_intensity"_a = shown(seen.meters[kIntensities]),
         "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),
         "writes"_a = of_vm(&VmCounters::writes), "dirty"_a = of_vm(&VmCounters::dirty),
