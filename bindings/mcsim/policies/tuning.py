@@ -304,8 +304,9 @@ class _Replay:
         machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)
         cuts = np.array([0, accesses.request_count], dtype=np.int64)
-        unasked = locality.Characterised()
-        result = engine.run(accesses, system, unasked, cuts, lambda _: pool.check())
+        result = engine.run(
+            accesses, system, locality.Characterised(), cuts, lambda _: pool.check()
+        )
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
         return Counted(
