@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
 CAPACITY = 24
 READ, WRITE = 0, 1
@@ -493,3 +495,28 @@ def test_a_wrong_answer_says_of_which_timer() -> None:
     allocator = type("Allocator", (Answers,), {"timers": {"sizes": 60}})([[1]])
     with pytest.raises(ConfigError, match=r"mine: allocate\(\) of sizes 0: expected whole numbers"):
         run(Workload.drawn(seed=1), allocator)
+
+
+def test_results_say_what_could_not_be_had(tmp_path: Path) -> None:
+    class Wants:
+        timers: ClassVar = {"sizes": "30min", "peak": "1h"}
+        meters: ClassVar = {"hot": {"meter": "distinct", "timer": "peak", "reuses": 1}}
+
+        def allocate(self, seen: mcsim.Observation) -> mcsim.Decision:
+            if seen.timer == "sizes":
+                return mcsim.Decision(seen.current)
+            return mcsim.Decision(infeasible=f"{seen.meters['hot'].sum()} blocks are hot")
+
+    spec = {
+        "name": "tiny",
+        "interval": "10min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [{"device": "dram", "capacity_blocks": 400}],
+        "systems": ["lru", {"name": Wants}],
+    }
+    decisions = mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
+    assert [d["interval"] for d in decisions] == [3, 6, 6, 9, 12, 12, 15, 18, 18, 21]
+    of_hour = [d["infeasible"] for d in decisions if d["interval"] % 6 == 0][1::2]
+    assert len(set(of_hour)) == 3
+    assert all(why.endswith(" blocks are hot") for why in of_hour)
+    assert [d["infeasible"] for d in decisions].count("") == 7
