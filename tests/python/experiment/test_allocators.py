@@ -114,6 +114,7 @@ class NaiveCache:
             hit = block in held
             counts["hits" if hit else "misses"] += 1
             counts["writes" if request.op == WRITE else "reads"] += 1
+            counts["read_hits"] += hit and request.op == READ
             held[block] = held.pop(block, False) or request.op == WRITE
             self.shrink(request.vm)
 
@@ -176,7 +177,9 @@ class Watcher:
 def machine(*capacities: int) -> engine.Machine:
     device = engine.Device("any", 30.0, 40.0, 10.0)
     return engine.Machine(
-        [(device, blocks) for blocks in capacities], engine.Device("hdd", 5e6, 6e6, 0.1)
+        [(device, blocks) for blocks in capacities],
+        engine.Device("hdd", 5e6, 6e6, 0.1),
+        {"c": 7e6},
     )
 
 
@@ -224,6 +227,7 @@ def check_constants(seen: mcsim.Observation, rang: int) -> None:
     assert seen.capacities.tolist() == [CAPACITY]
     assert seen.tier_read_ns.tolist() == [30.0]
     assert seen.backend_read_ns == 5e6
+    assert seen.vm_backend_ns.tolist() == [5e6, 5e6, 7e6]
 
 
 def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counter[str]]) -> None:
@@ -238,6 +242,13 @@ def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counte
     assert seen.reads.tolist() == [of["reads"] for of in since]
     assert seen.writes.tolist() == [of["writes"] for of in since]
     assert seen.requests.tolist() == [of["requests"] for of in since]
+    # Written back, a write waits for the tier alone.
+    waited = [
+        30 * of["read_hits"] + 40 * of["writes"] + backend * (of["reads"] - of["read_hits"])
+        for of, backend in zip(since, seen.vm_backend_ns, strict=True)
+    ]
+    accesses = [max(of["reads"] + of["writes"], 1) for of in since]
+    assert seen.latency_ns == pytest.approx(np.divide(waited, accesses))
     assert seen.occupancy.tolist() == [[len(held) for held in cache.held]]
     assert seen.dirty.tolist() == [sum(held.values()) for held in cache.held]
     targets = [0 if gone else of for of, gone in zip(cache.targets, cache.gone, strict=True)]
