@@ -323,8 +323,8 @@ absl::Status check_meters(const System& system, const Characterised& measured,
                           const Accesses& trace) {
   const std::vector<Timer> timers = system.timers();
   for (const Timer& timer : timers) {
-    MCSIM_RETURN_IF_ERROR(check_intervals(trace.request_time, trace.time_base, timer.name,
-                                          timer.clock.period));
+    MCSIM_RETURN_IF_ERROR(
+        check_intervals(trace.request_time, trace.time_base, timer.name, timer.clock.period));
   }
   for (const Meter& meter : system.meters()) {
     if (meter.timer < timers.size()) continue;
@@ -333,8 +333,9 @@ absl::Status check_meters(const System& system, const Characterised& measured,
   for (const MeterSpec& spec : meter_specs(system)) {
     const Metered* metered = measured.find(spec);
     if (metered == nullptr) {
-      return invalid_argument("a meter of the system was not measured: characterise the trace "
-                              "with meter_specs() of it");
+      return invalid_argument(
+          "a meter of the system was not measured: characterise the trace "
+          "with meter_specs() of it");
     }
     if (metered->vms == trace.vms.size()) continue;
     return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,

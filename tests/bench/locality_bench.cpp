@@ -47,8 +47,7 @@ Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) 
   return trace;
 }
 
-void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& specs,
-                       int threads) {
+void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& specs, int threads) {
   const Accesses trace = week(4, 20'000'000, static_cast<std::uint64_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(characterise(trace, specs, nullptr, threads));
   state.SetItemsProcessed(state.iterations() * trace.access_count());

@@ -106,13 +106,13 @@ inline MeterKind random_meter(Random& random, const TimerClock& clock, bool shor
     default:
       break;
   }
-  CurveMeter curve{.ops = ops(),
-                   .between = ops(),
-                   .scope = static_cast<DistanceScope>(random.below(3)),
-                   .window = window(),
-                   .distance_limit =
-                       random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
-                   .foresight = static_cast<Foresight>(random.below(3))};
+  CurveMeter curve{
+      .ops = ops(),
+      .between = ops(),
+      .scope = static_cast<DistanceScope>(random.below(3)),
+      .window = window(),
+      .distance_limit = random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
+      .foresight = static_cast<Foresight>(random.below(3))};
   if (curve.foresight == Foresight::kWhole) curve.ops = OpFilter::kAll;
   if (curve.ops == OpFilter::kAll) curve.between = OpFilter::kAll;
   return curve;
@@ -130,7 +130,8 @@ class Meters {
  public:
   Meters(const std::vector<Row>& rows, const Accesses& trace, const TimerClock& clock)
       : rows_(rows), trace_(trace), clock_(clock) {
-    cuts_ = clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
+    cuts_ =
+        clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
   }
 
   const Cuts& cuts() const { return cuts_; }
@@ -164,8 +165,7 @@ class Meters {
     std::map<std::uint64_t, Count> times;
     const std::size_t begin = begin_of_window(period, meter.window);
     for (const auto key : keys_of(rows_, begin, cuts_[period + 1], vm, meter.ops)) ++times[key];
-    return std::ranges::count_if(times,
-                                 [&](const auto& of) { return of.second > meter.reuses; });
+    return std::ranges::count_if(times, [&](const auto& of) { return of.second > meter.reuses; });
   }
 
   ClassCounts classes(std::size_t period, VmId vm) const {
@@ -179,8 +179,9 @@ class Meters {
           ++counts.cold[op == Op::kRead ? 0 : 1];
         } else {
           const bool after_read = last[block] == Op::kRead;
-          const auto which = op == Op::kRead ? (after_read ? RequestClass::kRar : RequestClass::kRaw)
-                                             : (after_read ? RequestClass::kWar : RequestClass::kWaw);
+          const auto which = op == Op::kRead
+                                 ? (after_read ? RequestClass::kRar : RequestClass::kRaw)
+                                 : (after_read ? RequestClass::kWar : RequestClass::kWaw);
           ++counts.again[static_cast<std::size_t>(which)];
         }
         last[block] = op;
@@ -300,10 +301,10 @@ class Meters {
     }
     for (Nanoseconds from = 0; from <= last; from += length) {
       const Nanoseconds to = std::min(from + length, last);
-      const Nanoseconds period = from + length > last ? last / clock_.period
-                                                      : (to - 1) / clock_.period;
-      found.push_back({first_at(from), first_at(from + length), start + to,
-                       static_cast<std::size_t>(period)});
+      const Nanoseconds period =
+          from + length > last ? last / clock_.period : (to - 1) / clock_.period;
+      found.push_back(
+          {first_at(from), first_at(from + length), start + to, static_cast<std::size_t>(period)});
     }
     return found;
   }
@@ -324,8 +325,8 @@ class Meters {
   }
 
   double intensity(const IntensityMeter& meter, const Window& window, VmId vm) const {
-    const auto accesses = static_cast<double>(
-        keys_of(rows_, window.begin, window.end, vm, meter.ops).size());
+    const auto accesses =
+        static_cast<double>(keys_of(rows_, window.begin, window.end, vm, meter.ops).size());
     const auto distinct = static_cast<double>(unique_in(meter, window, vm));
     if (accesses == 0) return 0;
     if (meter.kind == IntensityKind::kShare) return 1 - distinct / accesses;

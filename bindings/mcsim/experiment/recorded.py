@@ -68,6 +68,7 @@ def system_tables(
     decisions["request"] = requests - cuts[0]
     for name in ("objective", "upper_bound", "evaluations"):
         decisions[name] = np.array([d[name] for d in result.decisions])
+    decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),

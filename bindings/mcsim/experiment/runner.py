@@ -375,19 +375,16 @@ class _Run:
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
 
 
-def _intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
+def _intensity_of(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
     """Return the meter whose windows are written down: the first, or else a usual one."""
-    specs = list(specs)
-    for spec in specs:
-        if spec.meter == "intensity" and spec.params["kind"] == "share":
-            return spec
-    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
+    shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
+    usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
+    return next(iter(shares + usual), None)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
     """Values that differ, in order; for values that compare but do not hash."""
     found: list[Any] = []
     for value in values:
-        if value not in found:
-            found.append(value)
+        found += [] if value in found else [value]
     return found

@@ -84,6 +84,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("objective", pa.float64()),
             ("upper_bound", pa.float64()),
             ("evaluations", pa.int64()),
+            ("infeasible", pa.string()),  # why what was asked for cannot be had; empty if it can
         ]
     ),
 }

@@ -137,9 +137,9 @@ struct Clocked {
 class Plan {
  public:
   Plan(const Accesses& trace, std::span<const MeterSpec> specs)
-      : trace_(trace), has_writes_(std::ranges::find(trace.request_op,
-                                                     static_cast<std::uint8_t>(Op::kWrite)) !=
-                                   trace.request_op.end()) {
+      : trace_(trace),
+        has_writes_(std::ranges::find(trace.request_op, static_cast<std::uint8_t>(Op::kWrite)) !=
+                    trace.request_op.end()) {
     // Meters are pointed to: none may move once it is there.
     for (const MeterSpec& spec : specs) {
       const MeterSpec wanted = measured_by(spec, has_writes_);
@@ -190,8 +190,7 @@ class Plan {
 
   void make_room(Clocked& at, Clocked::Meter& meter) const {
     if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
-      meter.windows =
-          pieces(trace_.request_time, intensity->window.ns, at.clock.drifting);
+      meter.windows = pieces(trace_.request_time, intensity->window.ns, at.clock.drifting);
     }
     meter.measured = std::make_shared<Measured>(room_for(setup(at, meter)));
   }
