@@ -2,18 +2,22 @@
 
 #include "core/base/registry.hpp"
 #include "core/engine/system.hpp"
+#include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
+#include "policies/allocation/hindsight.hpp"
 #include "policies/allocation/multicache.hpp"
 #include "policies/allocation/multicache_joint.hpp"
 #include "policies/allocation/static_partition.hpp"
+#include "policies/allocation/steady.hpp"
 
 namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
 using AllSystems =
-    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint>;
+    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
+             Steady, Hindsight, Clairvoyant>;
 
 const Registry<System, SystemContext>& system_registry();
 
