@@ -318,7 +318,8 @@ absl::StatusOr<Solution> Exact::solve(const AllocationProblem& problem) {
     if (decoupled) {
       optimum = *decoupled;
     } else {
-      MCSIM_ASSIGN_OR_RETURN(optimum, JointProgram(problem, tie_of(problem), params_.work_limit).solve());
+      MCSIM_ASSIGN_OR_RETURN(optimum,
+                             JointProgram(problem, tie_of(problem), params_.work_limit).solve());
     }
   }
   Draft draft(problem, std::move(optimum.choice));

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcsim.base.package import get_cmake_dir, get_include
     from mcsim.base.rows import Rows
     from mcsim.config import ExperimentSpec
-    from mcsim.experiment.allocator import Allocator, Observation
+    from mcsim.experiment.allocator import Allocator, Decision, Observation
     from mcsim.experiment.runner import run
     from mcsim.locality.curves import HitRatioCurves
     from mcsim.locality.estimators import (
@@ -45,6 +45,7 @@ _HOME = {
     "Allocator": "experiment.allocator",
     "Blocks": "traces.blocks",
     "ConfigError": "base.errors",
+    "Decision": "experiment.allocator",
     "ExperimentSpec": "config",
     "HitRatioCurve": "locality",
     "HitRatioCurves": "locality",
@@ -80,6 +81,7 @@ __all__ = [
     "Allocator",
     "Blocks",
     "ConfigError",
+    "Decision",
     "ExperimentSpec",
     "HitRatioCurve",
     "HitRatioCurves",

@@ -318,6 +318,7 @@ py::list decision_list(const RunResult& result) {
     d["objective"] = record.decision.objective;
     d["upper_bound"] = record.decision.upper_bound;
     d["evaluations"] = record.decision.evaluations;
+    d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
     list.append(d);
   }

@@ -48,6 +48,7 @@ void bind_spec(py::module_& m) {
         }
         return fmt::format("MeterSpec({})", fmt::join(fields, ", "));
       });
+  m.def("describe_meters", [] { return describe_entry_list(describe_meters()); });
 }
 
 void bind_curve(py::module_& m) {

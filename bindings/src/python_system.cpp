@@ -72,7 +72,7 @@ py::object shown(const Reading& of) {
 }
 
 // What every allocator sees without asking.
-enum Usual : std::size_t { kCurves, kLoads, kDistinct, kIntensities, kUsual };
+enum Usual : std::size_t { kCurves, kDistinct, kIntensities, kUsual };
 
 class PythonSystem final : public System {
  public:
@@ -104,6 +104,7 @@ class PythonSystem final : public System {
   std::vector<Meter> meters() const override { return meters_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
     const std::vector<double> equal(trace.vms.size(), 1.0);
     const Division division = one_part_each(proportional(machine_, equal), rules_);
@@ -155,7 +156,6 @@ class PythonSystem final : public System {
     meters_ = {{.what = CurveMeter{.scope = checked("", choice_named<DistanceScope>(
                                                             "distance_scope",
                                                             scope.cast<std::string>()))}},
-               {.what = LoadMeter{}},
                {.what = DistinctMeter{}},
                {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}}};
     const py::list own = py::getattr(allocator_, "meters", py::list());
@@ -170,7 +170,7 @@ class PythonSystem final : public System {
   }
 
   // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
-  // since this timer rang last.
+  // since this timer rang last; of VMs that are gone there are none.
   py::object observation(const Observation& seen) const {
     const std::size_t vms = seen.vms();
     const std::size_t tiers = machine_.tiers.size();
@@ -184,21 +184,22 @@ class PythonSystem final : public System {
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
     }
-    const auto of_vm = [&](Count VmCounters::*member) {
-      return by_vm(vms, [&](std::size_t v) { return seen.since[v].*member; });
+    const auto of_vm = [&](auto of) {
+      return by_vm(vms, [&](std::size_t v) {
+        return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
+      });
     };
     const auto of_tier = [&](Count TierCounters::*member) {
       return by_tier_and_vm(tiers, vms, [&](std::size_t k, std::size_t v) {
-        return seen.since[v].tiers[k].*member;
+        return seen.departed[v] ? 0 : seen.since[v].tiers[k].*member;
       });
     };
-    const py::dict load = shown(seen.meters[kLoads]);
     using namespace py::literals;
     return py::module_::import("types").attr("SimpleNamespace")(
         "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
-        "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = load["accesses"],
-        "reads"_a = load["reads"],
-        "requests"_a = by_vm(vms, [&](std::size_t v) { return all_requests(seen.since[v]); }),
+        "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),
+        "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
+        "requests"_a = of_vm(&all_requests),
         "unique_blocks"_a = shown(seen.meters[kDistinct]),
         "reuse_intensity"_a = shown(seen.meters[kIntensities]),
         "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),

@@ -1,6 +1,7 @@
 #include "core/base/suggest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -23,9 +24,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Words of others for what mcsim calls otherwise.
+constexpr std::array kSynonyms{
+    std::pair<std::string_view, std::string_view>{"size", "length"},
+    std::pair<std::string_view, std::string_view>{"bytes", "length"},
+    std::pair<std::string_view, std::string_view>{"timestamp", "time"},
+    std::pair<std::string_view, std::string_view>{"lba", "offset"},
+    std::pair<std::string_view, std::string_view>{"lbn", "offset"},
+    std::pair<std::string_view, std::string_view>{"address", "offset"},
+    std::pair<std::string_view, std::string_view>{"type", "op"},
+    std::pair<std::string_view, std::string_view>{"latency", "response"},
+};
+
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+  for (const auto& [synonym, ours] : kSynonyms) {
+    if (word == synonym && std::ranges::find(known, ours) != known.end()) {
+      return fmt::format(" (did you mean '{}'?)", ours);
+    }
+  }
   const auto nearest = std::ranges::min_element(
       known, {}, [&](std::string_view candidate) { return edit_distance(word, candidate); });
   if (nearest == known.end()) return "";

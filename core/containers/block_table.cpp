@@ -53,6 +53,15 @@ void BlockTable::reserve(std::size_t keys) {
   if (keys > limit_) grow(line_bits_for(wide_, keys));
 }
 
+void BlockTable::clear() {
+  if (!wide_ && line_bits_ == kFewestNarrowBits) {
+    std::ranges::fill(lines_, 0);
+  } else {
+    allocate(false, kFewestNarrowBits);
+  }
+  size_ = 0;
+}
+
 void BlockTable::make_room(std::size_t more) {
   if (!has_room(more)) grow(line_bits_for(wide_, size_ + more));
 }

@@ -44,6 +44,8 @@ class BlockTable {
 
   // Room for `keys` without growing on the way.
   void reserve(std::size_t keys);
+  // No keys; of a small table the memory is used again.
+  void clear();
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return lines_.bytes(); }
 

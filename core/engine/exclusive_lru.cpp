@@ -78,6 +78,11 @@ class ExclusiveLru final : public Host {
     return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
   }
 
+  absl::Status attach(HostMeters& meters) override {
+    meters_ = &meters;
+    return absl::OkStatus();
+  }
+
   void release(std::size_t vm) override {
     Vm& of = vms_[vm];
     const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
@@ -219,6 +224,7 @@ class ExclusiveLru final : public Host {
   template <Sharing kSharing>
   std::size_t serve(Vm& vm, BlockId id) {
     const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
+    if (meters_ != nullptr) meters_->access(vm.index, id, tier < kTiers, true);
     if (tier == 0) return tier;
     gain<kSharing>(vm, tier, -1);
     gain<kSharing>(vm, 0, +1);
@@ -233,6 +239,7 @@ class ExclusiveLru final : public Host {
     if (tier == kTiers) return tier;
     gain<kSharing>(vm, tier, -1);
     ++vm.invalidations[tier];
+    if (meters_ != nullptr) meters_->left(vm.index, id);
     return tier;
   }
 
@@ -274,9 +281,9 @@ class ExclusiveLru final : public Host {
     gain<kSharing>(owner, tier, -1);
     gain<kSharing>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
-    if (tier + 1 == kTiers && book_.dirty() > 0 && book_.dirty(id)) {
-      book_.write_back(owner.index, id);
-    }
+    if (tier + 1 < kTiers) return;
+    if (book_.dirty() > 0 && book_.dirty(id)) book_.write_back(owner.index, id);
+    if (meters_ != nullptr) meters_->evicted(owner.index, id);
   }
 
   template <Sharing kSharing>
@@ -375,6 +382,7 @@ class ExclusiveLru final : public Host {
   std::vector<Vm> vms_;
   BlockOwners owners_;
   WriteBook book_;
+  HostMeters* meters_ = nullptr;
 };
 
 // The most blocks each stack can come to hold.

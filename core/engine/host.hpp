@@ -6,10 +6,17 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
+
+// An extent that is to live in a tier; the number of tiers stands for the backend.
+struct Placement {
+  std::size_t extent = 0;
+  std::size_t tier = 0;
+};
 
 // The data path: tiers that serve accesses. One virtual call serves a range of
 // requests; the loop below it is monomorphic.
@@ -23,6 +30,11 @@ class Host {
   // refuses.
   virtual absl::Status resize(const Allocation& targets) = 0;
 
+  // Moves extents; a host that caches has none.
+  virtual absl::Status place(std::span<const Placement>) {
+    return absl::FailedPreconditionError("this host caches blocks, and places no extents");
+  }
+
   // Changes what becomes of each VM's writes, at any time. What a VM no longer writes back is
   // written back at once. A host that was never made for anything but writing through refuses
   // all else.
@@ -32,6 +44,11 @@ class Host {
       return absl::FailedPreconditionError("this host writes through, and nothing else");
     }
     return absl::OkStatus();
+  }
+
+  // Tells these, which outlive it, of every access from now on.
+  virtual absl::Status attach(HostMeters&) {
+    return absl::FailedPreconditionError("this host tells nobody what becomes of its accesses");
   }
 
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty

@@ -117,6 +117,11 @@ class Runner {
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
+      read_by_ = spec->timer;
+      host_meters_.emplace(trace_, *spec);
+      MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
+    }
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
     for (Asked& timer : asked_) timer.counters = host_->counters();
@@ -223,7 +228,8 @@ class Runner {
     const std::vector<WriteMode>& modes = decision.write_modes;
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
     if (decision.targets) MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
-    return modes.empty() ? absl::OkStatus() : host_->set_write_modes(modes);
+    if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }
 
   // All timers that ring at this time.
@@ -250,6 +256,7 @@ class Runner {
     }
     const Allocation current = targets_of(counters);
     const std::vector<Reading> readings = meters_.readings();
+    const bool reads_host = host_meters_ && timer == read_by_;
     MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
                            system_.decide({.timer = timer,
                                            .interval = asked.times,
@@ -258,9 +265,12 @@ class Runner {
                                            .counters = counters,
                                            .since = since,
                                            .current = current,
+                                           .host = reads_host ? host_meters_->readings()
+                                                              : std::span<const HostReading>(),
                                            .departed = departed_,
                                            .arrived = arrived_}));
     asked = {.times = asked.times + 1, .counters = std::move(counters)};
+    if (reads_host) host_meters_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision));
@@ -289,6 +299,8 @@ class Runner {
   Meters meters_;
   std::vector<Asked> asked_;  // by timer
   std::unique_ptr<Host> host_;
+  std::optional<HostMeters> host_meters_;
+  std::size_t read_by_ = 0;  // the timer that reads them
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
   std::vector<bool> departed_;  // by VM
@@ -337,7 +349,8 @@ std::vector<MeterSpec> meter_specs(const System& system) {
   const std::vector<Timer> timers = system.timers();
   std::vector<MeterSpec> specs;
   for (const Meter& meter : system.meters()) {
-    specs.push_back({.clock = timers.at(meter.timer).clock, .what = meter.what});
+    if (meter.timer >= timers.size()) continue;
+    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
   }
   return specs;
 }

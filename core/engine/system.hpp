@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/machine.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/meters.hpp"
@@ -50,6 +51,7 @@ struct Observation {
   std::span<const VmCounters> counters;  // running totals
   std::span<const VmCounters> since;     // counts since this timer rang last
   const Allocation& current;             // targets in force
+  std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
   // VMs that had an access, or had one and departed.
@@ -59,10 +61,11 @@ struct Observation {
 };
 
 // What a controller decided and how good it can prove that to be. Applied in this order, all
-// of it or nothing: targets, write modes.
+// of it or nothing: targets, write modes, placements.
 struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
+  std::vector<Placement> placements = {};   // where there are extents: those that move
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;
@@ -85,6 +88,9 @@ class System {
   virtual std::vector<Timer> timers() const { return {}; }
   virtual std::vector<Meter> meters() const { return {}; }
 
+  // What only the cache knows, if that is wanted.
+  virtual std::optional<HostMeterSpec> host_meters() const { return std::nullopt; }
+
   // The optimiser it uses unless the user names another; nullopt: it uses none.
   virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }
   virtual absl::Status use_optimizer(std::shared_ptr<Optimizer>) {
@@ -100,7 +106,8 @@ class System {
   }
 };
 
-// What has to be measured for a system, in the order of its meters.
+// What has to be measured for a system, in the order of its meters; run() refuses those of a
+// timer that there is not.
 std::vector<MeterSpec> meter_specs(const System& system);
 
 }  // namespace mcsim

@@ -91,7 +91,7 @@ void TieredHost::serve(const Accesses& trace, RequestRange range) {
   const bool singly = (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
                       (book_.limited() && book_.any(WriteMode::kBack)) ||
                       (book_.flushes() && range.end - range.begin < kWorthABatch);
-  if (batches_ && !singly) {
+  if (batches_ && !singly && meters_ == nullptr) {
     batches_->replay(trace, range, counters_, found_);
   } else if (unfiltered() && !knows_future()) {
     replay_as<true>(trace, range);
@@ -202,6 +202,13 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
     }
     found = k;
   }
+  if (meters_ != nullptr && found < backend()) {
+    if (book_.rules().update_around) {
+      meters_->access(request.vm, a.block, true, true);
+    } else {
+      meters_->left(request.vm, a.block);
+    }
+  }
   ++counters_[request.vm].backend_writes;
   return {found, backend(), backend(), backend()};
 }
@@ -220,6 +227,9 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     if ((kPlain || demotes()) && admitted != 0) continue;
     const bool lets_in = kPlain || admits(found, request, a.block);
     admitted |= static_cast<unsigned>(lets_in) << found;
+  }
+  if (meters_ != nullptr) {
+    meters_->access(request.vm, a.block, found < backend(), found < backend() || admitted != 0);
   }
   if (found == 0 || admitted == 0) return {found, found, found, found};
   if ((kPlain || one_copy()) && found < backend()) {
@@ -288,6 +298,9 @@ void TieredHost::leave(std::size_t tier, BlockId block, Count request_blocks) {
   }
   ++left.evictions;
   if (newest) write_back(block);
+  if (meters_ != nullptr && (one_copy() || !holds(owner.vm, block))) {
+    meters_->evicted(owner.vm, block);
+  }
 }
 
 // To the first of the slower tiers that has the block or takes it; false if none does.
@@ -353,12 +366,23 @@ absl::Status TieredHost::failure() const {
   return absl::OkStatus();
 }
 
+absl::Status TieredHost::attach(HostMeters& meters) {
+  meters_ = &meters;
+  return absl::OkStatus();
+}
+
+bool TieredHost::holds(std::size_t vm, BlockId block) const {
+  return std::ranges::any_of(tiers_,
+                             [&](const Tier& tier) { return tier.holds(part(vm), block); });
+}
+
 void TieredHost::release(std::size_t vm) {
   for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
 }
 
 // From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(std::size_t vm, BlockId block) {
+  if (meters_ != nullptr && holds(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     if (!tiers_[k].take(part(vm), block)) continue;
     ++count(vm, k).invalidations;

@@ -77,6 +77,7 @@ class TieredHost final : public Host {
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
   absl::Status set_write_modes(std::span<const WriteMode> modes) override;
+  absl::Status attach(HostMeters& meters) override;
   void release(std::size_t vm) override;
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
@@ -131,6 +132,7 @@ class TieredHost final : public Host {
   void write_back(BlockId block);
   void flush();
   void drop(std::size_t vm, BlockId block);
+  bool holds(std::size_t vm, BlockId block) const;
 
   // Whether the tier lets a block in that it does not hold.
   bool admits(std::size_t tier, const Request& request, BlockId block) {
@@ -169,6 +171,7 @@ class TieredHost final : public Host {
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
   std::optional<BatchedChain> batches_;  // if they are ever possible
+  HostMeters* meters_ = nullptr;         // then accesses are served one by one
 };
 
 }  // namespace mcsim

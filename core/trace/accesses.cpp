@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/sample_filter.hpp"
+#include "core/containers/slot_heap.hpp"
 
 namespace mcsim {
 namespace {
@@ -36,14 +36,42 @@ absl::Status too_many_blocks(std::string_view vm) {
       "{}: the trace touches more than {} distinct blocks; use a larger block size", vm, kNoBlock));
 }
 
-// Where one VM's stream stands in the merge; the heap yields the earliest.
-struct Cursor {
+// When something of a VM is due: of equal times, first that of the first VM.
+struct Due {
   Nanoseconds time;
   VmId vm;
-  friend bool operator>(const Cursor& a, const Cursor& b) {
-    return std::pair(a.time, a.vm) > std::pair(b.time, b.vm);
-  }
+  friend auto operator<=>(const Due&, const Due&) = default;
 };
+
+// Appends what all streams have, in order, and frees each once it has no more.
+template <class Stream>
+void merge_by_time(std::span<Stream> streams, Accesses& trace) {
+  SlotHeap<Due> next(streams.size());
+  std::vector<std::size_t> position(streams.size(), 0);
+  for (std::size_t v = 0; v < streams.size(); ++v) {
+    const auto vm = static_cast<VmId>(v);
+    if (!streams[v].time.empty()) next.push(vm, {streams[v].time[0], vm});
+  }
+  while (!next.empty()) {
+    const auto vm = static_cast<VmId>(next.top());
+    const Stream& stream = streams[vm];
+    std::size_t& at = position[vm];
+    const std::uint64_t begin = at == 0 ? 0 : stream.end[at - 1];
+    for (std::uint64_t i = begin; i < stream.end[at]; ++i) {
+      trace.ids.push_back(trace.vms[vm].first_id + stream.ids[i]);
+    }
+    trace.request_begin.push_back(trace.ids.size());
+    trace.request_time.push_back(stream.time[at]);
+    trace.request_vm.push_back(vm);
+    trace.request_op.push_back(stream.op[at]);
+    if (++at < stream.time.size()) {
+      next.update(vm, {stream.time[at], vm});
+    } else {
+      next.pop();
+      streams[vm] = {};
+    }
+  }
+}
 
 }  // namespace
 
@@ -58,9 +86,10 @@ struct AccessBuilder::Stream {
   std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
   std::vector<BlockId> ids = {};         // local: 0, 1, 2, … by first touch of the line
   std::vector<std::uint64_t> keys = {};  // whose ids are still to be found
-  BlockTable line_of = {};               // numbers lines
+  std::size_t lines = 0;
+  std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
-  std::size_t id_count() const { return line_of.size() * line_blocks; }
+  std::size_t id_count() const { return lines * line_blocks; }
   std::size_t warm_up_accesses() const { return warm_up == 0 ? 0 : end[warm_up - 1]; }
 
   void push_keys(KeyRange touched) {
@@ -76,23 +105,24 @@ struct AccessBuilder::Stream {
 
   // Many keys at once keep many cache misses in flight.
   absl::Status number_keys() {
-    if ((line_of.size() + keys.size()) * line_blocks >= kNoBlock) return too_many_blocks(name);
+    if ((lines + keys.size()) * line_blocks >= kNoBlock) return too_many_blocks(name);
     const std::size_t numbered = ids.size();
     ids.resize(numbered + keys.size());
     const auto found = std::span(ids).subspan(numbered);
     if (line_blocks == 1) {
-      line_of.number(keys, found);
+      line_of->number(keys, found);
     } else {
       number_lines(found);
     }
+    lines = line_of->size();
     keys.clear();
     return absl::OkStatus();
   }
 
   void number_lines(std::span<BlockId> found) {
-    std::vector<std::uint64_t> lines(keys);
-    for (std::uint64_t& line : lines) line /= line_blocks;
-    line_of.number(lines, found);
+    std::vector<std::uint64_t> line(keys);
+    for (std::uint64_t& of_key : line) of_key /= line_blocks;
+    line_of->number(line, found);
     for (std::size_t i = 0; i < found.size(); ++i) {
       found[i] = found[i] * line_blocks + static_cast<BlockId>(keys[i] % line_blocks);
     }
@@ -125,6 +155,13 @@ void AccessBuilder::push_stream(std::string name) {
   streams_.push_back({.name = std::move(name),
                       .filter = SpatialFilter(right ? options_.sample_rate : 1, seed),
                       .line_blocks = std::max(options_.line_blocks, 1U)});
+  std::optional<BlockTable>& table = streams_.back().line_of;
+  if (streams_.size() > 1) table = std::exchange(streams_.end()[-2].line_of, std::nullopt);
+  if (table) {
+    table->clear();
+  } else {
+    table.emplace();
+  }
 }
 
 absl::Status AccessBuilder::check_options() const {
@@ -270,8 +307,9 @@ absl::StatusOr<Accesses> AccessBuilder::merge() {
   std::uint64_t unique = 0;
   std::size_t requests = 0;
   std::size_t accesses = 0;
-  std::vector<Cursor> departures;
-  for (Stream& stream : streams_) {
+  std::vector<Due> departures;
+  if (!streams_.empty()) streams_.back().line_of.reset();
+  for (const Stream& stream : streams_) {
     if (stream.departure) {
       departures.push_back({*stream.departure, static_cast<VmId>(&stream - streams_.data())});
     }
@@ -284,7 +322,6 @@ absl::StatusOr<Accesses> AccessBuilder::merge() {
     trace.warm_up += stream.warm_up;
     unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
-    stream.line_of = {};
     requests += stream.time.size();
     accesses += stream.ids.size();
   }
@@ -294,37 +331,9 @@ absl::StatusOr<Accesses> AccessBuilder::merge() {
   trace.request_op.reserve(requests);
   trace.request_begin.reserve(requests + 1);
 
-  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> heap;
-  std::vector<std::size_t> position(streams_.size(), 0);
-  for (std::size_t vm = 0; vm < streams_.size(); ++vm) {
-    if (!streams_[vm].time.empty()) heap.push({streams_[vm].time[0], static_cast<VmId>(vm)});
-  }
-  while (!heap.empty()) {
-    const VmId vm = heap.top().vm;
-    heap.pop();
-    const Stream& stream = streams_[vm];
-    std::size_t& at = position[vm];
-    // Taken in runs: the heap is asked again only when another VM is due.
-    do {
-      const std::uint64_t begin = at == 0 ? 0 : stream.end[at - 1];
-      for (std::uint64_t i = begin; i < stream.end[at]; ++i) {
-        trace.ids.push_back(trace.vms[vm].first_id + stream.ids[i]);
-      }
-      trace.request_begin.push_back(trace.ids.size());
-      trace.request_time.push_back(stream.time[at]);
-      trace.request_vm.push_back(vm);
-      trace.request_op.push_back(stream.op[at]);
-      ++at;
-    } while (at < stream.time.size() &&
-             (heap.empty() || !(Cursor{stream.time[at], vm} > heap.top())));
-    if (at < stream.time.size()) {
-      heap.push({stream.time[at], vm});
-    } else {
-      streams_[vm] = {};
-    }
-  }
-  std::ranges::stable_sort(departures, {}, &Cursor::time);
-  for (const Cursor& departure : departures) {
+  merge_by_time(std::span(streams_), trace);
+  std::ranges::stable_sort(departures, {}, &Due::time);
+  for (const Due& departure : departures) {
     const auto at = std::ranges::lower_bound(trace.request_time, departure.time);
     const auto request = static_cast<std::size_t>(at - trace.request_time.begin());
     trace.departures.push_back({std::max(request, trace.warm_up), departure.vm});

@@ -6,18 +6,19 @@
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
 #include "policies/allocation/hindsight.hpp"
+#include "policies/allocation/hystor.hpp"
 #include "policies/allocation/multicache.hpp"
 #include "policies/allocation/multicache_joint.hpp"
 #include "policies/allocation/static_partition.hpp"
 #include "policies/allocation/steady.hpp"
+#include "policies/allocation/vfrm.hpp"
 
 namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
-using AllSystems =
-    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
-             Steady, Hindsight, Clairvoyant>;
+using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache,
+                            MultiCacheJoint, Hystor, Vfrm, Steady, Hindsight, Clairvoyant>;
 
 const Registry<System, SystemContext>& system_registry();
 

@@ -217,8 +217,8 @@ absl::StatusOr<BestDivision> best_of(std::span<const RunningCurve> curves,
   for (Count sizes = std::clamp<Count>(grid, 2, std::max<Count>(2, kMostValues / vms));;
        sizes /= 2) {
     const Count unit = std::max<Count>(1, (useful + sizes - 1) / sizes);
-    auto best = best_division(hits_of(curves, unit, most), capacities, gains, optimizer,
-                              bound_all_sizes);
+    auto best =
+        best_division(hits_of(curves, unit, most), capacities, gains, optimizer, bound_all_sizes);
     if (best.ok() || sizes < 4 || !absl::IsFailedPrecondition(best.status())) return best;
   }
 }

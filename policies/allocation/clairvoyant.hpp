@@ -47,8 +47,7 @@ class Clairvoyant final : public System {
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_RETURN_IF_ERROR(check(params, context));
-    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains,
-                           gains_of(context.machine, params.objective));
+    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
     return std::make_unique<Clairvoyant>(std::move(params), std::move(context), std::move(gains));
   }
   Clairvoyant(Params params, SystemContext context, std::vector<double> gains)

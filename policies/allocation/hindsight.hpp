@@ -43,8 +43,7 @@ class Hindsight final : public System {
       .reference = "no publication: a yardstick, by Mattson's stack distances (1970)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
-    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains,
-                           gains_of(context.machine, params.objective));
+    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
     return std::make_unique<Hindsight>(params, std::move(context.machine), std::move(gains));
   }
   Hindsight(Params params, Machine machine, std::vector<double> gains)

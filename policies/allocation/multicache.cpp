@@ -91,10 +91,15 @@ CurveMaximizer::Grid MultiCache::grid(const Stage& stage) const {
     for (Count size = 0; size <= capacity; size += unit) points.push_back(size);
   }
   // Sizes that include the faster tiers start at a different base for each VM.
-  std::vector<Count> sizes{0};
+  std::vector<Count> bases;
   for (std::size_t v = 0; v < stage.base.size(); ++v) {
-    if (!stage.active[v]) continue;
-    for (const Count size : points) sizes.push_back(counted_base(stage, v) + size);
+    if (stage.active[v]) bases.push_back(counted_base(stage, v));
+  }
+  std::ranges::sort(bases);
+  bases.erase(std::ranges::unique(bases).begin(), bases.end());
+  std::vector<Count> sizes{0};
+  for (const Count base : bases) {
+    for (const Count size : points) sizes.push_back(base + size);
   }
   std::ranges::sort(sizes);
   sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());

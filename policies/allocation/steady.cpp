@@ -44,17 +44,19 @@ void Steady::begin(const Observation& seen) {
   const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
   unit_ = std::max<Count>(1, space / params_.grid);
   for (const double half_life : kHalfLives) {
-    memories_.push_back({.half_life = half_life, .sums = {.unit = unit_, .hits = {}}});
+    memories_.emplace_back().half_life = half_life;
     for (const double reluctance : kReluctances) {
-      candidates_.push_back({.memory = memories_.size() - 1,
-                             .reluctance = reluctance,
-                             .division = seen.current});
+      Candidate& candidate = candidates_.emplace_back();
+      candidate.memory = memories_.size() - 1;
+      candidate.reluctance = reluctance;
+      candidate.division = seen.current;
     }
   }
 }
 
 double Steady::worth(const HitTable& table, const Allocation& division) const {
-  return worth_of(division, gains_, [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
+  return worth_of(division, gains_,
+                  [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
 }
 
 double Steady::cost(const Allocation& from, const Allocation& to) const {
@@ -76,6 +78,20 @@ bool Steady::pays(const Memory& memory, double reluctance, const Allocation& fro
   return gain / memory.weight > reluctance * cost(from, memory.best);
 }
 
+void Steady::add(const HitTable& last, const std::vector<bool>& departed, Memory& memory) {
+  const double fade = memory.half_life > 0 ? std::exp2(-1 / memory.half_life) : 1;
+  memory.weight = fade * memory.weight + 1;
+  if (memory.sums.hits.empty()) {
+    memory.sums = last;
+    return;
+  }
+  for (std::size_t v = 0; v < last.hits.size(); ++v) {
+    std::vector<double>& sum = memory.sums.hits[v];
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = fade * sum[i] + last.hits[v][i];
+    if (departed[v]) std::ranges::fill(sum, 0.0);
+  }
+}
+
 absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
   if (memories_.empty()) begin(seen);
   const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
@@ -86,16 +102,7 @@ absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) 
   }
   Decision decision;
   for (Memory& memory : memories_) {
-    const double fade = memory.half_life > 0 ? std::exp2(-1 / memory.half_life) : 1;
-    if (memory.sums.hits.empty()) memory.sums.hits = HitTable(last).hits;
-    else {
-      for (std::size_t v = 0; v < last.hits.size(); ++v) {
-        std::vector<double>& sum = memory.sums.hits[v];
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = fade * sum[i] + last.hits[v][i];
-        if (seen.departed[v]) std::ranges::fill(sum, 0.0);
-      }
-    }
-    memory.weight = fade * memory.weight + 1;
+    add(last, seen.departed, memory);
     MCSIM_ASSIGN_OR_RETURN(BestDivision best,
                            best_division(memory.sums, capacities_, gains_, *optimizer_));
     memory.best = std::move(best.targets);

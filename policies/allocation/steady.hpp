@@ -54,8 +54,9 @@ class Steady final : public System {
   static constexpr ComponentInfo kInfo{
       .name = "steady",
       .summary = "The best division by curves that decay, moved only where that pays.",
-      .reference = "no publication: a baseline; candidates by regret as in Herbster and Warmuth, "
-                   "Machine Learning 32, 1998"};
+      .reference =
+          "no publication: a baseline; candidates by regret as in Herbster and Warmuth, "
+          "Machine Learning 32, 1998"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   Steady(Params params, SystemContext context, std::vector<double> gains);
@@ -90,6 +91,7 @@ class Steady final : public System {
   };
 
   void begin(const Observation& seen);
+  static void add(const HitTable& last, const std::vector<bool>& departed, Memory& memory);
   double worth(const HitTable& table, const Allocation& division) const;
   double cost(const Allocation& from, const Allocation& to) const;
   // Whether to go from a division to the best that a memory knows.

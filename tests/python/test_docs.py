@@ -186,7 +186,7 @@ def test_the_docstring_of_the_package(folder: Path) -> None:
 
 
 def test_contributing_system_in_python(folder: Path) -> None:
-    (folder / "demand.py").write_text(example("CONTRIBUTING.md", "python", "allocate"))
+    (folder / "demand.py").write_text(example("CONTRIBUTING.md", "python", "class Demand"))
     systems = example("CONTRIBUTING.md", "yaml", "demand:Demand")
     mine = (folder / "mine.yaml").read_text()
     (folder / "mine.yaml").write_text(mine[: mine.index("systems:")] + systems)
@@ -197,6 +197,21 @@ def test_contributing_system_in_python(folder: Path) -> None:
     # Three VMs, each rounded down.
     assert granted.loc[0].between(498, 500).all()
     assert granted.loc[1].between(1998, 2000).all()
+
+
+def test_contributing_scave(folder: Path) -> None:
+    (folder / "scave.py").write_text(example("CONTRIBUTING.md", "python", "class Scave"))
+    mine = (folder / "mine.yaml").read_text()
+    (folder / "mine.yaml").write_text(mine[: mine.index("systems:")] + "systems: [scave:Scave]\n")
+    metrics = mcsim.run("mine.yaml", figures=False, allow_code=True).to_pandas("metrics")
+    targets = metrics.set_index(["tier", "interval", "vm"])["target"].unstack()
+    assert (targets.sum(axis=1).unstack(0) == [500, 2000]).all(axis=None)
+    for tier, chunk in enumerate((5, 20)):
+        # Decisions fall twice in an interval, and each moves a chunk or none.
+        moved = targets.loc[tier].diff().dropna()
+        assert set(moved.to_numpy().ravel() % chunk) == {0.0}
+        assert (moved.abs().sum(axis=1) <= 2 * 2 * chunk).all()
+        assert moved.any(axis=None)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ PUBLIC = [
     "Allocator",
     "Blocks",
     "ConfigError",
+    "Decision",
     "ExperimentSpec",
     "HitRatioCurve",
     "HitRatioCurves",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "CORE_IS_MISSING",
+    "Complaints",
     "ConfigError",
     "HostError",
     "InternalError",
@@ -28,6 +32,40 @@ class ConfigError(McsimError, ValueError):
     """The user asked for something that cannot be (exit code 2)."""
 
     exit_code = 2
+
+
+class Complaints:
+    """Mistakes of one user, found one after the other and told together.
+
+    Examples
+    --------
+    >>> complaints = Complaints()
+    >>> for word in ("one", "two"):
+    ...     with complaints.kept():
+    ...         raise ConfigError(f"not {word}")
+    >>> complaints.tell()
+    Traceback (most recent call last):
+    mcsim.base.errors.ConfigError: not one
+    not two
+    """
+
+    def __init__(self) -> None:
+        self._found: list[ConfigError] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep a ConfigError of the block for later."""
+        try:
+            yield
+        except ConfigError as error:
+            self._found.append(error)
+
+    def tell(self) -> None:
+        """Raise what was kept, a line each, if there is any."""
+        if len(self._found) == 1:
+            raise self._found[0]
+        if self._found:
+            raise ConfigError("\n".join(dict.fromkeys(map(str, self._found))))
 
 
 class TraceError(McsimError, ValueError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcsim.base.errors import HostError
 
-__all__ = ["replacing", "temporary_beside"]
+__all__ = ["check_writable", "replacing", "temporary_beside"]
 
 _SUFFIX = ".mcsim-part"
 
@@ -65,6 +65,24 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     finally:
         temporary.unlink(missing_ok=True)
         os.close(held)
+
+
+def check_writable(folder: Path) -> None:
+    """Hold a folder to be one in which files can be made, and leave nothing there.
+
+    Raises
+    ------
+    HostError
+        If it is not, and cannot be made.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        with temporary_beside(folder / "any"):
+            pass
+    finally:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _of_the_disk(error: BaseException | None) -> int | None:

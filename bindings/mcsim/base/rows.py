@@ -1,4 +1,4 @@
-"""Rows that are handed to users: arrays by name, and a frame where one is wanted."""
+"""What is handed to users: arrays by name, and a table where one is wanted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,35 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "Tabular", "polars_frame"]
 
 
-class Rows(np.recarray[Any, Any]):
+def polars_frame(table: pa.Table) -> pl.DataFrame:
+    """Return an Arrow table as a Polars frame."""
+    import polars as pl
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+class Tabular:
+    """What goes to Arrow, and from there to pandas and Polars."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return the columns as an Arrow table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns of `to_arrow` as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the columns of `to_arrow` as a Polars frame."""
+        return polars_frame(self.to_arrow())
+
+
+class Rows(np.recarray[Any, Any], Tabular):
     """Rows of equal columns, such as `simulate` returns.
 
     A NumPy record array: ``rows.hits`` and ``rows["hits"]`` are a column, ``rows[0]`` is a row,
@@ -47,15 +72,3 @@ class Rows(np.recarray[Any, Any]):
         import pyarrow as pa
 
         return pa.table({name: pa.array(column) for name, column in self.columns().items()})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns as a Polars frame."""
-        import polars as pl
-
-        return pl.DataFrame(self.columns())

@@ -22,6 +22,7 @@ def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
         "eviction policies": policies.describe(),
         "admission filters": engine.describe_admission(),
         "estimators": locality.describe_estimators(),
+        "meters": locality.describe_meters(),
         "trace formats": trace_formats(),
         "devices": [
             {

@@ -9,7 +9,13 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, simulated
+from mcsim.cli.policy_report import (
+    BOUND,
+    PolicyReport,
+    memory_option,
+    policies_option,
+    simulated,
+)
 from mcsim.cli.stream import (
     Source,
     interruptible,
@@ -24,13 +30,7 @@ __all__ = ["compare"]
 
 @click.command()
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
-    default="all",
-    show_default=True,
-    help="Eviction policies (see mcsim list, mcsim describe NAME).",
-)
+@policies_option("all")
 @click.option(
     "--sizes",
     metavar="SIZE,...",

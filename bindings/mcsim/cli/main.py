@@ -9,18 +9,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
+from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.plugin import plugin_option
+from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
-    from mcsim.config.spec import FigureFormat
     from mcsim.results.results import Results
 
 __all__ = ["main"]
@@ -32,6 +33,7 @@ INTERRUPTED = 130
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
+    "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
@@ -124,7 +126,12 @@ def cli() -> None:
     help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), default="results", help="Folder of all results."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    callback=folder_to_write,
+    help="Folder of all results.",
 )
 @click.option(
     "--threads",
@@ -134,6 +141,7 @@ def cli() -> None:
 )
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@quiet_option
 def run(
     file: str,
     overrides: tuple[str, ...],
@@ -146,7 +154,6 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
-    from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
@@ -160,7 +167,7 @@ def run(
         threads=threads,
         force=force,
         figures=not no_figures,
-        reporter=Reporter(_console(stderr=True)),
+        reporter=reporter_asked(),
     )
     _show(results)
 
@@ -169,63 +176,18 @@ def run(
 @click.argument("folder", metavar="RUN", type=click.Path())
 def report(folder: str) -> None:
     """Show the tables of a finished run again, and the paper's numbers beside its own."""
+    from mcsim.cli.figures import show_published
     from mcsim.results.results import Results
 
     results = Results.open(folder)
     _show(results)
-    _show_published(results)
-
-
-@cli.command()
-@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
-)
-@click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Folder of the figures; the run's own for one."
-)
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["png", "pdf", "svg"]),
-    multiple=True,
-    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
-)
-def figures(
-    folders: tuple[str, ...],
-    names: tuple[str, ...],
-    out: str | None,
-    formats: tuple[FigureFormat, ...],
-) -> None:
-    """Draw the figures of a finished run again, or those that compare several runs."""
-    from mcsim.base.errors import ConfigError
-    from mcsim.figures import draw
-    from mcsim.results.results import Results
-
-    runs = [Results.open(folder) for folder in folders]
-    skipped: list[str] = []
-    drawn = draw(
-        runs,
-        names or None,
-        out,
-        formats=formats or runs[0].spec.figure_formats,
-        processes=len(os.sched_getaffinity(0)),
-        on_skip=skipped.append,
-    )
-    for path in drawn:
-        click.echo(path)
-    if skipped and names:
-        raise ConfigError("; ".join(skipped))
-    for why in skipped:
-        click.echo(why, err=True)
-    if len(runs) > 1:
-        _show_published(runs)
+    show_published(results)
 
 
 @cli.command("list")
 @plugin_option
 def list_names() -> None:
-    """List systems, optimisers, policies, estimators, trace formats and devices."""
+    """List systems, optimisers, policies, estimators, meters, trace formats and devices."""
     for kind, entries in catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
@@ -237,7 +199,7 @@ def list_names() -> None:
 @click.argument("name")
 @plugin_option
 def describe(name: str) -> None:
-    """Show the parameters of a system, optimiser, policy, estimator, trace format or device."""
+    """Show the parameters of a system, optimiser, policy, estimator, meter, format or device."""
     from mcsim.base.errors import ConfigError
     from mcsim.base.suggest import did_you_mean
 
@@ -245,11 +207,12 @@ def describe(name: str) -> None:
         (kind, entry)
         for kind, entries in catalogue().items()
         for entry in entries
-        if entry["name"] == name
+        if entry["name"].lower() == name.lower()
     ]
     if not found:
         names = [entry["name"] for entries in catalogue().values() for entry in entries]
-        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+        hint = did_you_mean(name.lower(), names)
+        raise ConfigError(f"nothing is called {name!r}{hint}; see mcsim list")
     for kind, entry in found:
         describe_entry(kind, entry)
 
@@ -282,7 +245,7 @@ def _show(results: Results) -> None:
     from mcsim.results.render import render_comparison, render_systems
     from mcsim.results.yardsticks import render_yardsticks
 
-    console = _console()
+    console = terminal()
     for render in (
         render_comparison,
         render_yardsticks,
@@ -293,22 +256,6 @@ def _show(results: Results) -> None:
         console.print(render(results))
         console.print()
     console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
-
-
-def _show_published(runs: Results | Sequence[Results]) -> None:
-    from mcsim.results.published import paper_comparison, render_published
-
-    if rows := paper_comparison(runs):
-        _console().print(render_published(rows))
-
-
-def _console(stderr: bool = False) -> Any:
-    from rich.console import Console
-
-    console = Console(stderr=stderr)
-    if not console.is_terminal:
-        console.width = 100
-    return console
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

@@ -11,7 +11,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import Mini, memory_option, simulated
+from mcsim.cli.policy_report import Mini, memory_option, mini_options, simulated
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -48,18 +48,8 @@ __all__ = ["mrc"]
     metavar="NAME[:PARAM=VALUE,...],...",
     help="Curves of these eviction policies, by a replay for each size or in miniature.",
 )
-@click.option(
-    "--mini",
-    metavar="RATE",
-    help="With --policies: caches in miniature, given such a share of the blocks (0.01 or 1%).",
-)
-@click.option(
-    "--seeds",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="With --mini: samples of which the mean is taken, and the error band.",
+@mini_options(
+    mini="With --policies: caches in miniature, given such a share of the blocks (0.01 or 1%)."
 )
 @click.option(
     "--sizes",

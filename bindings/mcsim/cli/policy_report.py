@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.stream import Report, Source, sizes_given
+from mcsim.cli.options import reporter_asked
+from mcsim.cli.stream import Command, Report, Source, sizes_given, with_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["BOUND", "Mini", "PolicyReport", "Simulated", "memory_option", "simulated"]
+__all__ = [
+    "BOUND",
+    "Mini",
+    "PolicyReport",
+    "Simulated",
+    "memory_option",
+    "mini_options",
+    "policies_option",
+    "simulated",
+]
 
 BOUND = "opt"
 """A bound and no policy to choose: it knows the future."""
@@ -30,6 +40,33 @@ memory_option = click.option(
     help="What the caches at work may hold together, such as 4GiB; half of the machine's memory "
     "if not given.",
 )
+
+
+def policies_option(default: str) -> Callable[[Command], Command]:
+    """Give a command the option of which policies caches are under."""
+    return click.option(
+        "--policies",
+        metavar="NAME[:PARAM=VALUE,...],...",
+        default=default,
+        show_default=True,
+        help="Eviction policies (see mcsim list, mcsim describe NAME).",
+    )
+
+
+def mini_options(*, mini: str) -> Callable[[Command], Command]:
+    """Give a command the options of miniatures, and say what `--mini` does."""
+    options = [
+        click.option("--mini", metavar="RATE", help=mini),
+        click.option(
+            "--seeds",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=5,
+            show_default=True,
+            help="With --mini: samples of which the mean is taken, and the error band.",
+        ),
+    ]
+    return lambda command: with_options(command, options)
 
 
 @dataclass(frozen=True)
@@ -57,9 +94,6 @@ def simulated(
     mini: Mini | None = None,
 ) -> Simulated:
     """Read the traces, say what the caches will hold, and simulate them."""
-    from rich.console import Console
-
-    from mcsim.base.progress import Reporter
     from mcsim.policies.caches import memory_given
     from mcsim.policies.specs import parse_policies
 
@@ -67,7 +101,7 @@ def simulated(
     specs = parse_policies(policies)
     sizes_given(sizes, 1, source.block_bytes)
     limit = memory_given(memory)
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)
         capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
+from mcsim.cli.options import folder_to_write, reporter_asked
 from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 __all__ = [
+    "Command",
     "Report",
     "Source",
     "curve_options",
@@ -37,6 +39,7 @@ __all__ = [
     "sizes_given",
     "stream_options",
     "table_of",
+    "with_options",
     "write_figure",
     "write_tables",
 ]
@@ -68,7 +71,7 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
         click.option("--seed", type=int, default=1, show_default=True, help=seed),
         click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
     ]
-    return lambda command: _with(command, [*options, reading_options])
+    return lambda command: with_options(command, [*options, reading_options])
 
 
 def picture_options(command: Command) -> Command:
@@ -86,14 +89,16 @@ def output_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             default="results",
             show_default=True,
+            callback=folder_to_write,
             help="Folder of the pictures and tables.",
         ),
         click.option("--no-figures", is_flag=True, help="Draw no pictures."),
     ]
-    return _with(command, options)
+    return with_options(command, options)
 
 
-def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Give a command options, in this order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -338,13 +343,10 @@ def make_curves(
     streams_of: Callable[[Blocks], Sequence[Blocks]],
 ) -> tuple[Blocks, list[Measured]]:
     """Read the traces and make the curve of every stream by every estimator."""
-    from rich.console import Console
-
-    from mcsim.base.progress import Reporter
     from mcsim.locality.measure import measure
 
     source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)
         streams = streams_of(blocks)

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import click
 
+from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
+
 __all__ = ["synth"]
 
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
 @click.argument("profile", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("out", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.argument(
+    "out",
+    required=False,
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=file_to_write,
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Instead of the profile's seed.")
+@quiet_option
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     """Generate the requests of PROFILE, a YAML file, unless that was done before.
 
@@ -21,12 +29,9 @@ def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     The same profile and seed give the same bytes. The trace says of itself that
     it is synthetic, and so does everything made from it.
     """
-    from rich.console import Console
-
-    from mcsim.base.progress import Reporter
     from mcsim.traces.synth import synth_trace
 
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live(), reporter.stage("generate", unit="requests", about=profile.name) as stage:
         trace = synth_trace(profile, progress=stage.update_of, seed=seed)
     counts = trace.metadata.counts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
 from mcsim.cli.synth import synth
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def reading_options(command: Command) -> Command:
             "--save-mapping",
             metavar="FILE",
             type=click.Path(path_type=Path),
+            callback=file_to_write,
             help="Keep format and parameters in this file.",
         ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
@@ -84,6 +86,7 @@ def reading_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             help="Where parsed traces are kept; $MCSIM_CACHE_DIR or the user's cache if not given.",
         ),
+        quiet_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -119,7 +122,7 @@ def info(block_size: str, as_json: bool, **reading: Any) -> None:
 
 @trace.command(short_help="Write a trace in another form.")
 @_reading_options
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
 @click.option(
     "--layout",
     type=click.Choice(["csv", "msr"]),
@@ -136,7 +139,7 @@ def convert(out: Path, layout: Any, **reading: Any) -> None:
 
 @trace.command("slice", short_help="Write a part of a trace.")
 @_reading_options
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
 @click.option(
     "--start", metavar="TIME", help="From here on, such as 30min after the first request."
 )
@@ -177,11 +180,8 @@ def slice_(
 
 
 def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
-    from rich.console import Console
 
-    from mcsim.base.progress import Reporter
-
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     with reporter.live():
         return open_trace(file, reporter, out=out, **reading)
 

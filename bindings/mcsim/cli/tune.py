@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
+from mcsim.cli.options import reporter_asked
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import memory_option
+from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import (
     Source,
     interruptible,
@@ -61,26 +62,8 @@ __all__ = ["tune"]
     show_default=True,
     help="What becomes of writes.",
 )
-@click.option(
-    "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
-    default="lru",
-    show_default=True,
-    help="Eviction policies (see mcsim list, mcsim describe NAME).",
-)
-@click.option(
-    "--mini",
-    metavar="RATE",
-    help="Caches in miniature, given such a share of the requests (0.01 or 1%).",
-)
-@click.option(
-    "--seeds",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="With --mini: samples of which the mean is taken, and the error band.",
-)
+@policies_option("lru")
+@mini_options(mini="Caches in miniature, given such a share of the requests (0.01 or 1%).")
 @click.option(
     "--objective",
     type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
@@ -136,10 +119,7 @@ def tune(
     mcsim tune web_0.csv.gz --size 1GiB --policies lru,arc,2q:kin=0.1 --objective latency
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
-    from rich.console import Console
-
     from mcsim.base.errors import ConfigError
-    from mcsim.base.progress import Reporter
     from mcsim.cli.stream import share_given
     from mcsim.config.devices import device_named
     from mcsim.policies.caches import memory_given
@@ -163,7 +143,7 @@ def tune(
     source = Source(
         files, "4KiB", "all", vms, seed, threads_given(threads), reading, usual_ops="all"
     )
-    reporter = Reporter(Console(stderr=True))
+    reporter = reporter_asked()
     caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
     memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)
     with interruptible(), reporter.live():

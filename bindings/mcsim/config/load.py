@@ -272,7 +272,7 @@ def check_spec(source: Source) -> ExperimentSpec:
     Raises
     ------
     ConfigError
-        The first complaint, in the order of the file.
+        All complaints, a line each, in the order of the file.
     """
     return check(source, ExperimentSpec)
 
@@ -283,24 +283,26 @@ def check(source: Source, schema: type[Schema]) -> Schema:
     Raises
     ------
     ConfigError
-        The first complaint, in the order of the file.
+        All complaints, a line each, in the order of the file.
     """
     plain = to_plain(source.root)
     try:
         return schema.model_validate(plain, context={"block_bytes": _block_bytes(plain)})
     except ValidationError as error:
-        raise _first_complaint(source, schema, error.errors(include_url=False)) from None
+        found = error.errors(include_url=False)
+    raise ConfigError("\n".join(_complaints(source, schema, found)))
 
 
 def _block_bytes(plain: Mapping[str, Any]) -> int:
     """The block size that capacities in bytes refer to; its own check comes with the rest."""
     try:
-        return units.parse_bytes(plain.get("block_bytes", DEFAULT_BLOCK_BYTES)) or 1
+        size = units.parse_bytes(plain.get("block_bytes", DEFAULT_BLOCK_BYTES))
     except ValueError:
-        return DEFAULT_BLOCK_BYTES
+        size = 0
+    return size if 0 < size < 2**32 else DEFAULT_BLOCK_BYTES
 
 
-def _first_complaint(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> ConfigError:
+def _complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> list[str]:
     errors = [
         error | {"loc": tuple(step for step in error["loc"] if step not in WARM_UP_KINDS)}
         for error in errors
@@ -308,7 +310,14 @@ def _first_complaint(source: Source, schema: type[BaseModel], errors: Iterable[A
     # A misspelt key is often reported as missing too: the misspelling is the cause.
     misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
     relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]
-    error = min(relevant, key=lambda e: source.order(e["loc"]))
+    relevant.sort(key=lambda e: source.order(e["loc"]))
+    # Of a value that could have been several things one complaint is enough.
+    by_place = {e["loc"]: e for e in reversed(relevant)}
+    first = [e for e in relevant if by_place[e["loc"]] is e]
+    return [str(_complaint(source, schema, error)) for error in first]
+
+
+def _complaint(source: Source, schema: type[BaseModel], error: Mapping[str, Any]) -> ConfigError:
     where: Sequence[str | int] = error["loc"]
     match error["type"]:
         case "extra_forbidden":

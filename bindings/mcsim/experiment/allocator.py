@@ -48,7 +48,7 @@ class Observation:
     requests : int array, by VM
         Requests that these accesses made up.
     unique_blocks : int array, by VM
-        Distinct blocks among the accesses.
+        Distinct blocks accessed in the last period of the first timer.
     reuse_intensity : float array, by VM
         1 - distinct / all, of the last window of `ri_window` that closed.
     meters : mapping of str to array, dict or list
@@ -66,7 +66,7 @@ class Observation:
     current : int array, by tier and VM
         Targets in force: the blocks that each VM is granted.
     departed : bool array, by VM
-        VMs that are gone: they have no accesses and need no space.
+        VMs that are gone: nothing is counted of them any more, and they need no space.
     arrived : bool array, by VM
         VMs that had an access so far.
     capacities : int array, shape (tiers,)
@@ -104,8 +104,9 @@ class Observation:
     def curves(self) -> list[HitRatioCurve]:
         """Hits of an LRU cache of any size, by VM: of this interval, or of all so far.
 
-        Of this interval, in which the first access to a block is a miss, unless the allocator
-        says ``distance_scope = "cumulative"``. They are what a VM would hit on its own.
+        Of the last period of the first timer, in which the first access to a block is a miss,
+        unless the allocator has said another ``distance_scope``. They are what a VM would hit on
+        its own.
         """
         return [_public(curve) for curve in self._curves]
 
@@ -123,7 +124,7 @@ class Decision:
         ``"through"``, ``"back"`` or ``"around"``. What a VM no longer writes back is written
         back at once. As they are if not given.
     infeasible : str
-        Why what was asked for cannot be had, if it cannot; it stands in the tables.
+        Why what was asked for cannot be had, if it cannot; it is kept with the decision.
     """
 
     targets: ArrayLike | None = None
@@ -151,8 +152,9 @@ class Allocator(Protocol):
         ``mcsim describe`` shows of each.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
-    ``distance_scope`` : {'interval', 'cumulative'}
-        What curves are of: the interval that ended, or all since the trace began.
+    ``distance_scope`` : {'interval', 'cumulative', 'warm'}
+        What curves are of: the interval that ended, all since the trace began, or the interval
+        with all that came before it remembered.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.
@@ -248,17 +250,26 @@ class _Answering:
             raise ConfigError(
                 f"{self._name}.{where}: no timer {timer!r}; there are {', '.join(timers)}"
             )
-        if "window" in params:
+        if params.get("window"):
             params["window"] = self._duration(f"{where}: window", params["window"])
+        for key, value in params.items():
+            if not isinstance(value, (bool, int, float, str)):
+                raise ConfigError(
+                    f"{self._name}.{where}: {key}: expected a number, text or truth value, "
+                    f"got {value!r}"
+                )
         return name, kind, params, timers.index(timer)
 
     def _duration(self, key: str, given: Any) -> int:
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given > 0:
             return int(given)
         try:
-            return parse_duration(given)
+            length = parse_duration(given)
         except ValueError as error:
             raise ConfigError(f"{self._name}.{key}: {error}") from None
+        if length == 0:
+            raise ConfigError(f"{self._name}.{key}: must be positive, got {given!r}")
+        return length
 
     def _of_kind(self, key: str) -> Any:
         given = getattr(self._allocator, key)

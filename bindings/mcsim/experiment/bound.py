@@ -22,10 +22,11 @@ def opt_hits(
 ) -> int:
     """Return what OPT hits with one block more in one cache of all VMs.
 
-    Systems that hold no more than `blocks` at a time cannot hit more, however they divide them,
-    whom they evict and what they refuse to take in: a cache that must take in every block needs
-    one more than one that need not. They may have brought what they like with them from accesses
-    that are not counted, and so may OPT: it begins with any blocks that were accessed before.
+    Systems that hold no more than `blocks` at a time, none of which they took in before it was
+    accessed, cannot hit more, however they divide them, whom they evict and what they refuse: a
+    cache that must take in every block needs one more than one that need not. They may have
+    brought what they like with them from accesses that are not counted, and so may OPT: it
+    begins with any blocks that were accessed before.
 
     Parameters
     ----------

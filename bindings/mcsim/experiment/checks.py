@@ -44,11 +44,11 @@ def check_figures(spec: ExperimentSpec, source: Source) -> None:
     """Hold the figures asked for to be those that there are."""
     if not spec.figures:
         return
-    from mcsim.figures import FIGURES
+    from mcsim.figures import ALIASES, FIGURES
 
     for index, name in enumerate(spec.figures):
-        if name not in FIGURES:
-            message = f"unknown figure {name!r}{did_you_mean(name, FIGURES)}"
+        if name not in FIGURES and name not in ALIASES:
+            message = f"unknown figure {name!r}{did_you_mean(name, [*FIGURES, *ALIASES])}"
             raise source.complain(("figures", index), message)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
@@ -139,7 +139,8 @@ class Components:
         """The declared parameters of a component, by name."""
         declared = self._declared[kind]
         if given.name not in declared:
-            message = f"unknown {kind} {given.name!r}{did_you_mean(given.name, declared)}"
+            hint = did_you_mean(given.name, declared) or _policy_hint(kind, given.name)
+            message = f"unknown {kind} {given.name!r}{hint}"
             raise self._source.complain((*where, "name"), message, about=where)
         return {param["name"]: param for param in declared[given.name]["params"]}
 
@@ -148,9 +149,13 @@ class Components:
         if is_class(given.name):
             return given.params
         declared = self._declaration(kind, given, where)
-        return {
-            key: self._checked_param(declared, given, key, (*where, key)) for key in given.params
-        }
+        checked = {}
+        complaints = Complaints()
+        for key in given.params:
+            with complaints.kept():
+                checked[key] = self._checked_param(declared, given, key, (*where, key))
+        complaints.tell()
+        return checked
 
     def _checked_param(
         self, declared: Mapping[str, Any], given: ComponentSpec, key: str, where: Location
@@ -242,6 +247,16 @@ _POLICY = Kind("policy", bases=(Policy, PriorityPolicy))
 
 # A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
 _PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _policy_hint(kind: str, name: str) -> str:
+    """Say how a policy, which is no system, becomes one."""
+    from mcsim._core import policies
+
+    known = {entry["name"] for entry in policies.describe()}
+    if kind != "system" or name not in known:
+        return ""
+    return f": it is an eviction policy; {{name: hierarchy, policy: {name}}} is a system of it"
 
 
 def policy_of(system: SystemSpec, code: Code) -> object:

@@ -12,12 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.base.units import parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Location
@@ -49,11 +50,15 @@ class Experiment:
         Where each of its values was written.
     code : Code
         The classes and libraries that it names.
+    shares : mapping of int to str
+        By tier, capacities such as ``'10%'`` of the workload's distinct blocks: until `sized`
+        the spec has others in their place.
     """
 
     spec: ExperimentSpec
     source: Source
     code: Code
+    shares: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -75,7 +80,7 @@ class Experiment:
         Raises
         ------
         ConfigError
-            The first mistake, with its line.
+            All mistakes that can be told from each other, each with its line.
         """
         handed: dict[str, type[Any]] = {}
         if isinstance(given, ExperimentSpec):
@@ -87,16 +92,31 @@ class Experiment:
             source = Source.read(given)
         for override in overrides:
             source.override(override)
+        shares = _take_shares(source)
         spec = check_spec(source)
-        check_unique(spec, source)
-        check_figures(spec, source)
-        check_times(spec, source)
+        complaints = Complaints()
+        for check in (check_unique, check_figures, check_times):
+            with complaints.kept():
+                check(spec, source)
         code = Code(source.folder, Permission.of(allow_code), handed)
-        _load_plugins(spec, source, code)
-        spec = _resolve_devices(spec, source)
-        components = Components(spec, source, code)
-        systems = [components.resolved(index) for index in range(len(spec.systems))]
-        return cls(spec.model_copy(update={"systems": systems}), source, code)
+        with complaints.kept():
+            _load_plugins(spec, source, code)
+            spec = _resolve_devices(spec, source)
+            spec = _resolve_systems(spec, source, code, complaints)
+        complaints.tell()
+        return cls(spec, source, code, shares)
+
+    def sized(self, unique: int) -> Experiment:
+        """Return the experiment with capacities that are shares of so many blocks."""
+        tiers = list(self.spec.tiers)
+        for index, share in self.shares.items():
+            blocks = parse_capacity(share, unique, None)
+            tiers[index] = tiers[index].model_copy(update={"capacity_blocks": blocks})
+        spec = self.spec.model_copy(update={"tiers": tiers})
+        complaints = Complaints()
+        spec = _resolve_systems(spec, self.source, self.code, complaints)
+        complaints.tell()
+        return replace(self, spec=spec, shares={})
 
     def make_system(self, index: int) -> engine.System:
         """Build the system at `index`, ready to run once."""
@@ -148,6 +168,40 @@ class Experiment:
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
+_SOME_BLOCKS = 1 << 20
+"""Instead of a capacity that is not known yet, so that all else can be checked."""
+
+
+def _take_shares(source: Source) -> dict[int, str]:
+    """Take capacities that are shares of the workload out of what is checked."""
+    tiers = source.root.get("tiers")
+    shares: dict[int, str] = {}
+    for index, tier in enumerate(tiers if isinstance(tiers, list) else []):
+        capacity = tier.get("capacity_blocks") if isinstance(tier, Mapping) else None
+        if not isinstance(capacity, str) or not capacity.strip().endswith("%"):
+            continue
+        try:
+            parse_capacity(capacity, 1, None)
+        except ValueError as error:
+            raise source.complain(("tiers", index, "capacity_blocks"), str(error)) from None
+        shares[index] = capacity
+    for index in shares:
+        tiers[index]["capacity_blocks"] = _SOME_BLOCKS
+    return shares
+
+
+def _resolve_systems(
+    spec: ExperimentSpec, source: Source, code: Code, complaints: Complaints
+) -> ExperimentSpec:
+    """Write every parameter of every system, having built each once."""
+    components = Components(spec, source, code)
+    systems = []
+    for index in range(len(spec.systems)):
+        with complaints.kept():
+            systems.append(components.resolved(index))
+    return spec.model_copy(update={"systems": systems})
+
+
 def _load_plugins(spec: ExperimentSpec, source: Source, code: Code) -> None:
     from mcsim.policies.specs import load_policies
 
@@ -178,6 +232,12 @@ def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
         missing = {key for key in DeviceSpec.model_fields if getattr(of, key) is None}
         return of.model_copy(update={key: getattr(device, key) for key in missing})
 
-    tiers = [resolved(tier, ("tiers", index)) for index, tier in enumerate(spec.tiers)]
-    backend = resolved(spec.backend, ("backend",))
+    complaints = Complaints()
+    tiers, backend = [], spec.backend
+    for index, tier in enumerate(spec.tiers):
+        with complaints.kept():
+            tiers.append(resolved(tier, ("tiers", index)))
+    with complaints.kept():
+        backend = resolved(spec.backend, ("backend",))
+    complaints.tell()
     return spec.model_copy(update={"tiers": tiers, "backend": backend})

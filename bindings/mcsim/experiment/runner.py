@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 from mcsim import _core
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
+from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import MOST_ACCESSES, opt_hits
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
@@ -95,11 +97,14 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
+    check_writable(Path(out))
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
+        if experiment.shares:
+            experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
         if not force and (final / "DONE").exists():
@@ -129,6 +134,24 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
     reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
+
+
+def _own_view(spec: ExperimentSpec) -> View:
+    """Return how the experiment sees the trace, as most systems do."""
+    return {
+        "block_bytes": spec.block_bytes,
+        "ops": spec.ops,
+        "key": "aligned",
+        "whole_seconds": False,
+        "line_blocks": 1,
+    }
+
+
+def _sized(experiment: Experiment, workload: Workload, reporter: Reporter) -> Experiment:
+    """Find the distinct blocks of which capacities are shares."""
+    with reporter.stage("intern", unit="requests", about="for capacities") as stage:
+        whole = workload.intern(_own_view(experiment.spec), stage.update)
+    return experiment.sized(whole.id_count)
 
 
 def _reopened(final: Path, reporter: Reporter) -> Results:
@@ -181,16 +204,9 @@ class _Run:
         """Write everything but DONE."""
         spec = self.experiment.spec
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
-        own_view: View = {
-            "block_bytes": spec.block_bytes,
-            "ops": spec.ops,
-            "key": "aligned",
-            "whole_seconds": False,
-            "line_blocks": 1,
-        }
+        own_view = _own_view(spec)
         views = [system.view(**own_view) for system in systems]
-        # The experiment's own view, which most systems want, comes last: what takes others is
-        # replayed while it is prepared.
+        # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own_view), own_view]
         with self._pool:
             for view in in_turn:
@@ -228,6 +244,9 @@ class _Run:
             self._pool.submit(self._replay_one, accesses, index, systems[index], measured, bound)
 
     def _wants_bound(self, accesses: engine.Accesses) -> bool:
+        # Of a line or extent there is more in a tier than was ever asked for.
+        if accesses.line_blocks > 1:
+            return False
         wanted = self.experiment.spec.opt
         return accesses.access_count <= MOST_ACCESSES if wanted is None else wanted
 

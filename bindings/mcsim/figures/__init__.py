@@ -1,8 +1,8 @@
 """Figures of a run: pure functions of its results.
 
-`FIGURES` is the one list of them, named after the figures of the Multi-Cache
-paper that they redraw. `plot` returns one as a matplotlib figure, `draw` writes
-them to files.
+`FIGURES` is the one list of them, named after what they show; `ALIASES` has the
+numbers of the Multi-Cache paper's. `plot` returns one as a matplotlib figure,
+`draw` writes them to files.
 
 matplotlib is loaded when the first figure is drawn.
 """
@@ -30,7 +30,15 @@ from mcsim.results.series import CannotDrawError, vms_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "CannotDrawError", "PaperFigure", "draw", "plot"]
+__all__ = [
+    "ALIASES",
+    "FIGURES",
+    "CannotDrawError",
+    "RunFigure",
+    "draw",
+    "missing",
+    "plot",
+]
 
 _Runs = Results | Sequence[Results]
 
@@ -39,107 +47,130 @@ _MOST_VMS = 24
 
 
 @dataclass(frozen=True)
-class PaperFigure:
-    """One figure of the Multi-Cache paper, redrawn from results.
+class RunFigure:
+    """One figure of results.
 
     Attributes
     ----------
+    paper : int
+        The number of the figure in the Multi-Cache paper that shows the same; ``figN`` is
+        another name for it.
     title : str
-        Stands above the figure.
+        Stands above the figure, unless it has one that names a system.
     shows : str
-        What the paper's figure shows.
+        What there is to see.
     of_run : callable, optional
         Plots one run.
     of_runs : callable, optional
         Plots several runs: servers, or capacities.
     """
 
+    paper: int
     title: str
     shows: str
     of_run: Callable[[Results], Sheet] | None = None
     of_runs: Callable[[Sequence[Results]], Sheet] | None = None
 
-    def plot(self, runs: Sequence[Results]) -> Figure:
-        """Plot the figure with title, legend and footer."""
+    def sheet(self, runs: Sequence[Results]) -> Sheet:
+        """Plot all but what stands around the panels."""
         for run in runs:
             if (vms := len(vms_of(run))) > _MOST_VMS:
                 raise CannotDrawError(
                     f"shows VMs one by one, at most {_MOST_VMS}; the run has {vms:,}"
                 )
+        if self.of_runs is not None:
+            sheet = self.of_runs(runs)
+        elif len(runs) == 1:
+            assert self.of_run is not None
+            sheet = self.of_run(runs[0])
+        else:
+            raise CannotDrawError(f"shows one run, got {len(runs)}")
+        sheet.title = sheet.title or self.title
+        return sheet
+
+    def plot(self, runs: Sequence[Results]) -> Figure:
+        """Plot the figure with title, legend and footer."""
         with styled():
-            if self.of_runs is not None:
-                sheet = self.of_runs(runs)
-            elif len(runs) == 1:
-                assert self.of_run is not None
-                sheet = self.of_run(runs[0])
-            else:
-                raise CannotDrawError(f"shows one run, got {len(runs)}")
-            return sheet.finish(self.title, runs)
+            return self.sheet(runs).finish(runs)
 
 
-FIGURES: Mapping[str, PaperFigure] = {
-    "fig1": PaperFigure(
+FIGURES: Mapping[str, RunFigure] = {
+    "curve": RunFigure(
+        1,
         "A hit ratio curve",
-        "hit ratio of one workload over cache size, and how to read it",
+        "hit ratio of one VM over cache size, and how to read it",
         of_run=curves.example_curve,
     ),
-    "fig4": PaperFigure(
+    "reuse-intensity": RunFigure(
+        4,
         "Reuse intensity over time",
-        "reuse intensity of web_0..3 in windows of 60 s",
+        "reuse intensity of every VM by window",
         of_run=timeline.reuse_intensity,
     ),
-    "fig5": PaperFigure(
+    "tier-split": RunFigure(
+        5,
         "Hits of each tier, read off the hit ratio curve",
-        "hit ratio curves of two workloads, cut where the tiers end",
+        "hit ratio curves of two VMs, cut where the tiers end",
         of_run=curves.tier_split,
     ),
-    "fig6": PaperFigure(
+    "hit-ratio": RunFigure(
+        6,
         "Hit ratio by VM",
-        "mean hit ratio of every volume, Global LRU and Multi-Cache, one server at a time",
+        "hit ratio of every VM by system; several runs, one a server, side by side",
         of_runs=comparison.hit_ratio_by_vm,
     ),
-    "fig7": PaperFigure(
+    "curves": RunFigure(
+        7,
         "Hit ratio curves",
-        "hit ratio of web_0..3 over cache size, the whole week",
+        "hit ratio of every VM over cache size, the whole trace",
         of_run=curves.hit_ratio_curves,
     ),
-    "fig8": PaperFigure(
-        "Occupancy under Global LRU",
-        "blocks that web_0..3 hold of each tier over time",
-        of_run=timeline.global_lru_occupancy,
+    "occupancy-baseline": RunFigure(
+        8,
+        "Occupancy under the baseline",
+        "what VMs hold of each tier over time under Global LRU, or else the first system",
+        of_run=timeline.baseline_occupancy,
     ),
-    "fig9": PaperFigure(
-        "Occupancy under Multi-Cache",
-        "blocks that web_0..3 hold of each tier over time",
-        of_run=timeline.multicache_occupancy,
+    "occupancy": RunFigure(
+        9,
+        "Occupancy",
+        "what VMs hold of each tier over time under Multi-Cache, or else the last system",
+        of_run=timeline.leading_occupancy,
     ),
-    "fig10": PaperFigure(
+    "hit-ratio-over-time": RunFigure(
+        10,
         "Hit ratio over time",
-        "hit ratio of web_0..3 by hour, Global LRU and Multi-Cache",
+        "hit ratio of every VM by interval, under both of these systems",
         of_run=timeline.hit_ratio_over_time,
     ),
-    "fig11": PaperFigure(
+    "latency": RunFigure(
+        11,
         "Mean latency by VM",
-        "mean latency of web_0..3 by Table I, Global LRU and Multi-Cache",
+        "mean latency of every VM by system",
         of_run=comparison.latency_by_vm,
     ),
-    "fig12": PaperFigure(
+    "tier-shares": RunFigure(
+        12,
         "Mean share of each tier",
-        "mean share of each tier that web_0..3 hold",
+        "mean share of each tier that every VM holds, by system",
         of_run=comparison.tier_shares,
     ),
-    "fig13": PaperFigure(
+    "hit-ratio-by-tier": RunFigure(
+        13,
         "Hit ratio by tier",
-        "hit ratio of web_0..3 divided by the tier that hit",
+        "hit ratio of every VM divided by the tier that hit, by system",
         of_run=comparison.hit_ratio_by_tier,
     ),
-    "fig14": PaperFigure(
+    "hit-ratio-by-capacity": RunFigure(
+        14,
         "Hit ratio by capacity",
-        "hit ratio of web_0..3, prn_0 and prn_1 together over the second tier's capacity, "
-        "the first tier a tenth of it",
+        "hit ratio of all VMs over the last tier's capacity; several runs",
         of_runs=comparison.hit_ratio_by_capacity,
     ),
 }
+
+ALIASES: Mapping[str, str] = {f"fig{figure.paper}": name for name, figure in FIGURES.items()}
+"""Names by the number in the Multi-Cache paper."""
 
 _logger = logging.getLogger(__name__)
 
@@ -150,7 +181,7 @@ def plot(name: str, runs: _Runs) -> Figure:
     Parameters
     ----------
     name : str
-        A key of `FIGURES`.
+        A key of `FIGURES` or `ALIASES`.
     runs : Results or sequence of Results
         What to plot; several for figures over servers or capacities.
 
@@ -162,6 +193,25 @@ def plot(name: str, runs: _Runs) -> Figure:
         If the results do not hold what it shows.
     """
     return _find(name).plot(_as_list(runs))
+
+
+def missing(runs: _Runs) -> dict[str, str]:
+    """Return why figures cannot be drawn of results, by name; empty where one can.
+
+    Parameters
+    ----------
+    runs : Results or sequence of Results
+        As of `plot`.
+    """
+    reasons = {}
+    for name, figure in FIGURES.items():
+        reasons[name] = ""
+        try:
+            with styled():
+                figure.sheet(_as_list(runs))
+        except CannotDrawError as reason:
+            reasons[name] = str(reason)
+    return reasons
 
 
 def draw(
@@ -180,7 +230,7 @@ def draw(
     runs : Results or sequence of Results
         What to draw; of several runs, only figures over servers or capacities.
     names : iterable of str, optional
-        Keys of `FIGURES`; all if not given.
+        Keys of `FIGURES` or `ALIASES`, after which files are named; all if not given.
     folder : path, optional
         Where to write; `figures` in the folder of the run if not given.
     formats : sequence of {'png', 'pdf', 'svg'}
@@ -216,17 +266,22 @@ def draw(
     return written
 
 
-_Task = tuple[str, PaperFigure, list[Results], Path, Sequence[FigureFormat]]
+_Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat]]
 
 
 def _draw_one(task: _Task) -> list[Path] | str:
     """Write one figure; return its files, or why it is not drawn."""
     name, figure, runs, out, formats = task
+    written = []
     try:
-        plotted = figure.plot(runs)
+        for ending in formats:
+            with styled():
+                sheet = figure.sheet(runs)
+                plotted = sheet.finish(runs, captioned=ending == "png")
+            written += save(plotted, out / name, sheet.title, runs, [ending])
     except CannotDrawError as reason:
         return f"{name} ({figure.title}) is not drawn: {reason}"
-    return save(plotted, out / name, figure.title, runs, formats)
+    return written
 
 
 def _draw_all(tasks: list[_Task], processes: int) -> Iterator[list[Path] | str]:
@@ -265,9 +320,13 @@ def _applicable(runs: Sequence[Results]) -> list[str]:
     return [name for name, figure in FIGURES.items() if len(runs) == 1 or figure.of_runs]
 
 
-def _find(name: str) -> PaperFigure:
+def _find(name: str) -> RunFigure:
+    name = ALIASES.get(name, name)
     if name not in FIGURES:
-        raise ConfigError(f"unknown figure {name!r}{did_you_mean(name, FIGURES)}")
+        raise ConfigError(
+            f"unknown figure {name!r}{did_you_mean(name, [*FIGURES, *ALIASES])}; there are "
+            f"{', '.join(FIGURES)}"
+        )
     return FIGURES[name]
 
 

@@ -1,4 +1,4 @@
-"""Systems side by side over the whole run (Fig. 6, 11, 12 and 13), and by size (Fig. 14)."""
+"""Systems side by side over the whole run, and by size."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
         bars[system.title].append(100 * hits / accesses)
 
     sheet = new_sheet(PAGE, 2.5)
-    _grouped_bars(sheet, groups, system_looks(systems), bars)
+    _grouped_bars(sheet, groups, _looks_of_run(runs[0], systems), bars)
     sheet.axes[0].set_ylabel("Hit ratio (%)")
     if hidden:
         sheet.notes.append(f"Below 1 % under every system, not shown: {', '.join(hidden)}.")
@@ -201,7 +201,7 @@ def hit_ratio_by_capacity(runs: Sequence[Results]) -> Sheet:
     systems = _common_systems(runs)
     sheet = new_sheet(PAGE, 2.5, columns=2, sharex=True)
     whole, fastest = sheet.axes
-    for title, look in system_looks(systems).items():
+    for title, look in _looks_of_run(first, systems).items():
         rows = [_rows(run)[title, _ALL] for run in runs]
         style = look.line | {"marker": look.marker}
         total = [100 * row["hit_ratio"] for row in rows]
@@ -234,6 +234,12 @@ def _common_systems(runs: Sequence[Results]) -> list[SystemSpec]:
     if not titles:
         raise CannotDrawError("needs runs with a system in common")
     return [system for system in runs[0].spec.systems if system.title in titles]
+
+
+def _looks_of_run(run: Results, systems: Sequence[SystemSpec]) -> dict[str, Look]:
+    """Return the looks that some of a run's systems have in all figures."""
+    looks = system_looks(run.spec.systems)
+    return {system.title: looks[system.title] for system in systems}
 
 
 def _places(groups: int, index: int, count: int) -> NDArray[np.floating]:

@@ -1,4 +1,4 @@
-"""Hit ratio curves: what LRU would hit at every capacity (Fig. 1, 5 and 7)."""
+"""Hit ratio curves: what LRU would hit at every capacity."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.units import format_count
-from mcsim.figures.style import COLUMN, PAGE, Sheet, lighter, new_sheet, vm_looks
+from mcsim.figures.style import (
+    COLUMN,
+    PAGE,
+    Sheet,
+    lighter,
+    new_sheet,
+    system_looks,
+    vm_looks,
+)
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, HitCurve, curve_of, multicache, series_of, vms_of
+from mcsim.results.series import CannotDrawError, HitCurve, curve_of, leading, series_of, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +43,9 @@ def example_curve(results: Results) -> Sheet:
     axes.plot([capacity, capacity, 0], [0, 100 * ratio, 100 * ratio], **reading)
     axes.set_title(f"{capacity:,} blocks hit {100 * ratio:.0f} %", loc="left")
     _label(axes)
-    axes.set_xlim(0, min(1.5 * space, float(curve.capacity[-1])))
+    # Wide enough for the curve to be seen to rise, and the reading to stand off the axis.
+    risen = curve.capacity[np.argmax(curve.ratio >= 0.98 * curve.ratio[-1])]
+    axes.set_xlim(0, min(1.5 * space, max(float(risen), 1.5 * capacity), float(curve.capacity[-1])))
     return sheet
 
 
@@ -70,21 +80,25 @@ def hit_ratio_curves(results: Results) -> Sheet:
 
 
 def tier_split(results: Results) -> Sheet:
-    """Cut the curves of two VMs at their mean allocations: what each tier hits.
+    """Cut the curves of two VMs at their mean targets: what each tier hits.
+
+    Where the system divides nothing, they are cut at what the VMs held.
 
     Raises
     ------
     CannotDrawError
-        If the run has less than two VMs, or no Multi-Cache to allocate.
+        If the run has less than two VMs, or one system alone.
     """
     from matplotlib.patches import Patch
 
-    system = multicache(results)
-    target = series_of(results, system).target.mean(axis=0)
     vms = vms_of(results)
     if len(vms) < 2:
         raise CannotDrawError(f"needs two VMs; the run has {vms[0]} alone")
-    cuts = np.cumsum(target, axis=1)
+    system = leading(results)
+    series = series_of(results, system)
+    capacities = [tier.capacity_blocks for tier in results.spec.tiers]
+    divides = bool((series.target.sum(axis=1) <= capacities).all())
+    cuts = np.cumsum((series.target if divides else series.occupancy).mean(axis=0), axis=1)
     reached = [curve_of(results, vm).at(cuts[v, -1]) for v, vm in enumerate(vms)]
     chosen = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
 
@@ -108,7 +122,9 @@ def tier_split(results: Results) -> Sheet:
         )
         for tier, (shade, hatch) in zip(results.spec.tiers, _tier_shades(len(cuts[0])), strict=True)
     ]
-    sheet.notes.append(f"Cut at the mean of what {system.title} granted the VM in each tier.")
+    name = system_looks(results.spec.systems)[system.title].label
+    what = f"{name} granted the VM in" if divides else f"the VM held under {name} of"
+    sheet.notes.append(f"Cut at the mean of what {what} each tier.")
     return sheet
 
 

@@ -6,8 +6,10 @@ hatch as well, so that a grey print can be read. A VM has the same colour in
 all figures, and so has a system.
 
 The title stands above, the legend between it and the panels, and the run's id
-below, where none of them covers data. What is written is the same bytes
-whenever it is written from the same results.
+below, where none of them covers data. PDF and SVG, which go into documents that
+have captions, have neither title nor id but in their metadata; that a workload
+is synthetic all of them say. What is written is the same bytes whenever it is
+written from the same results.
 """
 
 from __future__ import annotations
@@ -108,18 +110,15 @@ class Look:
         }
 
 
-_VM_LOOKS = (
-    (_BLUE, "-", "o", ""),
-    (_ORANGE, _DASHED, "s", "////"),
-    (_GREEN, _DASH_DOT, "^", ""),
-    (_PURPLE, _DOTTED, "D", "\\\\\\\\"),
-    (_SKY, _LONG, "v", "...."),
-    (_VERMILLION, _DOT_DOT, "P", "xxxx"),
-    (_BLACK, "-", "X", ""),
-    (_YELLOW, _DASHED, "*", "----"),
-)
+# The look number i has the colour i of eight; the others go on by one when colours begin again,
+# so that no two looks of up to 48 are the same.
+_COLORS = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILLION, _BLACK, _YELLOW)
+_DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "oooo")
 
-# By what a system is; a second one of a kind takes the first look that is left.
+# By what a system is. Of several of a kind the one without a label of its own has the kind's look,
+# or else the first; the others take looks that are left.
 _SYSTEM_LOOKS = {
     "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
     "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "...."),
@@ -150,8 +149,18 @@ def vm_looks(results: Results) -> dict[str, Look]:
 
 
 def looks_of(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name, in their order; after eight they begin again."""
-    return {name: Look(name, *_VM_LOOKS[i % len(_VM_LOOKS)]) for i, name in enumerate(names)}
+    """Return a look for each name, in their order; no two are alike below 49."""
+    looks = {}
+    for i, name in enumerate(names):
+        after = i % len(_COLORS) + i // len(_COLORS)
+        looks[name] = Look(
+            name,
+            _COLORS[i % len(_COLORS)],
+            _DASHES[after % len(_DASHES)],
+            _MARKERS[after % len(_MARKERS)],
+            _HATCHES[after % len(_HATCHES)],
+        )
+    return looks
 
 
 def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
@@ -159,16 +168,20 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
     kinds = [_kind(system) for system in systems]
     left = [look for kind, look in _SYSTEM_LOOKS.items() if kind not in kinds]
     spare = [*_SPARE_LOOKS, *left]
-    taken: set[str] = set()
+    owners: dict[str, str] = {}
+    for system, kind in zip(systems, kinds, strict=True):
+        if kind in _SYSTEM_LOOKS and (kind not in owners or system.title == system.name):
+            owners[kind] = system.title
     looks: dict[str, Look] = {}
+    others = 0
     for system, kind in zip(systems, kinds, strict=True):
         label = kind if system.title == system.name else system.title
-        if kind in _SYSTEM_LOOKS and kind not in taken:
+        if owners.get(kind) == system.title:
             look = _SYSTEM_LOOKS[kind]
         else:
-            look = spare[(len(looks) - len(taken)) % len(spare)]
+            look = spare[others % len(spare)]
+            others += 1
         looks[system.title] = Look(label, *look)
-        taken |= {kind} & set(_SYSTEM_LOOKS)
     return looks
 
 
@@ -198,25 +211,36 @@ def styled() -> Iterator[None]:
 
 @dataclass
 class Sheet:
-    """A figure in the making: its panels, what its legend lists and its footnotes."""
+    """A figure in the making: its panels, what its legend lists and its footnotes.
+
+    Attributes
+    ----------
+    title : str
+        Stands above the figure; if empty, that of its kind does.
+    """
 
     figure: Figure
     axes: list[Axes]
     legend: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    title: str = ""
 
-    def finish(self, title: str, runs: Sequence[Results]) -> Figure:
-        """Add title, legend and a footer that names the runs."""
+    def finish(self, runs: Sequence[Results], *, captioned: bool = True) -> Figure:
+        """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows."""
         synthetic = any(run.synthetic for run in runs)
-        shown_title = title + (" (synthetic workload)" if synthetic else "")
+        if not captioned:
+            return self.frame("", "synthetic workload" if synthetic else "")
+        shown_title = self.title + (" (synthetic workload)" if synthetic else "")
         return self.frame(shown_title, _footer(runs, synthetic))
 
     def frame(self, title: str, footer: str) -> Figure:
-        """Add title, legend and footer around the panels."""
+        """Add title, legend and footer around the panels; where one is empty, there is none."""
         height = self.figure.get_figheight() * 72
-        self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
-        above = 1.6 * _LINE + self._add_legend(1 - 1.6 * _LINE / height)
-        below = [*self.notes, footer]
+        begin = 1.6 * _LINE if title else 0.25 * _LINE
+        if title:
+            self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
+        above = begin + self._add_legend(1 - begin / height)
+        below = [*self.notes, *([footer] if footer else [])]
         for line, text in enumerate(reversed(below)):
             self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
         beneath = (len(below) + 0.25) * _LINE

@@ -1,6 +1,8 @@
-"""What happens over time: reuse intensity, occupancy, hit ratio (Fig. 4, 8, 9 and 10)."""
+"""What happens over time: reuse intensity, occupancy, hit ratio."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
@@ -10,18 +12,26 @@ from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
+    Clock,
+    baseline,
     clock_of,
-    global_lru,
-    multicache,
+    leading,
     series_of,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
 __all__ = [
-    "global_lru_occupancy",
+    "baseline_occupancy",
     "hit_ratio_over_time",
-    "multicache_occupancy",
+    "leading_occupancy",
     "reuse_intensity",
 ]
+
+_HIDDEN_BELOW = 0.01
 
 
 def reuse_intensity(results: Results) -> Sheet:
@@ -35,7 +45,9 @@ def reuse_intensity(results: Results) -> Sheet:
     table = results.reuse_intensity()
     if table.num_rows == 0:
         raise CannotDrawError("needs reuse intensity, and no system of the run asked for it")
-    clock, looks = clock_of(results), vm_looks(results)
+    clock = clock_of(results)
+    measured = set(table["vm"].to_pylist())
+    looks = {vm: look for vm, look in vm_looks(results).items() if vm in measured}
     sheet = new_sheet(PAGE, 0.9 + 0.75 * len(looks), rows=len(looks), sharex=True, sharey=True)
     for axes, (vm, look) in zip(sheet.axes, looks.items(), strict=True):
         of_vm = table.filter(pc.equal(table["vm"], vm))
@@ -45,21 +57,20 @@ def reuse_intensity(results: Results) -> Sheet:
         axes.set_title(vm, loc="left", pad=2)
         axes.set_ylim(0, 1)
         axes.set_yticks([0, 0.5, 1])
-    sheet.axes[-1].set_xlim(clock.edges[0], clock.edges[-1])
-    sheet.axes[-1].set_xlabel(clock.label)
+    _label_time(sheet.axes[-1:], clock)
     sheet.figure.supylabel("Reuse intensity (1 − unique / all)", fontsize="medium")
     sheet.notes.append("Windows without accesses are left out.")
     return sheet
 
 
-def global_lru_occupancy(results: Results) -> Sheet:
-    """Plot what every VM holds of each tier under Global LRU."""
-    return _occupancy(results, global_lru(results))
+def baseline_occupancy(results: Results) -> Sheet:
+    """Plot what every VM holds of each tier under Global LRU, or else the first system."""
+    return _occupancy(results, baseline(results))
 
 
-def multicache_occupancy(results: Results) -> Sheet:
-    """Plot what every VM holds of each tier under Multi-Cache."""
-    return _occupancy(results, multicache(results))
+def leading_occupancy(results: Results) -> Sheet:
+    """Plot what every VM holds of each tier under the system that the run is about."""
+    return _occupancy(results, leading(results))
 
 
 def _occupancy(results: Results, system: SystemSpec) -> Sheet:
@@ -81,39 +92,64 @@ def _occupancy(results: Results, system: SystemSpec) -> Sheet:
         capacity = results.spec.tiers[k].capacity_blocks
         axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
         axes.set_ylim(0, 1.04 * capacity)
-        axes.set_xlim(clock.edges[0], clock.edges[-1])
         axes.set_title(f"({'abcdefgh'[k]}) {results.spec.tiers[k].device}", loc="left", pad=2)
         axes.set_ylabel("Occupancy (blocks)")
         axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
         axes.grid(visible=False)
-    sheet.axes[-1].set_xlabel(clock.label)
-    sheet.notes.append(
-        f"Held under {system.title} at the end of each interval; the dashed line is the capacity."
-    )
+    _label_time(sheet.axes[-1:], clock)
+    sheet.title = f"Occupancy under {system_looks(results.spec.systems)[system.title].label}"
+    sheet.notes.append("Held at the end of each interval; the dashed line is the capacity.")
     return sheet
 
 
 def hit_ratio_over_time(results: Results) -> Sheet:
-    """Plot the hit ratio of every VM by interval, under Global LRU and Multi-Cache."""
-    systems = [global_lru(results), multicache(results)]
+    """Plot the hit ratio of every VM by interval, under the baseline and the leading system.
+
+    VMs that neither gives 1 % of hits are not shown.
+    """
+    systems = [baseline(results), leading(results)]
     looks = system_looks(results.spec.systems)
-    clock, vms = clock_of(results), vm_looks(results)
+    clock = clock_of(results)
+    vms, hidden = _worth_showing(results, systems)
     columns = 1 if len(vms) % 2 else 2
     rows = len(vms) // columns
     height = 0.9 + 1.1 * rows
     sheet = new_sheet(PAGE, height, rows=rows, columns=columns, sharex=True, sharey=True)
     for system in systems:
-        ratio = series_of(results, system).hit_ratio
-        for v, vm in enumerate(vms):
-            axes, look = sheet.axes[v], looks[system.title]
+        ratio, look = series_of(results, system).hit_ratio, looks[system.title]
+        for axes, (v, vm) in zip(sheet.axes, vms, strict=True):
             line = axes.stairs(100 * ratio[:, v], clock.edges, baseline=None, linewidth=1.0)
             line.set(color=look.color, linestyle=look.dashes, label=look.label)
             line.set_zorder(3 if system is systems[0] else 2)
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
     sheet.axes[0].set_ylim(0, 103)
-    sheet.axes[0].set_xlim(clock.edges[0], clock.edges[-1])
-    for axes in sheet.axes[-columns:]:
-        axes.set_xlabel(clock.label)
+    _label_time(sheet.axes[-columns:], clock)
     sheet.figure.supylabel("Hit ratio (%)", fontsize="medium")
+    if hidden:
+        sheet.notes.append(f"Below 1 % under both systems, not shown: {', '.join(hidden)}.")
     return sheet
+
+
+def _worth_showing(
+    results: Results, systems: Sequence[SystemSpec]
+) -> tuple[list[tuple[int, str]], list[str]]:
+    """Return VMs that hit, with their positions, and the others; if none hits, all of them."""
+    most = np.zeros(len(vm_looks(results)))
+    for system in systems:
+        series = series_of(results, system)
+        accesses = np.maximum(series.accesses.sum(axis=0), 1)
+        most = np.maximum(most, series.hits.sum(axis=(0, 2)) / accesses)
+    numbered = list(enumerate(vm_looks(results)))
+    shown = [(v, vm) for v, vm in numbered if most[v] >= _HIDDEN_BELOW] or numbered
+    return shown, [vm for v, vm in numbered if (v, vm) not in shown]
+
+
+def _label_time(lowest: Sequence[Axes], clock: Clock) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    for axes in lowest:
+        axes.set_xlim(clock.edges[0], clock.edges[-1])
+        axes.set_xlabel(clock.label)
+        if clock.per_unit == 1:
+            axes.xaxis.set_major_formatter(EngFormatter(sep=" "))

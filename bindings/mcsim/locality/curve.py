@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Tabular
 from mcsim.locality.knees import Knee, knees_of
 from mcsim.locality.steps import COLUMNS, Steps, capacities_given
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from matplotlib.axes import Axes
 
@@ -36,7 +35,7 @@ _CELLS = 1000  # more steps than this cannot be told apart in a picture
 
 
 @dataclass(frozen=True, eq=False)
-class HitRatioCurve(Steps):
+class HitRatioCurve(Steps, Tabular):
     """The hits of LRU over its capacity, a step function.
 
     Between two tabulated capacities the curve is what the smaller one hits, beyond the
@@ -274,18 +273,6 @@ class HitRatioCurve(Steps):
         columns = {name: table[name].to_numpy() for name in COLUMNS if name in table.column_names}
         scalars = json.loads(metadata[_METADATA])
         return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns of `to_arrow` as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns of `to_arrow` as a Polars frame."""
-        import polars as pl
-
-        return pl.DataFrame(self._columns())
 
     def sizes_in(
         self, capacities: NDArray[np.int64], unit: SizeUnit

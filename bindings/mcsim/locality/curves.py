@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcsim.base.rows import Tabular
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
 __all__ = ["HitRatioCurves"]
 
 
-class HitRatioCurves(dict[str, HitRatioCurve]):
+class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
     """Curves by name, such as `hit_ratio_curves` returns: a dict, with tables of all.
 
     Attributes
@@ -46,15 +45,3 @@ class HitRatioCurves(dict[str, HitRatioCurve]):
             ),
         ]
         return pa.concat_tables(tables, promote_options="default")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns of `to_arrow` as a pandas frame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns of `to_arrow` as a Polars frame."""
-        import polars as pl
-
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)
-        return frame

@@ -13,20 +13,14 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
+from mcsim.policies.bands import least_deviations, margin_of
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
-__all__ = ["Correction", "margin_of", "miniature", "rates_of", "varies_less"]
+__all__ = ["Correction", "miniature", "rates_of"]
 
 Correction = Literal["auto", "none", "adj"]
-
-# Two-sided 95 % quantiles of Student's t by degrees of freedom.
-_T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-
-# Two-sided 99 % quantile of the normal distribution: of sums that few blocks decide, 95 %
-# are within it.
-_Z995 = 2.576
 
 
 def miniature(
@@ -188,7 +182,7 @@ class _Estimate:
     @property
     def margin(self) -> NDArray[np.float64]:
         """Half the 95 % band of the mean; nan if there is but one seed."""
-        return np.maximum(margin_of(self.by_seed), _Z995 * self.least)
+        return margin_of(self.by_seed, self.least)
 
     def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean and its band, within 0 and all references."""
@@ -202,28 +196,20 @@ def _both(
     rate: NDArray[np.float64],
     blocks: NDArray[np.integer],
 ) -> tuple[_Estimate, _Estimate]:
-    """Return both estimates, plain and adjusted, of how many references to `blocks` hit.
-
-    With misses m and references s of each block, and a miss ratio r, the adjusted estimate has
-    the variance of a sum of m over sampled blocks, the plain one that of m - r s. The root of
-    the sum of m squared is at least that of equal misses in every block, and of one in each
-    that misses; that of m - r s, by the triangle inequality, r times that of s, less that of m.
-    """
+    """Return both estimates, plain and adjusted, of how many references to `blocks` hit."""
     count, seeds = len(blocks), len(hits)
     references = np.bincount(blocks).astype(np.float64)
     plain = hits * (count / np.maximum(sampled, 1))
     adjusted = np.clip(count - (sampled - hits) / rate, 0, count)
-    missed = count - adjusted.mean(axis=0)
-    referenced = max(np.count_nonzero(references), 1)
-    of_mean = (1 - rate) / rate / seeds
-    of_misses = np.sqrt(of_mean * np.maximum(missed**2 / referenced, missed))
-    seen = adjusted.std(axis=0, ddof=1) / np.sqrt(seeds) if seeds > 1 else 0
-    ratio = 1 - plain.mean(axis=0) / max(count, 1)
-    of_ratio = ratio * np.sqrt(of_mean * (references**2).sum()) - np.maximum(of_misses, seen)
-    return (
-        _Estimate(count, plain, np.maximum(of_ratio, 0)),
-        _Estimate(count, adjusted, of_misses),
+    of_adjusted, of_plain = least_deviations(
+        count - adjusted.mean(axis=0),
+        adjusted.std(axis=0, ddof=1) / np.sqrt(seeds) if seeds > 1 else 0,
+        1 - plain.mean(axis=0) / max(count, 1),
+        float((references**2).sum()),
+        float(np.count_nonzero(references)),
+        (1 - rate) / rate / seeds,
     )
+    return _Estimate(count, plain, of_plain), _Estimate(count, adjusted, of_adjusted)
 
 
 def rates_of(
@@ -237,29 +223,3 @@ def rates_of(
     [1.0, 0.02, 0.01]
     """
     return [_policies.miniature_rate(capacity, rate, min_blocks, seeds) for capacity in capacities]
-
-
-def varies_less(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether the first estimates do over the seeds, all caches together; no if there is one."""
-    return bool(one.var(axis=0).sum() < other.var(axis=0).sum())
-
-
-def margin_of(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the 95 % band of the mean over the seeds; nan if there is but one, exact ones too."""
-    seeds = len(estimates)
-    if seeds == 1:
-        return np.full(estimates.shape[1], np.nan)
-    return np.asarray(_t975(seeds - 1) * estimates.std(axis=0, ddof=1) / np.sqrt(seeds))
-
-
-def _t975(freedom: int) -> float:
-    if freedom <= len(_T975):
-        return _T975[freedom - 1]
-    # The expansion of Cornish and Fisher around the normal quantile.
-    z = 1.959964
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + float(sum(term / freedom ** (i + 1) for i, term in enumerate(terms)))

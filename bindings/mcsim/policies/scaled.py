@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.rows import Rows
 from mcsim.config.devices import Device
+from mcsim.policies.bands import least_deviations, margin_of
 from mcsim.policies.grid import Grid, Point
-from mcsim.policies.miniatures import margin_of, varies_less
 
 __all__ = ["ESTIMATES", "OBJECTIVES", "Correction", "Counted", "Objective", "rows_of"]
 
@@ -32,6 +32,19 @@ Correction = Literal["none", "adj"]
 
 _CORRECTIONS: tuple[Correction, ...] = ("none", "adj")
 
+_What = Literal["requests", "accesses"]
+
+
+class _Term(NamedTuple):
+    """What a column has beside what is known: a count of the sample, scaled to the whole."""
+
+    what: _What
+    op: int
+    """Whether it is of reads, 0, or of writes, 1."""
+    counted: int
+    unit: float
+    """What one adds to the column."""
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -46,6 +59,8 @@ class Counted:
     """How much there is in the whole, by operation."""
     bytes: int
     """What the cache held."""
+    blocks: int
+    """How many there are in the sample."""
 
     def estimates(self, correction: Correction) -> dict[str, float]:
         """Return estimates of all columns, those of bytes in bytes."""
@@ -65,12 +80,10 @@ class Counted:
             + (all_writes - lost) * waiting
         )
         # Every block that is written goes to the device, or to the backend, or to both.
-        into_tier = 0 if around else self._sampled("accesses")[1]
-        loaded = self._device_writes - into_tier
         columns = {
             "hit_ratio": 1 - missed / all_reads if all_reads else 0.0,
             "latency_ns": ns / (all_reads + all_writes),
-            "device_writes": of_reads * loaded + (0 if around else all_written),
+            "device_writes": of_reads * self._loaded + (0 if around else all_written),
             "backend_reads": of_reads * self.vms["backend_reads"],
             "backend_writes": of_writes * self.vms["backend_writes"] if back else all_written,
             "dirty": of_writes * self.vms["dirty"],
@@ -79,44 +92,57 @@ class Counted:
         scaled = {name: columns[name] * self.point.sub_block for name in of_bytes}
         return {name: max(0.0, value) for name, value in (columns | scaled).items()}
 
-    @property
-    def _device_writes(self) -> int:
-        return sum(self.tier[name] for name in ("fills", "promotions", "demotions", "updates"))
+    def terms(self) -> dict[str, list[_Term]]:
+        """Return of what the estimates are made, by column; of known ones nothing."""
+        tier, backend = self.devices
+        block, back = self.point.sub_block, self.point.writes == "back"
+        reads, writes = self.given["requests"]
+        missed = (backend.read_ns.middle - tier.read_ns.middle) / (reads + writes)
+        lost = (backend.write_ns.middle - tier.write_ns.middle) / (reads + writes)
+        of_reads = _Term("requests", 0, self.vms["read_requests"], missed)
+        of_writes = _Term("requests", 1, self.vms["write_requests"], lost)
+        return {
+            "hit_ratio": [of_reads._replace(unit=1 / max(reads, 1))],
+            "latency_ns": [of_reads, of_writes] if back else [of_reads],
+            "device_writes": [_Term("accesses", 0, self._loaded, block)],
+            "backend_reads": [_Term("accesses", 0, self.vms["backend_reads"], block)],
+            "backend_writes": [_Term("accesses", 1, self.vms["backend_writes"], block)] * back,
+        }
 
-    def _sampled(self, what: Literal["requests", "accesses"]) -> list[int]:
+    @property
+    def _loaded(self) -> int:
+        """Return how many accesses brought their block into the tier, writes not among them."""
+        written = sum(self.tier[name] for name in ("fills", "promotions", "demotions", "updates"))
+        return written - (0 if self.point.writes == "around" else self.sampled("accesses")[1])
+
+    def sampled(self, what: _What) -> list[int]:
         """Return how much there is in the sample, by operation."""
         requests = ("read_requests", "write_requests")
         served = requests if what == "requests" else ("reads_served", "writes_served")
         return [self.tier[name] + self.vms[name] for name in served]
 
-    def _scales(
-        self, what: Literal["requests", "accesses"], correction: Correction
-    ) -> tuple[float, float]:
+    def _scales(self, what: _What, correction: Correction) -> tuple[float, float]:
         """Return by what counts of reads and of writes are to be multiplied."""
         if correction == "adj":
             return 1 / self.rate, 1 / self.rate
-        given, sampled = self.given[what], self._sampled(what)
+        given, sampled = self.given[what], self.sampled(what)
         read, write = (whole / max(part, 1) for whole, part in zip(given, sampled, strict=True))
         return read, write
 
 
 def rows_of(
-    grid: Grid, samples: Sequence[Sequence[Counted]], rate: float, objective: Objective
+    grid: Grid,
+    samples: Sequence[Sequence[Counted]],
+    rate: float,
+    objective: Objective,
+    squares: NDArray[np.float64],
 ) -> Rows:
-    """Return a row a point of the grid, the best by the objective first."""
+    """Return a row a point of the grid, the best by the objective first.
+
+    `squares` is what `squares_of_places` says of the largest blocks.
+    """
     points = grid.points
-    plain, adjusted = (
-        {
-            name: np.array([[one[name] for one in sample] for sample in found])
-            for name in (*ESTIMATES, "dirty")
-        }
-        for found in (
-            [[one.estimates(correction) for one in sample] for sample in samples]
-            for correction in _CORRECTIONS
-        )
-    )
-    use_plain = varies_less(plain["hit_ratio"], adjusted["hit_ratio"])
-    estimates = plain if use_plain else adjusted
+    estimates, margins, correction = _narrower(samples, rate, squares)
     columns: dict[str, NDArray[Any]] = {
         "policy": np.array([str(point.policy) for point in points]),
         "writes": np.array([point.writes for point in points]),
@@ -125,13 +151,11 @@ def rows_of(
     }
     for name in ESTIMATES:
         columns[name] = estimates[name].mean(axis=0)
-        exact = np.zeros(len(points))
-        columns[f"{name}_margin"] = margin_of(estimates[name]) if rate < 1 else exact
+        columns[f"{name}_margin"] = margins[name] if rate < 1 else np.zeros(len(points))
     columns["dirty"] = estimates["dirty"].mean(axis=0)
     columns["pareto"] = _pareto(columns)
     columns["rate"] = np.full(len(points), float(rate))
-    correction = "exact" if rate == 1 else "none" if use_plain else "adj"
-    columns["correction"] = np.full(len(points), correction)
+    columns["correction"] = np.full(len(points), "exact" if rate == 1 else correction)
     columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
     costs = dict(zip(OBJECTIVES, _costs(columns), strict=True))
     first = costs.pop(objective)
@@ -139,6 +163,69 @@ def rows_of(
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
     return Rows.of({name: column[order] for name, column in columns.items()})
+
+
+_Columns = dict[str, NDArray[np.float64]]
+
+
+def _narrower(
+    samples: Sequence[Sequence[Counted]], rate: float, squares: NDArray[np.float64]
+) -> tuple[_Columns, _Columns, Correction]:
+    """Return all estimates by seed and point, and their margins, of narrower bands of hit ratios.
+
+    Of a single seed, which has no bands, those adjusted, whose worst errors are smaller.
+    """
+    least = [
+        _least_deviations([sample[i] for sample in samples], rate, squares)
+        for i in range(len(samples[0]))
+    ]
+    found: dict[Correction, tuple[_Columns, _Columns]] = {}
+    for side, correction in enumerate(_CORRECTIONS):
+        each = [[one.estimates(correction) for one in sample] for sample in samples]
+        estimates = {
+            name: np.array([[one[name] for one in sample] for sample in each])
+            for name in (*ESTIMATES, "dirty")
+        }
+        margins = {
+            # Small caches turn a cliff of the curve into a slope, which shows in all seeds.
+            name: margin_of(estimates[name], np.array([of[name][side] for of in least]), wary=True)
+            for name in ESTIMATES
+        }
+        found[correction] = estimates, margins
+    plain, adjusted = ((found[c][1]["hit_ratio"] ** 2).sum() for c in _CORRECTIONS)
+    correction = "none" if plain < adjusted else "adj"
+    return *found[correction], correction
+
+
+def _least_deviations(
+    seeds: Sequence[Counted], rate: float, squares: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return, by column, what both estimates of a point vary at least, in order of corrections."""
+    given = seeds[0].given
+    blocks = float(np.mean([one.blocks for one in seeds])) / rate
+    found = {}
+    for name in ESTIMATES:
+        variances = np.zeros(2)
+        for terms in zip(*(one.terms()[name] for one in seeds), strict=True):
+            what, op, _, unit = terms[0]
+            counts = np.array([term.counted for term in terms], dtype=np.float64)[:, None]
+            sampled = np.array([one.sampled(what)[op] for one in seeds])[:, None]
+            each = given[what][op] / max(given["requests"][op], 1)  # of what, in a piece
+            of_mean = (1 - rate) / rate / len(seeds)
+            adjusted, plain = least_deviations(
+                counts.mean(axis=0) / rate,
+                counts.std(axis=0, ddof=1) / rate / np.sqrt(len(seeds)) if len(seeds) > 1 else 0,
+                (counts / np.maximum(sampled, 1)).mean(axis=0),
+                float(squares[op]) * each**2,
+                blocks,
+                of_mean,
+            )
+            if seeds[0].point.writes == "around":
+                # A write takes its block out: places may miss as often as they are read after one.
+                adjusted = np.hypot(adjusted, each * np.sqrt(of_mean * squares.min()))
+            variances += (unit * np.concatenate([plain, adjusted])) ** 2
+        found[name] = np.sqrt(variances)
+    return found
 
 
 def _costs(columns: dict[str, NDArray[Any]]) -> NDArray[np.float64]:

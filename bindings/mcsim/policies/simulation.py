@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,16 +148,7 @@ def simulate(
         progress,
         warm_up=warm_up,
     )
-    hits, accesses = found["hits"], found["accesses"]
-    return caches.table(
-        {
-            "accesses": accesses,
-            "hits": hits,
-            "misses": accesses - hits,
-            "hit_ratio": hits / np.maximum(accesses, 1),
-        }
-        | {name: found[name] for name in ("writes", "write_hits", "evictions", "bytes", "seconds")}
-    )
+    return caches.table(_counts(found, {}))
 
 
 def simulate_lines(
@@ -234,17 +225,28 @@ def simulate_lines(
         length,
     )
     misses = found["accesses"] - found["hits"]
-    counts = {
-        "accesses": found["accesses"],
-        "hits": found["hits"],
-        "misses": misses,
-        "hit_ratio": found["hits"] / np.maximum(found["accesses"], 1),
+    of_lines = {
         "partial_misses": found["partial_misses"],
         "line_misses": misses - found["partial_misses"],
         "loaded": misses,
     }
+    return caches.table(_counts(found, of_lines))
+
+
+def _counts(
+    found: dict[str, NDArray[Any]], of_lines: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return what the core counted and what follows of it, with what is known of lines."""
+    hits, accesses = found["hits"], found["accesses"]
     others = ("writes", "write_hits", "evictions", "bytes", "seconds")
-    return caches.table(counts | {name: found[name] for name in others})
+    return {
+        "accesses": accesses,
+        "hits": hits,
+        "misses": accesses - hits,
+        "hit_ratio": hits / np.maximum(accesses, 1),
+        **of_lines,
+        **{name: found[name] for name in others},
+    }
 
 
 def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:

@@ -20,6 +20,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
+from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
@@ -125,9 +126,11 @@ def tune(
     Notes
     -----
     As of `miniature`, there are two estimates of a count: the sample's, scaled by how much of
-    the reads, or of the writes, it has, and the same scaled by the rate. That whose hit ratios
-    vary less over the seeds is taken, with one seed the second. How many blocks are written is
-    known, and so what goes to the backend if it is not written back.
+    the reads, or of the writes, it has, and the same scaled by the rate. That with the narrower
+    bands of hit ratios is taken, with one seed the second. A band is by how much the estimates vary
+    over the seeds, but never less than it must be, as samples may all lack the same few places:
+    how unevenly reads and writes are spread over places is estimated of all of them. How many
+    blocks are written is known, and so what goes to the backend if it is not written back.
 
     Examples
     --------
@@ -162,7 +165,10 @@ def tune(
         progress,
     )
     samples = [replay.sample(one) for one in (chosen if used < 1 else [1])]
-    return rows_of(grid, samples, used, objective)
+    squares = np.zeros(2)
+    if used < 1:
+        squares = squares_of_places(replay.workload, replay.ops, grid.largest)
+    return rows_of(grid, samples, used, objective, squares)
 
 
 def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
@@ -301,4 +307,13 @@ class _Replay:
         result = engine.run(accesses, system, None, cuts, lambda _: pool.check())
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
-        return Counted(point, self.devices, self.rate, of_tier, of_vms, accesses.given, needed)
+        return Counted(
+            point,
+            self.devices,
+            self.rate,
+            of_tier,
+            of_vms,
+            accesses.given,
+            needed,
+            accesses.id_count,
+        )

@@ -33,6 +33,7 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import polars_frame
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json
 from mcsim.results.schemas import SCHEMAS
@@ -215,11 +216,7 @@ class Results:
 
     def to_polars(self, name: str) -> pl.DataFrame:
         """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
-        import polars
-
-        frame = polars.from_arrow(self.to_arrow(name))
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+        return polars_frame(self.to_arrow(name))
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Add the time of a stage that works on the finished run, such as figures."""

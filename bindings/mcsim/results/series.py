@@ -19,10 +19,12 @@ __all__ = [
     "Clock",
     "HitCurve",
     "Series",
+    "baseline",
     "clock_of",
     "curve_of",
     "global_lru",
     "is_legacy",
+    "leading",
     "multicache",
     "series_of",
     "vms_of",
@@ -148,21 +150,52 @@ def is_legacy(system: SystemSpec) -> bool:
 
 def global_lru(results: Results) -> SystemSpec:
     """Return the run's Global LRU, the clean one if it has both."""
-    return _pick(results, ("lru",), "Global LRU")
+    return _pick(results, _BASELINES, "Global LRU")
 
 
 def multicache(results: Results) -> SystemSpec:
     """Return the run's Multi-Cache, clean and layered if it has several."""
-    return _pick(results, ("multicache", "multicache-joint"), "Multi-Cache")
+    return _pick(results, _MULTICACHES, "Multi-Cache")
+
+
+def baseline(results: Results) -> SystemSpec:
+    """Return the system that others are set beside: Global LRU, or else the first."""
+    found = _named(results, _BASELINES)
+    return found[0] if found else results.spec.systems[0]
+
+
+def leading(results: Results) -> SystemSpec:
+    """Return the system that the run is about: Multi-Cache, or else the last that uses all tiers.
+
+    Raises
+    ------
+    CannotDrawError
+        If there is none but the baseline.
+    """
+    if found := _named(results, _MULTICACHES):
+        return found[0]
+    first, tiers = baseline(results), len(results.spec.tiers)
+    for system in reversed(results.spec.systems):
+        if system is not first and series_of(results, system).hits.shape[2] == tiers:
+            return system
+    raise CannotDrawError(f"needs a system beside {first.title} that uses all tiers")
+
+
+_BASELINES = ("lru",)
+_MULTICACHES = ("multicache", "multicache-joint")
+
+
+def _named(results: Results, names: Sequence[str]) -> list[SystemSpec]:
+    """Return the systems of these names, the clean before the legacy ones, in this order."""
+    found = [system for system in results.spec.systems if system.name in names]
+    return sorted(found, key=lambda system: (is_legacy(system), names.index(system.name)))
 
 
 def _pick(results: Results, names: Sequence[str], called: str) -> SystemSpec:
-    systems = results.spec.systems
-    found = [system for system in systems if system.name in names]
-    if not found:
-        there = ", ".join(system.title for system in systems)
-        raise CannotDrawError(f"needs {called}; the systems of the run are {there}")
-    return min(found, key=lambda system: (is_legacy(system), names.index(system.name)))
+    if found := _named(results, names):
+        return found[0]
+    there = ", ".join(system.title for system in results.spec.systems)
+    raise CannotDrawError(f"needs {called}; the systems of the run are {there}")
 
 
 def _of_system(table: pa.Table, system: SystemSpec) -> pa.Table:

@@ -23,7 +23,8 @@ YARDSTICKS = pa.schema(
     [
         ("system", pa.string()),
         ("hit_ratio", pa.float64()),
-        # Hits by those of OPT in one cache of all VMs, with a block more; null if not computed.
+        # Hits by those of OPT in one cache of all VMs, with a block more. Null if those were not
+        # found (`opt` of an experiment); lines and extents hold what nobody asked for.
         ("share_of_opt", pa.float64()),
         # Hit ratio less that of the best fixed division; null unless `hindsight` is in the run.
         ("over_hindsight", pa.float64()),

@@ -84,14 +84,8 @@ class Batch(NamedTuple):
 
     def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
         """Return the requests a mask of shape (n,) chooses, or those in some rows."""
-        return Batch(
-            self.time[kept],
-            self.vm[kept],
-            self.op[kept],
-            self.offset[kept],
-            self.length[kept],
-            self.response[kept],
-        )
+        rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
+        return Batch._make(column.take(rows) for column in self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Tabular
 from mcsim.base.suggest import names_matching
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.info import TraceInfo, vm_info
@@ -39,9 +40,6 @@ from mcsim.traces.store import (
 from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["Batch", "Trace"]
@@ -52,7 +50,7 @@ _FEW_VMS = 8
 """Up to so many, to look at all requests once for each is less than to put them in order."""
 
 
-class Trace(MadeOfColumns):
+class Trace(MadeOfColumns, Tabular):
     """Requests of one or more VMs, in the order of time.
 
     A trace opened from a file is mapped into memory, not loaded: its size is not
@@ -350,18 +348,6 @@ class Trace(MadeOfColumns):
         return pa.Table.from_batches(list(self._batches), SCHEMA).replace_schema_metadata(
             schema_with(self._metadata).metadata
         )
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns as a pandas frame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns as a Polars frame."""
-        import polars as pl
-
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)
-        return frame
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,40 +22,58 @@ struct Wants {
   bool last_ones = false;    // of each access, that of the last to its block
 };
 
-absl::Status check_window(const MeterSpec& spec, Duration window) {
-  const Nanoseconds period = spec.clock.period;
-  if (window.ns % period == 0 && window.ns >= 0) return absl::OkStatus();
-  return invalid_argument("window: expected a whole number of periods of {}, got {}", period,
-                          window.ns);
+// Distances of so many periods are told apart by a curve of a window, each at a cost.
+constexpr Nanoseconds kMostPeriods = 256;
+
+absl::Status check_window(const Accesses& trace, const Clock& clock, Duration window) {
+  if (window.ns % clock.period == 0 && window.ns >= 0) return absl::OkStatus();
+  return invalid_argument("window: expected a whole number of periods of {0} {2}, got {1} {2}",
+                          clock.period, window.ns,
+                          trace.time_base == TimeBase::kClock ? "ns" : "references");
+}
+
+absl::Status check_curve(const Accesses& trace, const Clock& clock, const CurveMeter& curve) {
+  if (curve.distance_limit < 0) {
+    return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
+                            curve.distance_limit);
+  }
+  if (curve.ops == OpFilter::kAll && curve.between == OpFilter::kReads) {
+    return invalid_argument("between: reads alone have distances among the reads; say ops: reads");
+  }
+  if (curve.foresight == Foresight::kWhole && curve.ops == OpFilter::kReads) {
+    return invalid_argument("foresight: the whole trace is known of all operations alone");
+  }
+  MCSIM_RETURN_IF_ERROR(check_window(trace, clock, curve.window));
+  const Nanoseconds periods = curve.window.ns / clock.period;
+  if (curve.scope == DistanceScope::kCumulative || periods <= kMostPeriods) return absl::OkStatus();
+  return invalid_argument("window: at most {} periods can be told apart, got {}", kMostPeriods,
+                          periods);
+}
+
+absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
+  if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
+    return check_curve(trace, spec.clock, *curve);
+  }
+  if (const auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
+    return check_intervals(trace.request_time, trace.time_base, "window", intensity->window.ns,
+                           std::uint64_t{1} << 25);
+  }
+  const auto* distinct = std::get_if<DistinctMeter>(&spec.what);
+  if (distinct == nullptr) return absl::OkStatus();
+  constexpr Count kMostReuses = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (distinct->reuses < 0 || distinct->reuses > kMostReuses) {
+    return invalid_argument("reuses: expected 0 to {}, got {}", kMostReuses, distinct->reuses);
+  }
+  return check_window(trace, spec.clock, distinct->window);
 }
 
 absl::Status check(const Accesses& trace, const MeterSpec& spec) {
-  const auto check_length = [&](const char* name, Nanoseconds length, std::uint64_t most) {
-    return check_intervals(trace.request_time, trace.time_base, name, length, most);
-  };
-  MCSIM_RETURN_IF_ERROR(check_length("interval", spec.clock.period, kMostIntervals));
-  if (const auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
-    return check_length("ri_window", intensity->window.ns, std::uint64_t{1} << 25);
-  }
-  if (const auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
-    if (distinct->reuses < 0 || distinct->reuses > 0xffff'ffff - 1) {
-      return invalid_argument("reuses: expected 0 to 2^32 - 2, got {}", distinct->reuses);
-    }
-    return check_window(spec, distinct->window);
-  }
-  const auto* curve = std::get_if<CurveMeter>(&spec.what);
-  if (curve == nullptr) return absl::OkStatus();
-  if (curve->distance_limit < 0) {
-    return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
-                            curve->distance_limit);
-  }
-  if (curve->ops == OpFilter::kAll && curve->between == OpFilter::kReads) {
-    return invalid_argument("between: reads alone have distances among the reads; say ops: reads");
-  }
-  if (curve->foresight == Foresight::kWhole && curve->ops == OpFilter::kReads) {
-    return invalid_argument("foresight: the whole trace is known of all operations alone");
-  }
-  return check_window(spec, curve->window);
+  MCSIM_RETURN_IF_ERROR(
+      check_intervals(trace.request_time, trace.time_base, "interval", spec.clock.period));
+  const absl::Status params = check_params(trace, spec);
+  if (params.ok()) return params;
+  return absl::Status(params.code(),
+                      fmt::format("meter '{}': {}", name_of(spec.what), message_of(params)));
 }
 
 // The spec without what only the look at it depends on, and what makes no difference.

@@ -83,7 +83,10 @@ struct CurveMeter {
   Count distance_limit = 0;
   Foresight foresight = Foresight::kNone;
 
-  static constexpr const char* kName = "curve";
+  static constexpr ComponentInfo kInfo{
+      .name = "curve",
+      .summary = "Hits of an LRU cache of any size.",
+      .reference = "Mattson et al., IBM Systems Journal 9(2), 1970; of reads: Ahmadian et al., POMACS 2(1), 2018"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"ops", &CurveMeter::ops,
@@ -106,7 +109,10 @@ struct CurveMeter {
 
 // How much there was in the period.
 struct LoadMeter {
-  static constexpr const char* kName = "load";
+  static constexpr ComponentInfo kInfo{
+      .name = "load",
+      .summary = "Requests, accesses and reads of the period.",
+      .reference = "no publication: counts of the trace"};
   static constexpr auto fields() { return std::tuple{}; }
   friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
 };
@@ -118,7 +124,10 @@ struct DistinctMeter {
   Duration window{};
   Count reuses = 0;
 
-  static constexpr const char* kName = "distinct";
+  static constexpr ComponentInfo kInfo{
+      .name = "distinct",
+      .summary = "Blocks accessed in a sliding window, or of these those that were reused.",
+      .reference = "Denning, CACM 11(5), 1968; reused ones: Arteaga et al. (CloudCache), FAST 2016"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"ops", &DistinctMeter::ops, "what counts as an access"},
@@ -141,7 +150,10 @@ struct IntensityMeter {
   RiAggregate aggregate = RiAggregate::kLast;
   UniqueCounter unique = UniqueCounter::kExact;
 
-  static constexpr const char* kName = "intensity";
+  static constexpr ComponentInfo kInfo{
+      .name = "intensity",
+      .summary = "Reuse intensity, window by window.",
+      .reference = "Multi-Cache (IC2E 2016); per second: Meng et al. (vCacheShare), USENIX ATC 2014"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"kind", &IntensityMeter::kind, "share of repeats, or accesses a block and second"},
@@ -157,7 +169,10 @@ struct IntensityMeter {
 
 // Accesses of the period by what they do after what the last one in it did.
 struct ClassMeter {
-  static constexpr const char* kName = "classes";
+  static constexpr ComponentInfo kInfo{
+      .name = "classes",
+      .summary = "Accesses by what they do after what the last one to their block did.",
+      .reference = "Ahmadian et al. (ECI-Cache), POMACS 2(1), 2018"};
   static constexpr auto fields() { return std::tuple{}; }
   friend bool operator==(const ClassMeter&, const ClassMeter&) = default;
 };
@@ -173,6 +188,8 @@ struct MeterSpec {
 // A meter by its name, as Python writes it; and back.
 absl::StatusOr<MeterKind> meter_named(std::string_view name, const ParamMap& params);
 const char* name_of(const MeterKind& meter);
+// All there are, and their parameters.
+std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> describe_meters();
 ParamMap params_of(const MeterKind& meter);
 
 // What the meters beside curves give, of one VM.

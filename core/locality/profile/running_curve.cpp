@@ -21,19 +21,20 @@ void RunningCurve::change(std::span<const DistanceCount> counts, Count limit, Co
   if (largest >= counts_.size()) {
     sums_.resize(largest / kTogether + 1);
     counts_.resize(sums_.size() * kTogether);
-    before_.resize(sums_.size());
+    before_.resize(sums_.size() + 1);
   }
   for (const auto& [distance, count] : counts) {
     if (limit > 0 && distance >= limit) continue;
     counts_[distance] += sign * count;
     sums_[distance / kTogether] += sign * count;
   }
-  std::exclusive_scan(sums_.begin(), sums_.end(), before_.begin(), Count{0});
+  std::inclusive_scan(sums_.begin(), sums_.end(), before_.begin() + 1);
 }
 
 Count RunningCurve::hits(Count capacity) const {
   if (capacity <= 0 || counts_.empty()) return 0;
-  const std::size_t end = std::min(static_cast<std::size_t>(capacity), counts_.size());
+  const auto end = static_cast<std::size_t>(capacity);
+  if (end >= counts_.size()) return before_.back();
   const std::size_t together = (end - 1) / kTogether;
   const auto counts = counts_.begin();
   return std::accumulate(counts + static_cast<std::ptrdiff_t>(together * kTogether),
@@ -45,17 +46,16 @@ double RunningCurve::ratio(Count capacity) const {
 }
 
 Count RunningCurve::saturation() const {
-  return sums_.empty() ? 0 : capacity_for(before_.back() + sums_.back());
+  return before_.empty() ? 0 : capacity_for(before_.back());
 }
 
 Count RunningCurve::capacity_for(Count wanted) const {
   if (wanted <= 0) return 0;
-  // The last sum before which there are not enough.
-  const auto beyond = std::ranges::lower_bound(before_, wanted);
-  if (beyond == before_.begin()) return -1;
-  const auto together = static_cast<std::size_t>(beyond - before_.begin() - 1);
+  // The first sum with which there are enough.
+  const auto enough = std::ranges::lower_bound(before_, wanted);
+  if (enough == before_.end()) return -1;
+  const auto together = static_cast<std::size_t>(enough - before_.begin() - 1);
   Count hits = before_[together];
-  if (hits + sums_[together] < wanted) return -1;
   std::size_t distance = together * kTogether;
   while ((hits += counts_[distance]) < wanted) ++distance;
   return static_cast<Count>(distance) + 1;

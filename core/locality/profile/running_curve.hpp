@@ -42,7 +42,7 @@ class RunningCurve {
 
   std::vector<Count> counts_;  // by distance; a multiple of kTogether
   std::vector<Count> sums_;    // of kTogether counts each
-  std::vector<Count> before_;  // of all sums before
+  std::vector<Count> before_;  // of all sums before; last, of all
   Count accesses_ = 0;
 };
 

@@ -127,6 +127,22 @@ TEST(BlockTable, HoldsAKeyInFewBytes) {
   }
 }
 
+TEST(BlockTable, IsAsNewWhenCleared) {
+  const Keys few{3, 1, 4, 1, 5};
+  for (const auto& [name, keys] : hard_streams()) {
+    SCOPED_TRACE(name);
+    BlockTable table;
+    std::vector<std::uint32_t> numbers(keys.size());
+    table.number(keys, numbers);
+    table.clear();
+    EXPECT_EQ(table.size(), 0);
+    EXPECT_EQ(table.bytes(), BlockTable().bytes());
+    std::vector<std::uint32_t> anew(few.size());
+    table.number(few, anew);
+    EXPECT_EQ(anew, (std::vector<std::uint32_t>{0, 1, 2, 1, 3}));
+  }
+}
+
 TEST(BlockTable, ReservesOnce) {
   BlockTable table;
   table.reserve(1'000'000);

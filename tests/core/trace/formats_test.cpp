@@ -309,6 +309,8 @@ TEST(Csv, MistakesInTheMappingAreNamed) {
             "web.csv:1: offset: there is no column 'a': without a header give its position from 1");
   EXPECT_EQ(with({{"ofset", std::string("a")}}),
             "csv: unknown parameter 'ofset' (did you mean 'offset'?)");
+  EXPECT_EQ(with({{"size", std::string("a")}}),
+            "csv: unknown parameter 'size' (did you mean 'length'?)");
   EXPECT_EQ(read("csv", "a\n", {}).status.code(), absl::StatusCode::kInvalidArgument);
 }
 

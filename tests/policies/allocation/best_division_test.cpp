@@ -21,7 +21,8 @@ RunningCurve random_curve(Random& random, Count most) {
   std::vector<DistanceCount> counts;
   Count accesses = 5;
   for (int i = 0; i < 4; ++i) {
-    const auto distance = static_cast<std::uint32_t>(random.below(static_cast<std::uint64_t>(most)));
+    const auto distance =
+        static_cast<std::uint32_t>(random.below(static_cast<std::uint64_t>(most)));
     const auto count = static_cast<std::uint32_t>(1 + random.below(30));
     counts.push_back({distance, count});
     accesses += count;
@@ -49,20 +50,20 @@ double best_by_trying(const std::vector<RunningCurve>& curves, const std::vector
                       const std::vector<Count>& capacities) {
   Allocation targets(capacities.size(), curves.size());
   double best = 0;
-  const std::function<void(std::size_t, std::size_t, Count)> visit = [&](std::size_t k,
-                                                                        std::size_t v, Count left) {
-    if (k == capacities.size()) {
-      best = std::max(best, worth(curves, gains, targets));
-    } else if (v + 1 == curves.size()) {
-      targets.at(k, v) = left;
-      visit(k + 1, 0, k + 1 < capacities.size() ? capacities[k + 1] : 0);
-    } else {
-      for (Count blocks = 0; blocks <= left; ++blocks) {
-        targets.at(k, v) = blocks;
-        visit(k, v + 1, left - blocks);
-      }
-    }
-  };
+  const std::function<void(std::size_t, std::size_t, Count)> visit =
+      [&](std::size_t k, std::size_t v, Count left) {
+        if (k == capacities.size()) {
+          best = std::max(best, worth(curves, gains, targets));
+        } else if (v + 1 == curves.size()) {
+          targets.at(k, v) = left;
+          visit(k + 1, 0, k + 1 < capacities.size() ? capacities[k + 1] : 0);
+        } else {
+          for (Count blocks = 0; blocks <= left; ++blocks) {
+            targets.at(k, v) = blocks;
+            visit(k, v + 1, left - blocks);
+          }
+        }
+      };
   visit(0, 0, capacities[0]);
   return best;
 }
@@ -110,8 +111,7 @@ TEST(BestDivision, OfAsManyHitsMoreAreInFasterTiers) {
   early.add(std::vector<DistanceCount>{{3, 80}, {9, 20}});
   const std::vector<RunningCurve> curves{late, early};
   const std::vector<double> hits_alone{0, 1};
-  const auto found =
-      best_of(curves, std::vector<Count>{4, 16}, hits_alone, 100, *exact()).value();
+  const auto found = best_of(curves, std::vector<Count>{4, 16}, hits_alone, 100, *exact()).value();
   EXPECT_EQ(worth(curves, hits_alone, found.targets), 200);
   EXPECT_EQ(found.targets.at(0, 1), 4);
   EXPECT_EQ(found.targets.at(1, 1), 6);

@@ -117,15 +117,15 @@ class HindsightOn : public ::testing::TestWithParam<std::tuple<std::vector<Count
       const auto equal = make("static", {}, machine);
       const auto others = hits(run_once(trace, *equal, {from, trace.request_count()}));
       if (objective == "hits") {
-        EXPECT_LE(std::accumulate(others.begin(), others.end(), Count{0}),
-                  decision.upper_bound);
+        EXPECT_LE(std::accumulate(others.begin(), others.end(), Count{0}), decision.upper_bound);
       }
     }
   }
 };
 
 TEST_P(HindsightOn, ATraceHitsWhatItSaid) {
-  for (const std::uint64_t seed : {1, 2, 3}) expect_as_predicted(random_trace(5'000, 4, 150, seed), 0);
+  for (const std::uint64_t seed : {1, 2, 3})
+    expect_as_predicted(random_trace(5'000, 4, 150, seed), 0);
 }
 
 TEST_P(HindsightOn, AWarmedUpTraceHitsWhatItSaid) {
@@ -135,12 +135,11 @@ TEST_P(HindsightOn, AWarmedUpTraceHitsWhatItSaid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, HindsightOn,
-                         ::testing::Combine(::testing::Values(std::vector<Count>{60},
-                                                              std::vector<Count>{20, 55},
-                                                              std::vector<Count>{0, 40},
-                                                              std::vector<Count>{9, 16, 41}),
-                                            ::testing::Values("hits", "latency")));
+INSTANTIATE_TEST_SUITE_P(
+    Tiers, HindsightOn,
+    ::testing::Combine(::testing::Values(std::vector<Count>{60}, std::vector<Count>{20, 55},
+                                         std::vector<Count>{0, 40}, std::vector<Count>{9, 16, 41}),
+                       ::testing::Values("hits", "latency")));
 
 TEST(Hindsight, DecidesOnceAndIsBestOfAllDivisionsOfATinyCache) {
   const Accesses trace = random_trace(600, 3, 9, 6);

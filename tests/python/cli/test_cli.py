@@ -14,6 +14,7 @@ import mcsim
 from mcsim._core import engine, locality, optimizers
 from mcsim.base.errors import HostError, InternalError
 from mcsim.cli import main as cli
+from mcsim.figures import ALIASES
 
 PACKAGE = Path(mcsim.__file__).parents[1]
 TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
@@ -109,8 +110,10 @@ def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[st
         *engine.describe_systems(),
         *optimizers.describe(),
         *locality.describe_estimators(),
+        *locality.describe_meters(),
     ]
     assert "\nestimators\n" in out
+    assert "\nmeters\n" in out
     for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
         assert f"\n  {name} " in out
 
@@ -125,6 +128,16 @@ def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> N
         assert param["help"] in out
     assert "ri_window = 1min" in out
     assert "one of literal, gated, linear" in out
+
+
+def test_describe_shows_a_meter(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "describe", "curve")
+    assert code == 0
+    assert out.startswith("curve (meter)\n  Hits of an LRU cache of any size.\n")
+    assert "scope = interval   one of interval, cumulative, warm" in out
+    code, out, _ = call(capsys, "describe", "intensity")
+    assert code == 0
+    assert "window = 1min" in out
 
 
 def test_describe_prints_what_the_source_of_a_device_prints(
@@ -248,7 +261,25 @@ systems: [lru, multicache]
     assert "Fig. 14" not in out
     code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "--out", "both")
     assert (code, out) == (2, "")
-    assert err == "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2\n"
+    assert err == (
+        "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2; there are "
+        "hit-ratio-by-capacity\n"
+    )
+    code, out, _ = call(capsys, "figures", "--list")
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()] == [
+        [name, f"({alias})"] for alias, name in ALIASES.items()
+    ]
+    code, out, _ = call(capsys, "figures", "--list", runs[0])
+    assert code == 0
+    without = {
+        line.split()[0]: line.split("[not of this: ")[1] for line in out.splitlines() if "[" in line
+    }
+    assert without == {
+        "hit-ratio-by-capacity": "needs runs of one experiment at two or more capacities]"
+    }
+    code, _, err = call(capsys, "figures")
+    assert (code, err) == (2, "mcsim: RUN: name the folder of a finished run (or --list)\n")
     code, _, err = call(capsys, "figures", *runs)
     assert code == 2
     assert "figures of several runs need a folder to go to" in err

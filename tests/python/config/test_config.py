@@ -172,7 +172,7 @@ def test_overrides_do_not_reach_the_callers_dictionary() -> None:
     ),
     st.sampled_from(["name", "workload", "tiers", "systems", "interval", "seed", "devices"]),
 )
-def test_any_value_anywhere_is_accepted_or_refused_in_one_line(value: object, key: str) -> None:
+def test_any_value_anywhere_is_accepted_or_refused_in_lines(value: object, key: str) -> None:
     spec: dict[str, object] = {
         "name": "x",
         "workload": {"vms": ["a"]},
@@ -184,7 +184,7 @@ def test_any_value_anywhere_is_accepted_or_refused_in_one_line(value: object, ke
     try:
         checked = check_spec(source)
     except ConfigError:
-        with pytest.raises(ConfigError, match=r"\Aspec: .+\Z"):
+        with pytest.raises(ConfigError, match=r"\A(spec: .+\n)*spec: .+\Z"):
             check_spec(source)
     else:
         assert ExperimentSpec.model_validate(checked.expanded()) == checked
@@ -213,6 +213,62 @@ COMPONENTS = textwrap.dedent("""\
         ri_window: 30 s
         optimizer: {name: annealing, iterations: 50}
     """)
+
+
+def test_all_mistakes_of_the_schema_are_told_at_once(tmp_path: Path) -> None:
+    wrong = """\
+name: web
+intervall: 1h
+workload: {vms: [a]}
+tiers:
+  - {device: dram, capacity_block: 5}
+  - {device: flash, capacity_blocks: lots}
+systems: [lru]
+seed: many
+"""
+    lines = complaint(tmp_path, wrong).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "web.yaml:2",
+        "web.yaml:5",
+        "web.yaml:6",
+        "web.yaml:8",
+    ]
+    assert lines[1].endswith("unknown key 'capacity_block' (did you mean 'capacity_blocks'?)")
+
+
+def test_all_mistakes_beyond_the_schema_are_told_at_once(tmp_path: Path) -> None:
+    wrong = """\
+name: web
+interval: 1h
+workload: {vms: [a, a]}
+tiers:
+  - {device: dramm, capacity_blocks: 5}
+  - {device: flashh, capacity_blocks: 5}
+systems: [lru]
+figures: [path]
+"""
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, wrong)
+    assert str(error.value).replace(f"{tmp_path}/", "").splitlines() == [
+        "web.yaml:3: workload.vms[1]: a second VM 'a'",
+        "web.yaml:8: figures[0]: unknown figure 'path'",
+        "web.yaml:5: tiers[0].device: unknown device 'dramm' (did you mean 'dram'?)",
+        "web.yaml:6: tiers[1].device: unknown device 'flashh' (did you mean 'flash'?)",
+    ]
+    of_systems = wrong.replace("dramm", "dram").replace("flashh", "flash").replace("a, a", "a")
+    of_systems = of_systems.replace("figures: [path]\n", "").replace(
+        "systems: [lru]",
+        "systems:\n  - arc\n  - {name: multicache, ri_windw: 1s, kapa: 2}\n  - lur\n",
+    )
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, of_systems)
+    assert str(error.value).replace(f"{tmp_path}/", "").splitlines() == [
+        "web.yaml:8: systems[0]: unknown system 'arc': it is an eviction policy; "
+        "{name: hierarchy, policy: arc} is a system of it",
+        "web.yaml:9: systems[1]: unknown key 'ri_windw' (did you mean 'ri_window'?)",
+        "web.yaml:9: systems[1]: unknown key 'kapa'",
+        "web.yaml:10: systems[2]: unknown system 'lur' (did you mean 'lru'?)",
+    ]
 
 
 def load(tmp_path: Path, text: str, *overrides: str) -> ExperimentSpec:

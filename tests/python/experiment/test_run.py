@@ -749,3 +749,62 @@ def test_all_systems_share_one_clock(results: Results) -> None:
     assert windows.min() > 0
     # The end of the trace closes the last window.
     assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)
+
+
+def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
+    """Trusts: the same experiment with the blocks that the shares come to, written out."""
+    given: dict[str, Any] = {
+        "name": "shares",
+        "interval": "30min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": "1%"},
+            {"device": "flash", "capacity_blocks": " 12.5% "},
+        ],
+        "systems": ["lru", "multicache"],
+    }
+    of_shares = run(given, out=tmp_path / "shares", figures=False)
+    vms = of_shares.environment["traces"]
+    unique = sum(vm["unique_blocks"] for vm in vms)
+    blocks = [max(1, round(0.01 * unique)), round(0.125 * unique)]
+    assert [tier.capacity_blocks for tier in of_shares.spec.tiers] == blocks
+    written = [
+        {**tier, "capacity_blocks": size} for tier, size in zip(given["tiers"], blocks, strict=True)
+    ]
+    of_blocks = run(given | {"tiers": written}, out=tmp_path / "blocks", figures=False)
+    assert of_blocks.run_id == of_shares.run_id
+    assert of_blocks.metrics().equals(of_shares.metrics())
+    # Of what is replayed: with writes there are more blocks.
+    everything = run(given, overrides=["ops=all"], out=tmp_path / "all", figures=False)
+    assert everything.spec.tiers[1].capacity_blocks > blocks[1]
+
+
+@pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%"])
+def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share: str) -> None:
+    path = tmp_path / "shares.yaml"
+    path.write_text(
+        f"name: shares\nworkload: {{profile: {TINY}}}\n"
+        f"tiers:\n  - device: dram\n    capacity_blocks: {share!r}\nsystems: [lru]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError) as caught:
+        run(path, out=tmp_path / "results")
+    assert str(caught.value) == (
+        f"{path}:5: tiers[0].capacity_blocks: expected a share such as 10%, got {share!r}"
+    )
+
+
+def test_figures_may_be_asked_for_by_either_name(tmp_path: Path) -> None:
+    given = {
+        "name": "named",
+        "interval": "30min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [{"device": "dram", "capacity_blocks": 100}],
+        "systems": ["lru"],
+        "figures": ["curves", "fig8"],
+    }
+    results = run(given, out=tmp_path)
+    files = sorted(file.name for file in (results.path / "figures").iterdir())
+    assert files == ["curves.png", "fig8.png"]
+    with pytest.raises(ConfigError, match=r"unknown figure 'curve7' \(did you mean 'curves?'\?\)"):
+        run(given | {"figures": ["curve7"]}, out=tmp_path)

@@ -200,22 +200,40 @@ def test_libcachesim_misses_as_often(shape: str) -> None:
     assert hit_ratio_curve(ids, capacities).hits.tolist() == hits
 
 
-def test_profile_spec_is_checked_and_printed() -> None:
-    spec = core.ProfileSpec(scope="cumulative")
+def test_a_meter_spec_is_checked_and_printed() -> None:
+    spec = core.MeterSpec("curve", {"scope": "cumulative"}, interval=60 * 10**9)
     assert spec.to_dict() == {
-        "interval": 3600 * 10**9,
+        "meter": "curve",
+        "interval": 60 * 10**9,
         "drifting": False,
+        "ops": "all",
+        "between": "all",
         "scope": "cumulative",
+        "window": 0,
         "distance_limit": 0,
-        "ri_window": 60 * 10**9,
-        "ri_aggregate": "last",
-        "unique": "exact",
+        "foresight": "none",
     }
-    assert spec == core.ProfileSpec(**spec.to_dict())  # type: ignore[arg-type]
-    assert spec != core.ProfileSpec()
+    assert (spec.meter, spec.interval, spec.drifting) == ("curve", 60 * 10**9, False)
+    assert spec == core.MeterSpec(spec.meter, spec.params, interval=spec.interval)
+    assert spec != core.MeterSpec("curve", spec.params)
+    assert spec != core.MeterSpec("curve", interval=60 * 10**9)
+    assert spec != core.MeterSpec("curve", spec.params, interval=60 * 10**9, drifting=True)
+    assert "meter='curve'" in repr(spec)
     assert "scope='cumulative'" in repr(spec)
-    with pytest.raises(ConfigError, match=r"scope: unknown choice 'hour' \(one of interval, cum"):
-        core.ProfileSpec(scope="hour")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("meter", "params", "message"),
+    [
+        ("curves", {}, "no meter 'curves'; there are curve, load, distinct, intensity, classes"),
+        ("curve", {"scope": "hour"}, r"scope: unknown choice 'hour' \(one of interval, cum"),
+        ("load", {"window": 3}, "unknown parameter 'window'"),
+        ("distinct", {"reuses": -1}, r"reuses: -1 is outside \[0, inf\]"),
+    ],
+)
+def test_no_meter_is_made_of_mistakes(meter: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        core.MeterSpec(meter, params)
 
 
 def test_hyperloglog_estimates_within_its_error() -> None:
@@ -254,44 +272,86 @@ def two_vms() -> engine.Accesses:
     return builder.finish()
 
 
-def test_a_profile_is_tables_by_interval_and_vm() -> None:
-    (profile,), _ = core.characterise(two_vms(), [core.ProfileSpec()])
-    assert profile.interval_count == 2
-    assert profile.cuts.tolist() == [0, 8, 10]
-    assert profile.accesses.tolist() == [[6, 2], [2, 0]]
-    assert profile.requests.tolist() == [[6, 2], [2, 0]]
-    assert profile.reads.tolist() == [[6, 2], [2, 0]]
-    assert profile.unique_blocks.tolist() == [[4, 1], [1, 0]]
-    assert profile.curve(0, 0).hits([3, 4]).tolist() == [0, 2]
-    assert profile.curve(1, 0).hits(1) == 1
+def test_meters_are_tables_by_period_and_vm() -> None:
+    load, distinct, intensity, classes = specs = [
+        core.MeterSpec(name) for name in ("load", "distinct", "intensity", "classes")
+    ]
+    found = core.characterise(two_vms(), specs)
+    assert found.specs == specs
+    assert found.cuts(load).tolist() == [0, 8, 10]
+    tables = {name: column.tolist() for name, column in found.tables(load).items()}
+    counts = [[6, 2], [2, 0]]
+    assert tables == {"requests": counts, "accesses": counts, "reads": counts}
+    assert found.tables(distinct)["distinct"].tolist() == [[4, 1], [1, 0]]
     # The last of the hour's 60 windows is empty; the trace ends in the next hour's first.
-    assert profile.reuse_intensity.tolist() == [[0.0, 0.0], [0.5, 0.0]]
-    assert profile.ri_window_unique.tolist() == [[0, 0], [1, 0]]
+    assert found.tables(intensity)["intensity"].tolist() == [[0.0, 0.0], [0.5, 0.0]]
+    assert found.tables(intensity)["window_unique"].tolist() == [[0, 0], [1, 0]]
+    kinds = {name: column.tolist() for name, column in found.tables(classes).items()}
+    nothing = [[0, 0], [0, 0]]
+    assert kinds == {
+        "cold_reads": [[4, 1], [1, 0]],
+        "cold_writes": nothing,
+        "rar": [[2, 1], [1, 0]],
+        "raw": nothing,
+        "war": nothing,
+        "waw": nothing,
+    }
+
+
+def test_windows_are_those_that_are_not_empty() -> None:
+    spec = core.MeterSpec("intensity")
+    windows = core.characterise(two_vms(), [spec]).windows(spec)
     minute, end = 60 * 10**9, 3600 * 10**9 + 1
-    assert profile.ri_time.tolist() == [minute, minute, end]
-    assert profile.ri_vm.tolist() == [0, 1, 0]
-    assert profile.ri_value.tolist() == [1 - 4 / 6, 0.5, 0.5]
-    assert profile.ri_accesses.tolist() == [6, 2, 2]
-    assert profile.spec == core.ProfileSpec()
-    with pytest.raises(IndexError, match="interval 2: this profile has 2 of them"):
-        profile.curve(2, 0)
-    with pytest.raises(IndexError, match="vm -1: this profile has 2 of them"):
-        profile.curve(0, -1)
+    assert windows["end"].tolist() == [minute, minute, end]
+    assert windows["vm"].tolist() == [0, 1, 0]
+    assert windows["intensity"].tolist() == [1 - 4 / 6, 0.5, 0.5]
+    assert windows["accesses"].tolist() == [6, 2, 2]
 
 
-def test_a_curve_outlives_its_profile() -> None:
-    curve = core.characterise(two_vms(), [core.ProfileSpec()])[0][0].curve(0, 0)
+def test_curves_are_read_at_the_end_of_a_period() -> None:
+    curve, load = core.MeterSpec("curve"), core.MeterSpec("load")
+    found = core.characterise(two_vms(), [curve, load])
+    assert found.tables(curve) == {}
+    assert found.curve(curve, 0, 0).hits([3, 4]).tolist() == [0, 2]
+    assert found.curve(curve, 1, 0).hits(1) == 1
+    with pytest.raises(IndexError, match="period 2: there are 2 of them"):
+        found.curve(curve, 2, 0)
+    with pytest.raises(IndexError, match="vm -1: there are 2 of them"):
+        found.curve(curve, 0, -1)
+    with pytest.raises(ConfigError, match="a meter 'load' has no curves"):
+        found.curve(load, 0, 0)
+    with pytest.raises(ConfigError, match="a meter 'curve' has no windows"):
+        found.windows(curve)
+    with pytest.raises(ConfigError, match="this meter was not asked for"):
+        found.cuts(core.MeterSpec("classes"))
+
+
+def test_a_curve_outlives_what_was_measured() -> None:
+    spec = core.MeterSpec("curve")
+    curve = core.characterise(two_vms(), [spec]).curve(spec, 0, 0)
     gc.collect()
     assert curve.distances.tolist() == [3]
 
 
 def test_whole_curves_are_one_per_vm() -> None:
-    profiles, (a, b) = core.characterise(two_vms(), [])
-    assert profiles == []
+    found = core.characterise(two_vms(), [])
+    assert found.specs == []
+    a, b = found.whole_curves
     assert a == core.hit_curve(np.array([0, 1, 2, 3, 0, 1, 0, 0], np.uint64))
     assert b == core.hit_curve(np.array([9, 9], np.uint64))
 
 
-def test_mistakes_in_a_profile_spec_are_named() -> None:
+def test_mistakes_in_a_meter_spec_are_named() -> None:
     with pytest.raises(ConfigError, match="interval: must be positive, got 0 ns"):
-        core.characterise(two_vms(), [core.ProfileSpec(interval=0)])
+        core.characterise(two_vms(), [core.MeterSpec("load", interval=0)])
+    with pytest.raises(ConfigError, match="meter 'curve': window: expected a whole number of per"):
+        core.characterise(two_vms(), [core.MeterSpec("curve", {"window": 7})])
+
+
+def test_meters_are_described() -> None:
+    described = {entry["name"]: entry for entry in core.describe_meters()}
+    assert list(described) == ["curve", "load", "distinct", "intensity", "classes"]
+    for name, entry in described.items():
+        params = core.MeterSpec(name).params
+        assert {param["name"]: param["default"] for param in entry["params"]} == params
+        assert entry["summary"].endswith(".")

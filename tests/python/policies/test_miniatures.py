@@ -12,7 +12,7 @@ import trials
 import mcsim as mc
 from mcsim._core import policies as core
 from mcsim.base.errors import ConfigError
-from mcsim.policies.miniatures import _t975, rates_of
+from mcsim.policies.miniatures import rates_of
 from mcsim.traces.blocks import Blocks
 
 SIZES = [1000, 3000, 9000]
@@ -163,12 +163,6 @@ def test_threads_change_nothing() -> None:
 def test_nothing_has_no_hits() -> None:
     (row,) = mc.miniature([], "lru", [5])
     assert row.hit_ratio == 0
-
-
-def test_student() -> None:
-    known = {1: 12.706, 4: 2.776, 10: 2.228, 11: 2.201, 20: 2.086, 60: 2.000, 120: 1.980}
-    for freedom, quantile in known.items():
-        assert _t975(freedom) == pytest.approx(quantile, abs=0.001)
 
 
 def test_rates() -> None:

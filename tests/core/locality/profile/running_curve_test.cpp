@@ -62,6 +62,11 @@ TEST(RunningCurve, IsTheCurveOfWhatWasAddedAndNotTakenAway) {
         ASSERT_EQ(running.hits(capacity), expected.hits(capacity)) << capacity;
         ASSERT_EQ(running.ratio(capacity), expected.ratio(capacity)) << capacity;
       }
+      ASSERT_EQ(running.saturation(), expected.saturation());
+      const Count most = expected.hits(expected.saturation());
+      for (const Count wanted : {Count{-1}, Count{0}, Count{1}, most / 2, most, most + 1}) {
+        ASSERT_EQ(running.capacity_for(wanted), expected.capacity_for(wanted)) << wanted;
+      }
     }
   }
 }
@@ -71,6 +76,18 @@ TEST(RunningCurve, OfNothingHitsNothing) {
   EXPECT_EQ(none.hits(10), 0);
   EXPECT_EQ(none.ratio(10), 0);
   EXPECT_EQ(none.curve(), HitCurve());
+  EXPECT_EQ(none.saturation(), 0);
+  EXPECT_EQ(none.capacity_for(0), 0);
+  EXPECT_EQ(none.capacity_for(1), -1);
+}
+
+TEST(RunningCurve, OfWhatWasAllTakenAwayIsNothing) {
+  const Counts counts{{3, 2}, {200, 1}};
+  RunningCurve running;
+  running.add(counts);
+  running.remove(counts);
+  EXPECT_EQ(running.saturation(), 0);
+  EXPECT_EQ(running.capacity_for(1), -1);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+"""`mcsim figures`: the figures of finished runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from mcsim.cli.options import folder_to_write
+from mcsim.cli.terminal import terminal
+
+if TYPE_CHECKING:
+    from mcsim.config.spec import FigureFormat
+    from mcsim.results.results import Results
+
+__all__ = ["figures", "show_published"]
+
+
+@click.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, type=click.Path())
+@click.option(
+    "--list", "listing", is_flag=True, help="Draw nothing: list the figures, and if a RUN has them."
+)
+@click.option(
+    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    callback=folder_to_write,
+    help="Folder of the figures; the run's own for one.",
+)
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "pdf", "svg"]),
+    multiple=True,
+    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
+)
+def figures(
+    folders: tuple[str, ...],
+    listing: bool,
+    names: tuple[str, ...],
+    out: str | None,
+    formats: tuple[FigureFormat, ...],
+) -> None:
+    """Draw the figures of a finished run again, or those that compare several runs."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.figures import draw, missing
+    from mcsim.results.results import Results
+
+    runs = [Results.open(folder) for folder in folders]
+    if listing:
+        _list_figures(missing(runs) if runs else {})
+        return
+    if not runs:
+        raise ConfigError("RUN: name the folder of a finished run (or --list)")
+    skipped: list[str] = []
+    drawn = draw(
+        runs,
+        names or None,
+        out,
+        formats=formats or runs[0].spec.figure_formats,
+        processes=len(os.sched_getaffinity(0)),
+        on_skip=skipped.append,
+    )
+    for path in drawn:
+        click.echo(path)
+    if skipped and names:
+        there = [name for name, reason in missing(runs).items() if not reason]
+        raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
+    for why in skipped:
+        click.echo(why, err=True)
+    if len(runs) > 1:
+        show_published(runs)
+
+
+def _list_figures(reasons: Mapping[str, str]) -> None:
+    """Print every figure's names and what it shows; of a run, also why it cannot be drawn."""
+    from mcsim.figures import FIGURES
+
+    names = {name: f"{name} (fig{figure.paper})" for name, figure in FIGURES.items()}
+    width = max(map(len, names.values()))
+    for name, figure in FIGURES.items():
+        why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""
+        click.echo(f"  {names[name]:<{width}}  {figure.shows}{why}")
+
+
+def show_published(runs: Results | Sequence[Results]) -> None:
+    """Print the paper's numbers beside those of runs, where both are of the same."""
+    from mcsim.results.published import paper_comparison, render_published
+
+    if rows := paper_comparison(runs):
+        terminal().print(render_published(rows))

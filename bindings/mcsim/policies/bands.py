@@ -1,0 +1,155 @@
+"""How sure the estimates of samples are: what seeds say, and what must be at least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mcsim.traces.workload import Workload, WorkloadVm
+
+__all__ = ["least_deviations", "margin_of", "squares_of_places"]
+
+# Two-sided quantiles of Student's t by degrees of freedom, and of the normal distribution.
+_T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+_Z975 = 1.959964
+_T995 = (63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169)
+_Z995 = 2.575829
+
+_COUNTERS = 1 << 16
+
+
+def margin_of(
+    estimates: NDArray[np.float64], least: NDArray[np.float64], *, wary: bool = False
+) -> NDArray[np.float64]:
+    """Return half the 95 % band of the mean over seeds.
+
+    Parameters
+    ----------
+    estimates : array of shape (seeds, n)
+    least : array of shape (n,)
+        What the standard deviation of the mean is at least. 99 % of the normal distribution are
+        taken: of sums that few blocks decide, 95 % are within it.
+    wary : bool
+        Take 99 % of Student's t as well, where the mean itself may be a little off.
+
+    Returns
+    -------
+    array of shape (n,)
+        nan if there is but one seed.
+    """
+    seeds = len(estimates)
+    if seeds == 1:
+        return np.full(estimates.shape[1], np.nan)
+    quantile = _student(seeds - 1, _T995, _Z995) if wary else _student(seeds - 1, _T975, _Z975)
+    seen = quantile * estimates.std(axis=0, ddof=1) / np.sqrt(seeds)
+    return np.asarray(np.maximum(seen, _Z995 * least))
+
+
+def least_deviations(
+    counted: NDArray[np.float64],
+    seen: NDArray[np.float64] | float,
+    ratio: NDArray[np.float64],
+    squares: float,
+    blocks: float,
+    of_mean: NDArray[np.float64] | float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the standard deviations of two estimates of a count are at least.
+
+    With m of what is counted and s references at each block, and a ratio r, the adjusted estimate
+    has the variance of a sum of m over sampled blocks, the plain one that of m - r s. The root of
+    the sum of m squared is at least that of equal m at every block, and of one at each that has
+    any; that of m - r s, by the triangle inequality, r times that of s, less that of m.
+
+    Parameters
+    ----------
+    counted : array of shape (n,)
+        The count, by the adjusted estimate.
+    seen : array of shape (n,)
+        The standard deviation that the seeds show of it.
+    ratio : array of shape (n,)
+        Of the count to the references, by the plain estimate.
+    squares : float
+        Sum over the blocks of the square of their references.
+    blocks : float
+        How many blocks there are.
+    of_mean : array of shape (n,)
+        The variance of the mean over the seeds of a block's part, in squares of that.
+
+    Returns
+    -------
+    adjusted, plain : array of shape (n,)
+    """
+    of_count = np.sqrt(of_mean * np.maximum(counted**2 / max(blocks, 1), counted))
+    of_ratio = ratio * np.sqrt(of_mean * squares) - np.maximum(of_count, seen)
+    return of_count, np.maximum(of_ratio, 0)
+
+
+def squares_of_places(workload: Workload, ops: str, place_bytes: int) -> NDArray[np.float64]:
+    """Return, of reads and of writes, the sum over places of the square of what each has.
+
+    Requests are cut where places, aligned stretches of so many bytes, begin, and the pieces
+    counted. The sums are estimated, to about half a percent, by counters that places add to or
+    take from, by their hash (Alon, Matias and Szegedy, STOC 1996; Charikar, Chen and
+    Farach-Colton, ICALP 2002), so that their number does not matter.
+
+    Parameters
+    ----------
+    workload : Workload
+    ops : {'reads', 'all'}
+        Which requests count.
+    place_bytes : int
+
+    Returns
+    -------
+    array of shape (2,)
+    """
+    counters = np.zeros((2, _COUNTERS))
+    for number, vm in enumerate(workload.vms):
+        _add_places(counters, number, vm, ops, np.uint64(place_bytes))
+    return np.asarray((counters**2).sum(axis=1))
+
+
+def _add_places(
+    counters: NDArray[np.float64], number: int, vm: WorkloadVm, ops: str, place_bytes: np.uint64
+) -> None:
+    """Count the pieces of a VM, which has places of its own."""
+    salt = _mixed(np.array([number], dtype=np.uint64))
+    for _, of_vm, op, offset, length in vm.batches():
+        kept = length > 0
+        if vm.only is not None:
+            kept &= of_vm == vm.only
+        if ops == "reads":
+            kept &= op == 0
+        op, offset = op[kept], offset[kept]
+        place = offset // place_bytes
+        last = (offset + (length[kept] - np.uint32(1))) // place_bytes
+        while len(place):
+            hashed = _mixed(place ^ salt)
+            counter = (hashed >> np.uint64(47) & np.uint64(2 * _COUNTERS - 2)) + op
+            sign = 1.0 - 2.0 * (hashed & np.uint64(1))
+            counters += np.bincount(counter, sign, 2 * _COUNTERS).reshape(-1, 2).T
+            more = place < last
+            place, last, op = place[more] + np.uint64(1), last[more], op[more]
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash numbers (the finalizer of SplitMix64, Steele, Lea and Flood, OOPSLA 2014)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys = (keys ^ keys >> np.uint64(shift)) * np.uint64(factor)
+    return np.asarray(keys ^ keys >> np.uint64(31))
+
+
+def _student(freedom: int, table: tuple[float, ...], z: float) -> float:
+    if freedom <= len(table):
+        return table[freedom - 1]
+    # The expansion of Cornish and Fisher around the normal quantile.
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + float(sum(term / freedom ** (i + 1) for i, term in enumerate(terms)))

@@ -1,0 +1,111 @@
+#include "policies/allocation/extent_placer.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace mcsim {
+
+absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& trace) {
+  extent_blocks_ = trace.line_blocks;
+  const std::size_t extents = trace.id_count() / trace.line_blocks;
+  scores_.assign(extents, 0);
+  placed_.assign(extents, machine_.tiers.size());
+  vm_of_.clear();
+  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+    const auto blocks = static_cast<std::size_t>(trace.vms[vm].unique_blocks);
+    vm_of_.insert(vm_of_.end(), blocks / trace.line_blocks, static_cast<VmId>(vm));
+  }
+  const auto add = [this, block_bytes = static_cast<Count>(trace.block_bytes)](
+                       const ExtentAccess& a) { scores_[a.extent] += score(a, block_bytes); };
+  return std::make_unique<PlacedHost>(machine_, trace, add);
+}
+
+absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& seen) {
+  for (std::size_t extent = 0; extent < placed_.size(); ++extent) {
+    if (!seen.departed[vm_of_[extent]]) continue;
+    placed_[extent] = machine_.tiers.size();
+    scores_[extent] = 0;
+  }
+  Decision decision{.placements = moves_to(wanted())};
+  for (const Placement& move : decision.placements) placed_[move.extent] = move.tier;
+  end_epoch(scores_);
+  return decision;
+}
+
+// The tier in which each extent is wanted. Of equal scores whoever is faster already comes first,
+// then the lower extent; what has no score is wanted nowhere.
+std::vector<std::size_t> ExtentPlacer::wanted() const {
+  std::vector<std::size_t> order(scores_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::tuple(-scores_[a], placed_[a], a) < std::tuple(-scores_[b], placed_[b], b);
+  });
+  std::vector<std::size_t> wanted(scores_.size(), machine_.tiers.size());
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < machine_.tiers.size(); ++k) {
+    for (Count room = machine_.tiers[k].capacity_blocks / extent_blocks_; room > 0; --room) {
+      if (next == order.size() || scores_[order[next]] <= 0) return wanted;
+      wanted[order[next++]] = k;
+    }
+  }
+  return wanted;
+}
+
+// As far as the rate allows, the highest scores first. Where a tier is full, the lowest score in
+// it that is wanted elsewhere goes to the backend, and from there on when it is its turn.
+std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wanted) const {
+  const std::size_t tiers = machine_.tiers.size();
+  std::vector<Count> room;
+  for (const TierSpec& tier : machine_.tiers) room.push_back(tier.capacity_blocks / extent_blocks_);
+  std::vector<std::size_t> coming;
+  std::vector<std::vector<std::size_t>> leaving(tiers);
+  for (std::size_t extent = 0; extent < wanted.size(); ++extent) {
+    const std::size_t at = placed_[extent];
+    if (at < tiers) --room[at];
+    if (at == wanted[extent]) continue;
+    if (at < tiers) leaving[at].push_back(extent);
+    if (wanted[extent] < tiers) coming.push_back(extent);
+  }
+  const auto score_more = [&](std::size_t a, std::size_t b) {
+    return std::pair(-scores_[a], a) < std::pair(-scores_[b], b);
+  };
+  std::ranges::sort(coming, score_more);
+  for (std::vector<std::size_t>& of_tier : leaving) std::ranges::sort(of_tier, score_more);
+
+  std::vector<std::size_t> at = placed_;
+  std::size_t moves_left = most_moves();
+  const auto move = [&](std::size_t extent, std::size_t to) {
+    moves_left -= at[extent] == placed_[extent] ? 1 : 0;
+    if (at[extent] < tiers) ++room[at[extent]];
+    if (to < tiers) --room[to];
+    at[extent] = to;
+  };
+  for (const std::size_t extent : coming) {
+    const std::size_t to = wanted[extent];
+    std::vector<std::size_t>& victims = leaving[to];
+    while (!victims.empty() && at[victims.back()] != to) victims.pop_back();
+    const bool full = room[to] == 0;
+    if (full && victims.empty()) continue;
+    const std::size_t needed = (at[extent] == placed_[extent] ? 1 : 0) + (full ? 1 : 0);
+    if (needed > moves_left) break;
+    if (full) move(victims.back(), tiers);
+    move(extent, to);
+  }
+  std::vector<Placement> moves;
+  for (std::size_t extent = 0; extent < at.size(); ++extent) {
+    if (at[extent] != placed_[extent]) moves.push_back({.extent = extent, .tier = at[extent]});
+  }
+  return moves;
+}
+
+// In an epoch.
+std::size_t ExtentPlacer::most_moves() const {
+  if (params_.rate <= 0) return std::numeric_limits<std::size_t>::max();
+  const double seconds = static_cast<double>(params_.epoch.ns) / static_cast<double>(kSecond);
+  return static_cast<std::size_t>(params_.rate * seconds / static_cast<double>(extent_blocks_));
+}
+
+}  // namespace mcsim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "policies/allocation/extent_placer.hpp"
+
+namespace mcsim {
+
+// Hystor: what is cheap for a fast device and dear for a disk lives in the fast one. A request of
+// N sectors adds 2^max(0, 7 - floor(log2 N)) to the cost of what it touches, so that small and
+// frequent ones count most. Costs go on from epoch to epoch; those of all are halved when one is
+// saturated. Its class of metadata blocks needs hints that traces do not have; its write-back
+// area is a tier of its own, under `hierarchy`.
+class Hystor final : public ExtentPlacer {
+ public:
+  struct Params : ExtentPlacer::Params {
+    double saturation = 65'535;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(ExtentPlacer::Params::fields(),
+                            std::tuple{Field{"saturation", &Params::saturation,
+                                             "cost from which on all are halved", 1}});
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "hystor",
+      .summary = "Hystor: extents that cost a disk most live in the faster tiers.",
+      .reference = "Chen, Koufaty, Zhang: Hystor: making the best use of solid state drives in "
+                   "high performance storage systems, ICS 2011"};
+
+  Hystor(const Params& params, SystemContext context)
+      : ExtentPlacer(params, std::move(context)), saturation_(params.saturation) {}
+
+  // Of one request, by its size.
+  static double cost(Count sectors) {
+    const auto whole = static_cast<std::uint64_t>(std::max<Count>(sectors, 1));
+    const int log2 = static_cast<int>(std::bit_width(whole)) - 1;
+    return static_cast<double>(1 << std::max(0, 7 - log2));
+  }
+
+ protected:
+  double score(const ExtentAccess& access, Count block_bytes) const override {
+    return cost(access.request_blocks * block_bytes / 512);
+  }
+  void end_epoch(std::vector<double>& scores) const override {
+    while (!scores.empty() && std::ranges::max(scores) >= saturation_) {
+      for (double& score : scores) score /= 2;
+    }
+  }
+
+ private:
+  double saturation_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,624 @@
+// Trusts: when timers ring and what came before, counted from the trace by the definition; the
+// laws of controllers: what must give the same run, and what must change nothing.
+#include "core/engine/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "core/engine/exclusive_lru.hpp"
+#include "tests/support/naive_meters.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using naive::intern;
+using naive::Row;
+using testing::machine_of;
+
+constexpr VmId kVms = 3;
+
+// What a reading shows, to be kept.
+struct Shown {
+  std::vector<HitCurve> curves;
+  std::vector<Load> loads;
+  std::vector<Count> distinct;
+  std::vector<Intensity> intensities;
+  std::vector<ClassCounts> classes;
+
+  explicit Shown(const Reading& of)
+      : loads(of.loads.begin(), of.loads.end()),
+        distinct(of.distinct.begin(), of.distinct.end()),
+        intensities(of.intensities.begin(), of.intensities.end()),
+        classes(of.classes.begin(), of.classes.end()) {
+    for (const RunningCurve& curve : of.curves) curves.push_back(curve.curve());
+  }
+  friend bool operator==(const Shown&, const Shown&) = default;
+};
+
+struct Ring {
+  std::size_t timer;
+  std::size_t interval;
+  Nanoseconds now;
+  std::vector<Shown> meters;
+  std::vector<VmCounters> counters;
+  std::vector<VmCounters> since;
+  Allocation current;
+  std::vector<bool> departed;
+  std::vector<bool> arrived;
+};
+
+using Answer = absl::StatusOr<std::optional<Decision>>;
+using Rule = std::function<Answer(const Observation&)>;
+
+// Keeps what it sees, and answers by a rule.
+class Scripted final : public System {
+ public:
+  Scripted(std::vector<Timer> timers, std::vector<Meter> meters, Rule rule = nullptr)
+      : timers_(std::move(timers)), meters_(std::move(meters)), rule_(std::move(rule)) {}
+
+  std::vector<Timer> timers() const override { return timers_; }
+  std::vector<Meter> meters() const override { return meters_; }
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    Allocation targets(2, trace.vms.size());
+    for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+      targets.at(0, vm) = 4;
+      targets.at(1, vm) = 8;
+    }
+    MCSIM_ASSIGN_OR_RETURN(
+        auto host,
+        make_divided_lru(machine(), trace, targets, {.mode = ResizeMode::kEager},
+                         {.modes = std::vector(trace.vms.size(), WriteMode::kBack)}));
+    return wrap_ ? wrap_(std::move(host)) : std::move(host);
+  }
+
+  Answer decide(const Observation& seen) override {
+    Ring& ring = rings.emplace_back(Ring{
+        .timer = seen.timer,
+        .interval = seen.interval,
+        .now = seen.now,
+        .meters = {},
+        .counters = {seen.counters.begin(), seen.counters.end()},
+        .since = {seen.since.begin(), seen.since.end()},
+        .current = seen.current,
+        .departed = seen.departed,
+        .arrived = seen.arrived,
+    });
+    for (const Reading& reading : seen.meters) ring.meters.emplace_back(reading);
+    if (!rule_) return std::nullopt;
+    return rule_(seen);
+  }
+
+  static Machine machine() { return machine_of({12, 24}); }
+  void wrap(std::function<std::unique_ptr<Host>(std::unique_ptr<Host>)> wrap) {
+    wrap_ = std::move(wrap);
+  }
+
+  std::vector<Ring> rings;
+
+ private:
+  std::vector<Timer> timers_;
+  std::vector<Meter> meters_;
+  Rule rule_;
+  std::function<std::unique_ptr<Host>(std::unique_ptr<Host>)> wrap_;
+};
+
+absl::StatusOr<RunResult> try_run(const Accesses& trace, System& system, const Cuts& cuts) {
+  MCSIM_ASSIGN_OR_RETURN(const Characterised measured, characterise(trace, meter_specs(system)));
+  return run(trace, system, measured, cuts);
+}
+
+RunResult run_all(const Accesses& trace, System& system, const Cuts& cuts) {
+  auto result = try_run(trace, system, cuts);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+RunResult run_all(const Accesses& trace, System& system) {
+  return run_all(trace, system, aligned_cuts(trace.request_time, 500));
+}
+
+Timer timer(Nanoseconds period, bool at_start = false, bool drifting = false) {
+  return {.name = "timer",
+          .clock = {.period = period, .drifting = drifting},
+          .at_start = at_start};
+}
+
+std::vector<Row> rows_of(Random& random) {
+  std::vector<Row> rows;
+  while (rows.size() < 100 || rows.back().time - rows.front().time < 1000) {
+    rows = naive::random_rows(random, kVms);
+  }
+  return rows;
+}
+
+std::vector<Count> numbers(const VmCounters& of) {
+  std::vector<Count> all;
+  for (const auto& entry : VmCounters::kTotals) all.push_back(of.*entry.second);
+  for (const auto& entry : VmCounters::kLevels) all.push_back(of.*entry.second);
+  for (const Op op : {Op::kRead, Op::kWrite}) {
+    const Served& served = of.served(op);
+    all.insert(all.end(), served.blocks.begin(), served.blocks.end());
+    all.insert(all.end(), served.requests.begin(), served.requests.end());
+  }
+  for (const TierCounters& tier : of.tiers) {
+    for (const auto& entry : TierCounters::kTotals) all.push_back(tier.*entry.second);
+    for (const auto& entry : TierCounters::kLevels) all.push_back(tier.*entry.second);
+  }
+  return all;
+}
+
+// All that is counted, interval by interval and VM by VM.
+std::vector<std::vector<Count>> numbers(const RunResult& result) {
+  std::vector<std::vector<Count>> all;
+  for (const auto& interval : result.intervals) {
+    for (const VmCounters& vm : interval) all.push_back(numbers(vm));
+  }
+  return all;
+}
+
+struct Expected {
+  Nanoseconds now;
+  std::size_t timer;
+  std::size_t requests;  // that came before
+};
+
+// By the definition: at the end of every period that ends within the trace, the timer that was
+// declared first first.
+std::vector<Expected> expected_rings(const std::vector<Row>& rows,
+                                     const std::vector<Timer>& timers) {
+  const Nanoseconds begin = rows.front().time;
+  std::vector<Expected> expected;
+  for (std::size_t i = 0; i < timers.size(); ++i) {
+    const auto& [period, drifting] = timers[i].clock;
+    if (timers[i].at_start) expected.push_back({0, i, 0});
+    if (drifting) {
+      std::vector<Nanoseconds> times;
+      for (const Row& row : rows) times.push_back(row.time);
+      for (const std::size_t cut : drifting_cuts(times, period)) {
+        if (cut == 0 || cut == rows.size()) continue;
+        expected.push_back({times[cut - 1] - begin, i, cut});
+      }
+      continue;
+    }
+    for (Nanoseconds now = period; now <= rows.back().time - begin; now += period) {
+      const auto before = std::ranges::count_if(
+          rows, [&](const Row& row) { return row.time - begin < now; });
+      expected.push_back({now, i, static_cast<std::size_t>(before)});
+    }
+  }
+  std::ranges::stable_sort(expected, {}, [](const Expected& of) {
+    return std::tuple(of.requests, of.now, of.timer);
+  });
+  return expected;
+}
+
+// Accesses and writes of a VM in a range of rows.
+std::pair<Count, Count> accesses_in(const std::vector<Row>& rows, std::size_t begin,
+                                    std::size_t end, VmId vm) {
+  Count accesses = 0;
+  Count writes = 0;
+  for (std::size_t r = begin; r < end; ++r) {
+    if (rows[r].vm != vm) continue;
+    accesses += static_cast<Count>(rows[r].blocks.size());
+    writes += rows[r].op == Op::kWrite ? static_cast<Count>(rows[r].blocks.size()) : 0;
+  }
+  return {accesses, writes};
+}
+
+TEST(Timers, RingInOrderAndSeeWhatCameBefore) {
+  Random random(1);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const std::vector<Row> rows = rows_of(random);
+    const Accesses trace = intern(rows, kVms);
+    std::vector<Timer> timers;
+    const auto base = static_cast<Nanoseconds>(20 + random.below(200));
+    for (std::size_t i = 1 + random.below(4); i-- > 0;) {
+      // Multiples meet.
+      timers.push_back(timer(base * static_cast<Nanoseconds>(1 + random.below(4)),
+                             random.below(3) == 0, random.below(4) == 0));
+    }
+    Scripted system(timers, {});
+    run_all(trace, system, aligned_cuts(trace.request_time, 1 + round * 13));
+    const std::vector<Expected> expected = expected_rings(rows, timers);
+    ASSERT_EQ(system.rings.size(), expected.size());
+    std::vector<std::size_t> times(timers.size());   // that each rang
+    std::vector<std::size_t> before(timers.size());  // requests when it rang last
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Ring& ring = system.rings[i];
+      const auto& [now, which, requests] = expected[i];
+      ASSERT_EQ(ring.timer, which) << i;
+      ASSERT_EQ(ring.now, now) << i;
+      EXPECT_EQ(ring.interval, times[which]++);
+      for (VmId vm = 0; vm < kVms; ++vm) {
+        const auto [all, writes] = accesses_in(rows, 0, requests, vm);
+        EXPECT_EQ(ring.counters[vm].accesses, all);
+        EXPECT_EQ(ring.counters[vm].writes, writes);
+        EXPECT_EQ(ring.arrived[vm], all > 0);
+        const auto [since, writes_since] = accesses_in(rows, before[which], requests, vm);
+        EXPECT_EQ(ring.since[vm].accesses, since);
+        EXPECT_EQ(ring.since[vm].writes, writes_since);
+        EXPECT_EQ(ring.since[vm].dirty, ring.counters[vm].dirty) << "a level is as it is";
+      }
+      before[which] = requests;
+    }
+  }
+}
+
+TEST(Timers, OfEqualTimesTheOneDeclaredFirstIsFirst) {
+  const std::vector<Row> rows{{0, 0, {1}}, {10, 0, {1}}, {20, 0, {1}}, {30, 0, {1}}};
+  Scripted system({timer(20), timer(10)}, {});
+  run_all(intern(rows, 1), system);
+  std::vector<std::pair<Nanoseconds, std::size_t>> rang;
+  for (const Ring& ring : system.rings) rang.emplace_back(ring.now, ring.timer);
+  EXPECT_EQ(rang, (std::vector<std::pair<Nanoseconds, std::size_t>>{
+                      {10, 1}, {20, 0}, {20, 1}, {30, 1}}));
+  EXPECT_EQ(system.rings[0].counters[0].accesses, 1) << "not the access at that time";
+}
+
+TEST(Timers, OneOfALongerPeriodThanTheTraceNeverRings) {
+  const std::vector<Row> rows{{0, 0, {1}}, {99, 0, {1}}};
+  Scripted once({timer(99)}, {});
+  run_all(intern(rows, 1), once);
+  EXPECT_EQ(once.rings.size(), 1U);
+  Scripted never({timer(100)}, {});
+  run_all(intern(rows, 1), never);
+  EXPECT_EQ(never.rings.size(), 0U);
+}
+
+TEST(Timers, AtTheStartNothingHasBeen) {
+  Random random(2);
+  const std::vector<Row> rows = rows_of(random);
+  const Clock clock{.period = 200};
+  Scripted system({{.name = "sizes", .clock = clock, .at_start = true}},
+                  {{CurveMeter{}},
+                   {LoadMeter{}},
+                   {CurveMeter{.foresight = Foresight::kNext}},
+                   {CurveMeter{.foresight = Foresight::kWhole}}});
+  const Accesses trace = intern(rows, kVms);
+  run_all(trace, system);
+  const naive::Meters twin(rows, trace, clock);
+  ASSERT_GT(system.rings.size(), 2U);
+  const Ring& first = system.rings[0];
+  EXPECT_EQ(first.now, 0);
+  EXPECT_EQ(first.arrived, std::vector<bool>(kVms, false));
+  for (VmId vm = 0; vm < kVms; ++vm) {
+    EXPECT_EQ(first.counters[vm].accesses, 0);
+    EXPECT_EQ(first.current.at(1, vm), 8);
+    EXPECT_EQ(first.meters[0].curves[vm], HitCurve());
+    EXPECT_EQ(first.meters[1].loads[vm], Load{});
+    EXPECT_EQ(first.meters[2].curves[vm], twin.curve({}, 0, vm));
+    EXPECT_EQ(first.meters[3].curves[vm], twin.whole_curve({}, vm));
+    EXPECT_EQ(system.rings[1].meters[0].curves[vm], twin.curve({}, 0, vm));
+    EXPECT_EQ(system.rings[1].meters[1].loads[vm], twin.load(0, vm));
+    EXPECT_EQ(system.rings[1].meters[2].curves[vm], twin.curve({}, 1, vm));
+    EXPECT_EQ(system.rings[1].meters[3].curves[vm], twin.whole_curve({}, vm));
+  }
+}
+
+TEST(Timers, EachMeterIsReadByItsOwn) {
+  Random random(3);
+  const std::vector<Row> rows = rows_of(random);
+  const Accesses trace = intern(rows, kVms);
+  Scripted system({timer(300), timer(100)}, {{LoadMeter{}, 0}, {LoadMeter{}, 1}});
+  run_all(trace, system);
+  const naive::Meters slow(rows, trace, {.period = 300});
+  const naive::Meters fast(rows, trace, {.period = 100});
+  for (const Ring& ring : system.rings) {
+    const auto slow_rang = static_cast<std::size_t>(ring.now / 300);
+    auto fast_rang = static_cast<std::size_t>(ring.now / 100);
+    if (ring.timer == 0) --fast_rang;  // its turn comes
+    for (VmId vm = 0; vm < kVms; ++vm) {
+      EXPECT_EQ(ring.meters[0].loads[vm], slow_rang == 0 ? Load{} : slow.load(slow_rang - 1, vm));
+      EXPECT_EQ(ring.meters[1].loads[vm], fast_rang == 0 ? Load{} : fast.load(fast_rang - 1, vm));
+    }
+  }
+}
+
+TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
+  std::vector<Row> rows;
+  for (Nanoseconds t = 0; t < 100; ++t) {
+    const VmId vm = t < 30 ? 0 : static_cast<VmId>(t % 2);
+    rows.push_back({t, vm, {static_cast<std::uint64_t>(t % 5)}});
+  }
+  Accesses trace = intern(rows, kVms);  // the third never comes
+  trace.departures = {{.request = 70, .vm = 0}};
+  for (std::size_t r = 70; r < 100; ++r) trace.request_vm[r] = 1;
+  for (std::size_t r = 70; r < 100; ++r) trace.ids[r] = trace.vms[1].first_id;
+  Scripted system({timer(10)}, {{CurveMeter{.scope = DistanceScope::kCumulative}}, {LoadMeter{}}});
+  run_all(trace, system);
+  for (const Ring& ring : system.rings) {
+    SCOPED_TRACE(ring.now);
+    EXPECT_EQ(ring.arrived, (std::vector<bool>{true, ring.now > 30, false}));
+    EXPECT_EQ(ring.departed, (std::vector<bool>{ring.now >= 70, false, false}));
+    EXPECT_EQ(ring.current.at(0, 0), ring.now >= 70 ? 0 : 4) << "who is gone has no targets";
+    EXPECT_EQ(ring.meters[0].curves[0].accesses() == 0, ring.now >= 70) << "and is forgotten";
+    EXPECT_EQ(ring.meters[1].loads[0].accesses == 0, ring.now >= 70);
+    EXPECT_GT(ring.since[1].accesses + ring.since[0].accesses, 0);
+  }
+}
+
+std::optional<Decision> by_demand(const Observation& seen) {
+  // The first VM has what it demands, in a mode of its own.
+  Allocation targets(2, kVms);
+  std::vector<WriteMode> modes;
+  for (VmId vm = 0; vm < kVms; ++vm) {
+    const Count demand = 1 + seen.meters[0].distinct[vm] + seen.meters[1].curves[vm].hits(9);
+    targets.at(0, vm) = demand % 5;
+    targets.at(1, vm) = demand % 9;
+    modes.push_back(static_cast<WriteMode>(demand % 3));
+  }
+  return Decision{.targets = targets, .write_modes = modes};
+}
+
+std::vector<Meter> demand_meters(Nanoseconds window) {
+  return {{DistinctMeter{.window = {window}, .reuses = 1}},
+          {CurveMeter{.ops = OpFilter::kReads, .window = {window}}},
+          {CurveMeter{.scope = DistanceScope::kWarm, .window = {window}}}};
+}
+
+TEST(Run, ADecisionWithoutTargetsLeavesThem) {
+  Random random(4);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const Rule rule = [](const Observation& seen) -> Answer {
+    if (seen.interval == 0) return std::nullopt;
+    if (seen.interval == 1) return Decision{.write_modes = std::vector(kVms, WriteMode::kThrough)};
+    return Decision{.infeasible = "two VMs want more than there is"};
+  };
+  Scripted system({timer(200)}, {}, rule);
+  const RunResult result = run_all(trace, system);
+  ASSERT_EQ(result.decisions.size(), system.rings.size() - 1) << "no answer is no decision";
+  for (std::size_t i = 0; i < result.decisions.size(); ++i) {
+    const DecisionRecord& record = result.decisions[i];
+    EXPECT_EQ(record.targets, system.rings[0].current);
+    EXPECT_EQ(record.decision.targets, std::nullopt);
+    EXPECT_EQ(record.decision.infeasible, i == 0 ? "" : "two VMs want more than there is");
+    EXPECT_EQ(record.timer, 0U);
+    EXPECT_EQ(trace.request_time[record.request] - trace.request_time[0] >= system.rings[i + 1].now,
+              true);
+  }
+  for (std::size_t i = 2; i < system.rings.size(); ++i) {
+    for (const VmCounters& vm : system.rings[i].counters) EXPECT_EQ(vm.dirty, 0);
+  }
+}
+
+TEST(Run, TargetsMayLeaveSpaceUnused) {
+  Random random(5);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const Rule rule = [](const Observation&) -> Answer {
+    Allocation targets(2, kVms);
+    targets.at(0, 1) = 3;
+    return Decision{.targets = targets};
+  };
+  Scripted system({timer(200)}, {}, rule);
+  run_all(trace, system);
+  for (std::size_t i = 1; i < system.rings.size(); ++i) {
+    for (VmId vm = 0; vm < kVms; ++vm) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        const Count target = k == 0 && vm == 1 ? 3 : 0;
+        EXPECT_EQ(system.rings[i].current.at(k, vm), target);
+        EXPECT_LE(system.rings[i].counters[vm].tiers[k].occupancy, target);
+      }
+    }
+  }
+}
+
+// Law: whoever answers nothing changes nothing, whatever is measured for it.
+TEST(Laws, AControllerThatAnswersNothingChangesNothing) {
+  Random random(6);
+  for (int round = 0; round < 20; ++round) {
+    const Accesses trace = intern(rows_of(random), kVms);
+    Scripted none({}, {});
+    const auto alone = numbers(run_all(trace, none));
+    Scripted asked({timer(70, true), timer(130, false, true)}, {});
+    EXPECT_EQ(numbers(run_all(trace, asked)), alone);
+    EXPECT_GT(asked.rings.size(), 0U);
+    Scripted measured({timer(90)}, demand_meters(180));
+    EXPECT_EQ(numbers(run_all(trace, measured)), alone);
+    Scripted nothing({timer(90)}, {}, [](const Observation&) -> Answer { return Decision{}; });
+    const RunResult empty = run_all(trace, nothing);
+    EXPECT_EQ(numbers(empty), alone);
+    EXPECT_EQ(empty.decisions.size(), nothing.rings.size());
+  }
+}
+
+std::vector<Meter> random_meters(Random& random, const std::vector<Timer>& timers) {
+  std::vector<Meter> meters;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::size_t timer = random.below(timers.size());
+    MeterKind what = naive::random_meter(random, timers[timer].clock);
+    if (auto* curve = std::get_if<CurveMeter>(&what)) curve->foresight = Foresight::kNone;
+    meters.push_back({what, timer});
+  }
+  return meters;
+}
+
+// Law: what has not been is not known. A trace that ends just after a ring shows the same.
+TEST(Laws, MetersDoNotSeeTheFuture) {
+  Random random(7);
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(round);
+    const std::vector<Row> rows = rows_of(random);
+    const std::vector<Timer> timers{timer(150, round % 2 == 0), timer(90, false, round % 3 == 0)};
+    const std::vector<Meter> meters = random_meters(random, timers);
+    Scripted system(timers, meters);
+    run_all(intern(rows, kVms), system);
+    for (std::size_t i = 0; i < system.rings.size(); i += 1 + system.rings.size() / 4) {
+      const Ring& ring = system.rings[i];
+      // The first requests after it, so that it still rings.
+      std::size_t end = 0;
+      while (end < rows.size() && rows[end].time - rows[0].time <= ring.now) ++end;
+      const std::vector<Row> cut(rows.begin(),
+                                 rows.begin() + static_cast<std::ptrdiff_t>(
+                                                    std::min(end + 1, rows.size())));
+      Scripted shorter(timers, meters);
+      run_all(intern(cut, kVms), shorter);
+      ASSERT_GT(shorter.rings.size(), i);
+      EXPECT_EQ(shorter.rings[i].now, ring.now);
+      EXPECT_EQ(shorter.rings[i].meters, ring.meters);
+      for (VmId vm = 0; vm < kVms; ++vm) {
+        EXPECT_EQ(numbers(shorter.rings[i].since[vm]), numbers(ring.since[vm]));
+        EXPECT_EQ(numbers(shorter.rings[i].counters[vm]), numbers(ring.counters[vm]));
+      }
+      EXPECT_EQ(shorter.rings[i].arrived, ring.arrived);
+    }
+  }
+}
+
+TEST(Laws, ButForThoseThatSayTheyDo) {
+  std::vector<Row> rows;
+  for (Nanoseconds t = 0; t < 40; ++t) rows.push_back({t, 0, {static_cast<std::uint64_t>(t % 3)}});
+  const std::vector<Row> cut(rows.begin(), rows.begin() + 12);
+  for (const Foresight foresight : {Foresight::kNone, Foresight::kNext, Foresight::kWhole}) {
+    const std::vector<Meter> meters{{CurveMeter{.foresight = foresight}}};
+    Scripted longer({timer(10)}, meters);
+    Scripted shorter({timer(10)}, meters);
+    run_all(intern(rows, 1), longer);
+    run_all(intern(cut, 1), shorter);
+    EXPECT_EQ(longer.rings[0].meters == shorter.rings[0].meters, foresight == Foresight::kNone);
+  }
+}
+
+// Law: asked k times as often, and answering every k-th time, a controller does the same.
+TEST(Laws, SplittingAPeriodChangesNothing) {
+  Random random(8);
+  for (int round = 0; round < 20; ++round) {
+    const Accesses trace = intern(rows_of(random), kVms);
+    Scripted whole({timer(240)}, demand_meters(480), [](const Observation& seen) -> Answer {
+      return by_demand(seen);
+    });
+    const RunResult once = run_all(trace, whole);
+    EXPECT_GT(once.decisions.size(), 0U);
+    for (const std::size_t k : {2, 3, 4}) {
+      const Rule every_kth = [=](const Observation& seen) -> Answer {
+        if ((seen.interval + 1) % k != 0) return std::nullopt;
+        return by_demand(seen);
+      };
+      Scripted split({timer(240 / static_cast<Nanoseconds>(k))}, demand_meters(480), every_kth);
+      const RunResult often = run_all(trace, split);
+      EXPECT_EQ(numbers(often), numbers(once));
+      ASSERT_EQ(often.decisions.size(), once.decisions.size());
+      for (std::size_t i = 0; i < once.decisions.size(); ++i) {
+        EXPECT_EQ(often.decisions[i].request, once.decisions[i].request);
+        EXPECT_EQ(often.decisions[i].targets, once.decisions[i].targets);
+        EXPECT_EQ(often.decisions[i].decision.write_modes, once.decisions[i].decision.write_modes);
+        const Ring& ring = split.rings[(i + 1) * k - 1];
+        EXPECT_EQ(ring.meters, whole.rings[i].meters);
+      }
+    }
+  }
+}
+
+// Law: systems that ask for the same share it, and see what each sees alone.
+TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
+  Random random(9);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const std::vector<Timer> timers{timer(100)};
+  Scripted one(timers, demand_meters(300));
+  Scripted other(timers, {{LoadMeter{}}, {CurveMeter{.ops = OpFilter::kReads, .window = {300}}}});
+  std::vector<MeterSpec> specs = meter_specs(one);
+  for (const MeterSpec& spec : meter_specs(other)) specs.push_back(spec);
+  const auto measured = characterise(trace, specs);
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  std::set<const Measured*> different;
+  for (const Metered& meter : measured->meters) different.insert(meter.measured.get());
+  EXPECT_EQ(different.size(), specs.size() - 1);
+  for (Scripted* system : {&one, &other}) {
+    const Cuts cuts = aligned_cuts(trace.request_time, 500);
+    ASSERT_TRUE(run(trace, *system, *measured, cuts).ok());
+    Scripted alone(system->timers(), system->meters());
+    run_all(trace, alone, cuts);
+    ASSERT_EQ(alone.rings.size(), system->rings.size());
+    for (std::size_t i = 0; i < alone.rings.size(); ++i) {
+      EXPECT_EQ(alone.rings[i].meters, system->rings[i].meters);
+    }
+  }
+}
+
+// Lets through what it is told, and leaves behind what it counted at its end.
+class Watched final : public Host {
+ public:
+  Watched(std::unique_ptr<Host> host, std::vector<VmCounters>& last)
+      : host_(std::move(host)), last_(last) {}
+  ~Watched() override { last_ = host_->counters(); }
+
+  void replay(const Accesses& trace, RequestRange range) override { host_->replay(trace, range); }
+  absl::Status resize(const Allocation& targets) override { return host_->resize(targets); }
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return host_->set_write_modes(modes);
+  }
+  void release(std::size_t vm) override { host_->release(vm); }
+  std::vector<VmCounters> counters() const override { return host_->counters(); }
+  absl::Status check_invariants() const override { return host_->check_invariants(); }
+
+ private:
+  std::unique_ptr<Host> host_;
+  std::vector<VmCounters>& last_;
+};
+
+// Law: of a decision that is refused nothing is done.
+TEST(Laws, ARefusedDecisionLeavesAllAsItWas) {
+  Random random(10);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const auto granting = [](Count blocks) {
+    Allocation targets(2, kVms);
+    for (VmId vm = 0; vm < kVms; ++vm) targets.at(0, vm) = blocks;
+    return targets;
+  };
+  const std::vector<WriteMode> through(kVms, WriteMode::kThrough);
+  const auto refused = [&](const Decision& decision) {
+    std::vector<VmCounters> after;
+    Scripted system({timer(300)}, {}, [&](const Observation&) -> Answer { return decision; });
+    system.wrap([&](std::unique_ptr<Host> host) {
+      return std::make_unique<Watched>(std::move(host), after);
+    });
+    const auto result = try_run(trace, system, aligned_cuts(trace.request_time, 500));
+    EXPECT_EQ(system.rings.size(), 1U);
+    EXPECT_EQ(after.size(), kVms);
+    Count dirty = 0;
+    for (VmId vm = 0; vm < kVms; ++vm) {
+      EXPECT_EQ(numbers(after[vm]), numbers(system.rings[0].counters[vm]));
+      dirty += after[vm].dirty;
+    }
+    EXPECT_GT(dirty, 0) << "there was something to be done";
+    return message_of(result.status());
+  };
+  EXPECT_EQ(refused({.targets = granting(100), .write_modes = through}),
+            "targets: tier 0 grants 300 blocks of 12");
+  EXPECT_EQ(refused({.targets = Allocation(1, kVms), .write_modes = through}),
+            "targets: expected 2 tiers x 3 VMs, got 1 x 3");
+  EXPECT_EQ(refused({.targets = granting(1), .write_modes = {WriteMode::kThrough}}),
+            "write modes: 1 of them for 3 VMs");
+}
+
+TEST(Run, MistakesAreNamed) {
+  const Accesses trace = intern({{0, 0, {1}}, {3600 * kSecond, 0, {1}}}, 1);
+  const auto complaint = [&](System& system, const Characterised& measured) {
+    return message_of(run(trace, system, measured, {0, 2}).status());
+  };
+  const auto timers_complaint = [&](const Timer& timer) {
+    Scripted system({timer}, {});
+    return complaint(system, {});
+  };
+  EXPECT_EQ(timers_complaint({.name = "sizes", .clock = {.period = 0}}),
+            "sizes: must be positive, got 0 ns");
+  EXPECT_EQ(timers_complaint({.name = "reuse", .clock = {.period = 1}}),
+            "reuse: 1 ns cut this trace into 3600000000001 pieces; at most 1048576 can be kept");
+  Scripted unread({timer(kSecond)}, {{LoadMeter{}, 1}});
+  EXPECT_EQ(complaint(unread, {}), "a meter is read by timer 1 of 1");
+  EXPECT_EQ(meter_specs(unread).size(), 0U);
+  Scripted unmeasured({timer(kSecond)}, {{LoadMeter{}}});
+  EXPECT_EQ(complaint(unmeasured, {}),
+            "a meter of the system was not measured: characterise the trace with meter_specs() of "
+            "it");
+  const auto of_others = characterise(intern({{0, 0, {1}}}, 2), meter_specs(unmeasured));
+  EXPECT_EQ(complaint(unmeasured, *of_others), "what was measured is of 2 VMs, the trace of 1");
+}
+
+}  // namespace
+}  // namespace mcsim

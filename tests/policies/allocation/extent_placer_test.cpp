@@ -1,0 +1,167 @@
+// Trusts: costs worked out by hand; every epoch's extents sorted anew, and accesses counted by
+// where their extent is.
+#include "policies/allocation/extent_placer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "core/engine/run.hpp"
+#include "policies/allocation/all.hpp"
+#include "policies/allocation/hystor.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+
+constexpr Count kExtent = 4;
+
+// Requests of one to six blocks in 40 extents of two VMs, most of them in few, with a quarter
+// of writes; the few are others later on.
+Accesses extent_trace(std::uint64_t seed) {
+  Random random(seed);
+  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
+  for (const char* name : {"a", "b"}) {
+    Requests requests;
+    for (Nanoseconds at = 0; at < 3'000; ++at) {
+      const std::uint64_t hot = at < 1'500 ? 0 : 20;
+      const std::uint64_t extent =
+          random.below(3) == 0 ? random.below(40) : hot + random.below(5);
+      const Op op = random.below(4) == 0 ? Op::kWrite : Op::kRead;
+      const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(6)));
+      requests.push(at, 0, op, 4096 * (extent * kExtent + random.below(kExtent)), bytes);
+    }
+    EXPECT_TRUE(builder.begin_vm(name).ok());
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  }
+  return std::move(builder).finish().value();
+}
+
+RunResult replay(const std::string& name, ParamMap params, const Machine& machine,
+                 const Accesses& trace) {
+  params.try_emplace("epoch", std::int64_t{100});
+  params.try_emplace("extent", std::int64_t{kExtent});
+  auto system = system_registry().make(name, params, {.machine = machine});
+  EXPECT_TRUE(system.ok()) << system.status();
+  const auto result = run(trace, **system, {}, aligned_cuts(trace.request_time, 100));
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *result;
+}
+
+TEST(Hystor, CostsAreTheInverseBitmap) {
+  EXPECT_EQ(Hystor::cost(1), 128);
+  EXPECT_EQ(Hystor::cost(2), 64);
+  EXPECT_EQ(Hystor::cost(8), 16);
+  EXPECT_EQ(Hystor::cost(15), 16);
+  EXPECT_EQ(Hystor::cost(64), 2);
+  EXPECT_EQ(Hystor::cost(128), 1);
+  EXPECT_EQ(Hystor::cost(1'000'000), 1);
+}
+
+// Hits by interval where each epoch's best extents were placed at its end.
+std::vector<Count> sorted_anew(const Accesses& trace, bool hystor, std::size_t room) {
+  std::vector<double> scores(trace.id_count() / kExtent, 0);
+  std::set<std::size_t> placed;
+  std::vector<Count> hits(1, 0);
+  Nanoseconds next = 100;
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    for (; trace.request_time[r] >= next; next += 100) {
+      std::vector<std::tuple<double, bool, std::size_t>> order;
+      for (std::size_t e = 0; e < scores.size(); ++e) {
+        if (scores[e] > 0) order.emplace_back(-scores[e], !placed.contains(e), e);
+      }
+      std::ranges::sort(order);
+      placed.clear();
+      for (const auto& [score, elsewhere, extent] : order) {
+        if (placed.size() < room) placed.insert(extent);
+      }
+      if (!hystor) {
+        for (double& score : scores) score /= 2;
+      }
+      hits.push_back(0);
+    }
+    const auto blocks = trace.blocks_of(r);
+    std::set<std::size_t> touched;
+    for (const BlockId block : blocks) {
+      const std::size_t extent = block / kExtent;
+      hits.back() += placed.contains(extent) ? 1 : 0;
+      if (!hystor) scores[extent] += 1;
+      touched.insert(extent);
+    }
+    for (const std::size_t extent : touched) {
+      if (hystor) scores[extent] += Hystor::cost(static_cast<Count>(blocks.size()) * 8);
+    }
+  }
+  return hits;
+}
+
+std::vector<Count> hits_of(const RunResult& result, std::size_t tier) {
+  std::vector<Count> hits;
+  for (const auto& interval : result.intervals) {
+    hits.push_back(interval[0].tiers[tier].hits + interval[1].tiers[tier].hits);
+  }
+  return hits;
+}
+
+TEST(ExtentPlacer, HasTheBestExtentsInTheTierWhenAnEpochBegins) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Accesses trace = extent_trace(seed);
+    const ParamMap never{{"saturation", 1e300}};
+    EXPECT_EQ(hits_of(replay("hystor", never, machine_of({7 * kExtent}), trace), 0),
+              sorted_anew(trace, true, 7));
+    EXPECT_EQ(hits_of(replay("vfrm", {}, machine_of({7 * kExtent + 3}), trace), 0),
+              sorted_anew(trace, false, 7));
+  }
+}
+
+TEST(ExtentPlacer, SlowerTiersHaveTheNextBest) {
+  const Accesses trace = extent_trace(6);
+  const RunResult two = replay("vfrm", {}, machine_of({3 * kExtent, 8 * kExtent}), trace);
+  const std::vector<Count> first = sorted_anew(trace, false, 3);
+  EXPECT_EQ(hits_of(two, 0), first);
+  std::vector<Count> both = hits_of(two, 1);
+  for (std::size_t k = 0; k < both.size(); ++k) both[k] += first[k];
+  EXPECT_EQ(both, sorted_anew(trace, false, 11));
+}
+
+TEST(ExtentPlacer, MovesNoMoreThanItsRate) {
+  const Accesses trace = extent_trace(7);
+  const double rate = 6.0 * kExtent * 1e9 / 100;  // six extents an epoch
+  const RunResult result = replay("vfrm", {{"rate", rate}}, machine_of({9 * kExtent}), trace);
+  Count most = 0;
+  for (const auto& interval : result.intervals) {
+    Count moved = 0;
+    for (const VmCounters& vm : interval) moved += vm.tiers[0].fills + vm.tiers[0].evictions;
+    most = std::max(most, moved);
+  }
+  EXPECT_EQ(most, 6 * kExtent) << "and as much where there is more to move";
+}
+
+TEST(ExtentPlacer, SaturatedCostsAreHalvedTogether) {
+  const Accesses trace = extent_trace(8);
+  const auto hits = [&](double saturation) {
+    return hits_of(replay("hystor", {{"saturation", saturation}}, machine_of({7 * kExtent}), trace),
+                   0);
+  };
+  EXPECT_NE(hits(1'000), hits(1e300)) << "what was long ago counts less";
+}
+
+TEST(PlacedHost, RefusesWhatDoesNotFit) {
+  const Accesses trace = extent_trace(9);
+  PlacedHost host(machine_of({kExtent}), trace, [](const ExtentAccess&) {});
+  const std::vector<Placement> both{{.extent = 0, .tier = 0}, {.extent = 1, .tier = 0}};
+  EXPECT_EQ(message_of(host.place(both)), "tier 0: 8 blocks would be placed in 4");
+  EXPECT_TRUE(host.check_invariants().ok());
+  EXPECT_EQ(host.counters()[0].tiers[0].occupancy, 0) << "nothing moved";
+  const std::vector<Placement> nowhere{{.extent = 9'999, .tier = 0}};
+  EXPECT_EQ(host.place(nowhere).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_FALSE(host.resize(Allocation(1, 2)).ok());
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,105 @@
+"""Trusts: what there is in the folders before and after; what commands print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcsim.base.errors import HostError
+from mcsim.base.files import check_writable
+from mcsim.cli import main as cli
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, *capsys.readouterr()
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.txt"
+    path.write_text("".join(f"{i % 7}\n" for i in range(500)), encoding="utf-8")
+    return path
+
+
+EXPERIMENT = f"""\
+name: quiet
+interval: 1h
+workload: {{profile: {TINY}}}
+tiers: [{{device: dram, capacity_blocks: 10}}]
+systems: [lru]
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    path = tmp_path / "quiet.yaml"
+    path.write_text(EXPERIMENT, encoding="utf-8")
+    return path
+
+
+def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]]:
+    """All commands that work for a while, writing into a folder."""
+    return {
+        "run": ["run", experiment, "--no-figures", "--out", out],
+        "mrc": ["mrc", trace, "--no-figures", "--out", out],
+        "compare": ["compare", trace, "--policies", "lru", "--no-figures", "--out", out],
+        "tune": ["tune", trace, "--size", "64KiB", "--no-figures", "--out", out],
+        "convert": ["trace", "convert", trace, out / "t.csv"],
+        "slice": ["trace", "slice", trace, out / "t.csv", "--ops", "reads"],
+        "synth": ["trace", "synth", TINY, out / "t.csv"],
+        "info": ["trace", "info", trace, "--save-mapping", out / "m.yaml"],
+    }
+
+
+NAMES = sorted(commands(Path(), Path(), Path()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_cannot_be_written_is_told_before_the_work(
+    name: str, trace: Path, experiment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Nobody, root included, makes a folder there.
+    code, out, err = call(capsys, *commands(trace, experiment, Path("/proc/none"))[name])
+    assert (code, out) == (3, "")
+    assert err == "mcsim: /proc/none: cannot write there: No such file or directory\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quiet_commands_say_nothing_while_at_work(
+    name: str, trace: Path, experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = call(capsys, *commands(trace, experiment, tmp_path / "a")[name])
+    quiet = call(capsys, *commands(trace, experiment, tmp_path / "b")[name], "--quiet")
+    assert (told[0], quiet[0]) == (0, 0)
+    assert told[2] != ""
+    assert quiet[2] == ""
+    assert quiet[1].count("\n") == told[1].count("\n")
+
+
+def test_a_folder_that_is_tried_is_left_as_it_was(tmp_path: Path) -> None:
+    check_writable(tmp_path / "a" / "b")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "a").mkdir()
+    check_writable(tmp_path / "a" / "b" / "c")
+    assert list((tmp_path / "a").iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(HostError, match=r"file: cannot write there: (Not a directory|File exists)"):
+        check_writable(tmp_path / "file")
+
+
+def test_describe_does_not_mind_capitals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "describe", "ARC") == call(capsys, "describe", "arc")
+    code, _, err = call(capsys, "describe", "MULTICASHE")
+    assert code == 2
+    assert (
+        err
+        == "mcsim: nothing is called 'MULTICASHE' (did you mean 'multicache'?); see mcsim list\n"
+    )

@@ -1,0 +1,348 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/containers/hyperloglog.hpp"
+#include "core/locality/profile/characterise.hpp"
+#include "tests/support/naive.hpp"
+
+// Meters straight from their definitions, and the traces to try them on.
+namespace mcsim::naive {
+
+struct Row {
+  Nanoseconds time;
+  VmId vm;
+  Keys blocks;
+  Op op = Op::kRead;
+};
+
+inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
+  Accesses trace;
+  std::vector<std::map<std::uint64_t, BlockId>> number(vm_count);
+  for (const Row& row : rows) {
+    for (const auto block : row.blocks) {
+      number[row.vm].try_emplace(block, static_cast<BlockId>(number[row.vm].size()));
+    }
+  }
+  BlockId first_id = 0;
+  for (VmId vm = 0; vm < vm_count; ++vm) {
+    const auto blocks = static_cast<Count>(number[vm].size());
+    trace.vms.push_back({.name = "vm", .first_id = first_id, .unique_blocks = blocks});
+    first_id += static_cast<BlockId>(blocks);
+  }
+  for (const Row& row : rows) {
+    VmInfo& vm = trace.vms[row.vm];
+    for (const auto block : row.blocks) trace.ids.push_back(vm.first_id + number[row.vm][block]);
+    trace.request_begin.push_back(trace.ids.size());
+    trace.request_time.push_back(row.time);
+    trace.request_vm.push_back(row.vm);
+    trace.request_op.push_back(static_cast<std::uint8_t>(row.op));
+    ++vm.requests;
+    vm.accesses += static_cast<Count>(row.blocks.size());
+  }
+  return trace;
+}
+
+// A few VMs that come, go and fall silent over some periods; one in four requests writes,
+// unless none does.
+inline std::vector<Row> random_rows(Random& random, VmId vm_count) {
+  std::vector<Row> rows;
+  auto time = static_cast<Nanoseconds>(random.below(1000));
+  const std::uint64_t gap = 1 + random.below(30);
+  const std::uint64_t footprint = 1 + random.below(80);
+  const bool writes = random.below(5) != 0;
+  for (std::uint64_t r = 1 + random.below(400); r-- > 0;) {
+    Row row{time,
+            static_cast<VmId>(random.below(vm_count)),
+            {},
+            writes && random.below(4) == 0 ? Op::kWrite : Op::kRead};
+    const std::uint64_t first = random.below(footprint);
+    for (std::uint64_t b = 0; b < 1 + random.below(4); ++b) row.blocks.push_back(first + b);
+    rows.push_back(row);
+    if (random.below(3) != 0) time += static_cast<Nanoseconds>(random.below(gap));
+    if (random.below(60) == 0) time += 300;
+  }
+  return rows;
+}
+
+inline Keys keys_of(const std::vector<Row>& rows, std::size_t begin, std::size_t end, VmId vm,
+                    OpFilter ops = OpFilter::kAll) {
+  Keys keys;
+  for (std::size_t r = begin; r < end; ++r) {
+    if (rows[r].vm != vm || (ops == OpFilter::kReads && rows[r].op != Op::kRead)) continue;
+    keys.insert(keys.end(), rows[r].blocks.begin(), rows[r].blocks.end());
+  }
+  return keys;
+}
+
+// A meter of any kind, under any parameters that go together.
+inline MeterKind random_meter(Random& random, const Clock& clock, bool short_windows = true) {
+  const auto ops = [&] { return random.below(2) == 0 ? OpFilter::kAll : OpFilter::kReads; };
+  const auto window = [&] {
+    return Duration{clock.period * static_cast<Nanoseconds>(random.below(6))};
+  };
+  switch (random.below(7)) {
+    case 0:
+      return LoadMeter{};
+    case 1:
+      return ClassMeter{};
+    case 2:
+      return DistinctMeter{
+          .ops = ops(), .window = window(), .reuses = static_cast<Count>(random.below(4))};
+    case 3:
+      return IntensityMeter{
+          .kind = static_cast<IntensityKind>(random.below(2)),
+          .ops = ops(),
+          .window = {1 + static_cast<Nanoseconds>(random.below(short_windows ? 60 : 1200))},
+          .aggregate = static_cast<RiAggregate>(random.below(3)),
+          .unique = random.below(8) == 0 ? UniqueCounter::kHyperLogLog : UniqueCounter::kExact};
+    default:
+      break;
+  }
+  CurveMeter curve{.ops = ops(),
+                   .between = ops(),
+                   .scope = static_cast<DistanceScope>(random.below(3)),
+                   .window = window(),
+                   .distance_limit =
+                       random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
+                   .foresight = static_cast<Foresight>(random.below(3))};
+  if (curve.foresight == Foresight::kWhole) curve.ops = OpFilter::kAll;
+  if (curve.ops == OpFilter::kAll) curve.between = OpFilter::kAll;
+  return curve;
+}
+
+inline MeterSpec random_spec(Random& random, bool short_windows = true) {
+  const Clock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
+                    .drifting = random.below(2) == 1};
+  return {.clock = clock, .what = random_meter(random, clock, short_windows)};
+}
+
+// What meters read at the periods of one clock. `rows` and `trace`, which are the same, outlive
+// it.
+class Meters {
+ public:
+  Meters(const std::vector<Row>& rows, const Accesses& trace, const Clock& clock)
+      : rows_(rows), trace_(trace), clock_(clock) {
+    cuts_ = clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
+  }
+
+  const Cuts& cuts() const { return cuts_; }
+  std::size_t periods() const { return cuts_.size() - 1; }
+
+  // Of the window that ends with a period.
+  HitCurve curve(const CurveMeter& meter, std::size_t period, VmId vm) const {
+    const bool cumulative = meter.scope == DistanceScope::kCumulative;
+    const std::size_t begin = cumulative ? 0 : begin_of_window(period, meter.window);
+    const std::size_t remembered = meter.scope == DistanceScope::kInterval ? begin : 0;
+    return curve_between(meter, remembered, begin, cuts_[period + 1], vm);
+  }
+
+  HitCurve whole_curve(const CurveMeter& meter, VmId vm) const {
+    return curve_between(meter, 0, trace_.warm_up, rows_.size(), vm);
+  }
+
+  Load load(std::size_t period, VmId vm) const {
+    Load load;
+    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+      if (rows_[r].vm != vm) continue;
+      const auto blocks = static_cast<Count>(rows_[r].blocks.size());
+      ++load.requests;
+      load.accesses += blocks;
+      load.reads += rows_[r].op == Op::kRead ? blocks : 0;
+    }
+    return load;
+  }
+
+  Count distinct(const DistinctMeter& meter, std::size_t period, VmId vm) const {
+    std::map<std::uint64_t, Count> times;
+    const std::size_t begin = begin_of_window(period, meter.window);
+    for (const auto key : keys_of(rows_, begin, cuts_[period + 1], vm, meter.ops)) ++times[key];
+    return std::ranges::count_if(times,
+                                 [&](const auto& of) { return of.second > meter.reuses; });
+  }
+
+  ClassCounts classes(std::size_t period, VmId vm) const {
+    ClassCounts counts;
+    std::map<std::uint64_t, Op> last;
+    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+      if (rows_[r].vm != vm) continue;
+      const Op op = rows_[r].op;
+      for (const auto block : rows_[r].blocks) {
+        if (!last.contains(block)) {
+          ++counts.cold[op == Op::kRead ? 0 : 1];
+        } else {
+          const bool after_read = last[block] == Op::kRead;
+          const auto which = op == Op::kRead ? (after_read ? RequestClass::kRar : RequestClass::kRaw)
+                                             : (after_read ? RequestClass::kWar : RequestClass::kWaw);
+          ++counts.again[static_cast<std::size_t>(which)];
+        }
+        last[block] = op;
+      }
+    }
+    return counts;
+  }
+
+  // By period.
+  std::vector<Intensity> intensities(const IntensityMeter& meter, VmId vm) const {
+    std::vector<Intensity> found;
+    Intensity now;
+    for (std::size_t period = 0; period < periods(); ++period) {
+      std::vector<double> closed;
+      for (const Window& window : windows(meter)) {
+        if (window.period != period) continue;
+        now.window_unique = unique_in(meter, window, vm);
+        closed.push_back(intensity(meter, window, vm));
+      }
+      if (!closed.empty()) now.value = aggregate(meter.aggregate, closed);
+      found.push_back(now);
+    }
+    return found;
+  }
+
+  std::vector<RiSample> samples(const IntensityMeter& meter) const {
+    std::vector<RiSample> found;
+    for (VmId vm = 0; vm < trace_.vms.size(); ++vm) {
+      for (const Window& window : windows(meter)) {
+        const Keys keys = keys_of(rows_, window.begin, window.end, vm, meter.ops);
+        if (keys.empty()) continue;
+        found.push_back(
+            {window.time, vm, intensity(meter, window, vm), static_cast<Count>(keys.size())});
+      }
+    }
+    std::ranges::stable_sort(found, {}, &RiSample::window_end);
+    return found;
+  }
+
+ private:
+  struct Window {
+    std::size_t begin;
+    std::size_t end;
+    Nanoseconds time;    // at which it ends
+    std::size_t period;  // in which it closes
+  };
+
+  // Period by period from the definition: the k-th is [t0 + k P, t0 + (k + 1) P).
+  Cuts cuts_of(Nanoseconds length) const {
+    if (rows_.empty()) return {0};
+    Cuts cuts;
+    for (Nanoseconds from = 0; from <= rows_.back().time - rows_.front().time; from += length) {
+      cuts.push_back(first_at(from));
+    }
+    cuts.push_back(rows_.size());
+    return cuts;
+  }
+
+  std::size_t first_at(Nanoseconds since_start) const {
+    std::size_t r = 0;
+    while (r < rows_.size() && rows_[r].time - rows_.front().time < since_start) ++r;
+    return r;
+  }
+
+  std::size_t begin_of_window(std::size_t period, Duration window) const {
+    const auto periods =
+        std::max<std::size_t>(1, static_cast<std::size_t>(window.ns / clock_.period));
+    return period + 1 < periods ? 0 : cuts_[period + 1 - periods];
+  }
+
+  // Hits of the accesses in [begin, end) in a cache that remembers those from `remembered` on.
+  HitCurve curve_between(const CurveMeter& meter, std::size_t remembered, std::size_t begin,
+                         std::size_t end, VmId vm) const {
+    Keys keys;
+    std::vector<bool> counted;
+    for (std::size_t r = remembered; r < end; ++r) {
+      const bool reads = rows_[r].op == Op::kRead;
+      if (rows_[r].vm != vm || (meter.between == OpFilter::kReads && !reads)) continue;
+      for (const auto block : rows_[r].blocks) {
+        keys.push_back(block);
+        counted.push_back(r >= begin && (meter.ops == OpFilter::kAll || reads));
+      }
+    }
+    const std::vector<Count> all = distances(keys);
+    std::map<Count, Count> counts;
+    DistanceHistogram histogram;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!counted[i]) continue;
+      const bool known =
+          all[i] >= 0 && (meter.distance_limit == 0 || all[i] < meter.distance_limit);
+      if (known) ++counts[all[i]];
+      histogram.cold += known ? 0 : 1;
+    }
+    for (const auto& [distance, count] : counts) {
+      histogram.distance.push_back(distance);
+      histogram.count.push_back(count);
+    }
+    return HitCurve(histogram);
+  }
+
+  // Window by window: the w-th is [t0 + w W, t0 + (w + 1) W), and closes in the period that
+  // holds its end or ends with it.
+  std::vector<Window> windows(const IntensityMeter& meter) const {
+    std::vector<Window> found;
+    if (rows_.empty()) return found;
+    const Nanoseconds length = meter.window.ns;
+    const Nanoseconds start = rows_.front().time;
+    const Nanoseconds last = rows_.back().time - start;
+    if (clock_.drifting) {
+      const Cuts cuts = drifting_cuts(trace_.request_time, length);
+      for (std::size_t w = 0; w + 1 < cuts.size(); ++w) {
+        std::size_t period = 0;
+        while (cuts_[period + 1] < cuts[w + 1]) ++period;
+        found.push_back({cuts[w], cuts[w + 1], rows_[cuts[w + 1] - 1].time, period});
+      }
+      return found;
+    }
+    for (Nanoseconds from = 0; from <= last; from += length) {
+      const Nanoseconds to = std::min(from + length, last);
+      const Nanoseconds period = from + length > last ? last / clock_.period
+                                                      : (to - 1) / clock_.period;
+      found.push_back({first_at(from), first_at(from + length), start + to,
+                       static_cast<std::size_t>(period)});
+    }
+    return found;
+  }
+
+  Count unique_in(const IntensityMeter& meter, const Window& window, VmId vm) const {
+    if (meter.unique == UniqueCounter::kExact) {
+      return unique(keys_of(rows_, window.begin, window.end, vm, meter.ops));
+    }
+    HyperLogLog sketch(HyperLogLog::precision_for(0.01).value());
+    bool empty = true;
+    for (std::size_t r = window.begin; r < window.end; ++r) {
+      if (rows_[r].vm != vm) continue;
+      if (meter.ops == OpFilter::kReads && rows_[r].op != Op::kRead) continue;
+      for (const BlockId id : trace_.blocks_of(r)) sketch.add(id - trace_.vms[vm].first_id);
+      empty = false;
+    }
+    return empty ? 0 : std::llround(sketch.estimate());
+  }
+
+  double intensity(const IntensityMeter& meter, const Window& window, VmId vm) const {
+    const auto accesses = static_cast<double>(
+        keys_of(rows_, window.begin, window.end, vm, meter.ops).size());
+    const auto distinct = static_cast<double>(unique_in(meter, window, vm));
+    if (accesses == 0) return 0;
+    if (meter.kind == IntensityKind::kShare) return 1 - distinct / accesses;
+    return accesses / distinct / (static_cast<double>(meter.window.ns) / 1e9);
+  }
+
+  static double aggregate(RiAggregate how, const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    if (how == RiAggregate::kMean) return sum / static_cast<double>(values.size());
+    return how == RiAggregate::kMax ? *std::ranges::max_element(values) : values.back();
+  }
+
+  const std::vector<Row>& rows_;
+  const Accesses& trace_;
+  Clock clock_;
+  Cuts cuts_;
+};
+
+}  // namespace mcsim::naive
