@@ -32,6 +32,7 @@ std::vector<Timer> Steady::timers() const {
 
 absl::StatusOr<std::unique_ptr<Host>> Steady::make_host(const Accesses& trace) {
   if (optimizer_ == nullptr) return invalid_argument("steady: needs an optimizer");
+  most_ = 0;
   memories_.clear();
   candidates_.clear();
   const std::vector<double> equal(trace.vms.size(), 1.0);
@@ -87,6 +88,7 @@ void Steady::add(const HitTable& last, const std::vector<bool>& departed, Memory
   }
   for (std::size_t v = 0; v < last.hits.size(); ++v) {
     std::vector<double>& sum = memory.sums.hits[v];
+    sum.resize(last.hits[v].size(), sum.back());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = fade * sum[i] + last.hits[v][i];
     if (departed[v]) std::ranges::fill(sum, 0.0);
   }
@@ -95,7 +97,10 @@ void Steady::add(const HitTable& last, const std::vector<bool>& departed, Memory
 absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
   if (memories_.empty()) begin(seen);
   const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
-  const HitTable last = hits_of(seen.meters[0].curves, unit_, space);
+  for (const RunningCurve& curve : seen.meters[0].curves) {
+    most_ = std::max(most_, std::min(space, curve.saturation()));
+  }
+  const HitTable last = hits_of(seen.meters[0].curves, unit_, most_);
   const double keep = std::exp2(-1 / params_.regret_half_life);
   for (Candidate& candidate : candidates_) {
     candidate.score = keep * candidate.score + worth(last, candidate.division) - candidate.spent;
@@ -121,8 +126,7 @@ absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) 
   decision.objective = worth(memory.sums, chosen) / memory.weight;
   decision.upper_bound = worth(memory.sums, memory.best) / memory.weight;
   const double gain = decision.objective - worth(memory.sums, seen.current) / memory.weight;
-  if (gain <= leader->reluctance * cost(seen.current, chosen)) return std::nullopt;
-  decision.targets = chosen;
+  if (gain > leader->reluctance * cost(seen.current, chosen)) decision.targets = chosen;
   return decision;
 }
 

@@ -32,7 +32,7 @@ class Steady final : public System {
   struct Params : DataPathParams {
     HitWorth objective = HitWorth::kHits;
     Duration period{0};
-    Count grid = 1'000;
+    Count grid = 4'000;
     double regret_half_life = 8;
     ResizeMode resize_mode = ResizeMode::kLazy;
 
@@ -103,6 +103,7 @@ class Steady final : public System {
   std::vector<Count> capacities_;
   std::shared_ptr<Optimizer> optimizer_;
   Count unit_ = 1;
+  Count most_ = 0;  // that any VM had use for so far
   std::vector<Memory> memories_;
   std::vector<Candidate> candidates_;
 };
