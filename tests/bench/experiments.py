@@ -1,14 +1,16 @@
 """The whole command, stage by stage, with its peak memory, each run in a process of its own.
 
-`job` is experiments/web.yaml; `writes` its week with writes, one system at a time, under several
-modes; `vms` and `accesses` show how time and memory grow with either. Traces of the last two have
-the same popularity in every VM, whose blocks together are as many whatever their number, so hit
-ratios are alike. Run as
+`job` is experiments/web.yaml, with its week to be generated and with it kept; `writes` the same
+week with its writes, replayed by one system after another, under policies and modes of writing;
+`vms` and `accesses` show how time and memory grow with either. Traces of the last two have the same
+popularity in every VM, whose blocks together are as many whatever their number, so hit ratios are
+alike. Run as
 
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
         [--most-accesses N] [--out results/bench/experiments]
 
-A billion accesses take 12 GB and a few minutes: they are run if --most-accesses says so.
+All of it takes some minutes of two quiet cores. A billion accesses take 12 GB and some minutes
+more: they are run if --most-accesses says so.
 """
 
 from __future__ import annotations
@@ -46,17 +48,21 @@ MACHINE = {
 TOTAL_BLOCKS = 600_000
 BLOCKS_PER_REQUEST = 10
 
-# How systems treat writes, from the fewest duties to the most.
-WRITERS: dict[str, Any] = {
-    "lru": "lru",
-    "static": "static",
-    **{
-        f"{policy}, {writes}": {"name": "hierarchy", "policy": policy, "writes": writes}
-        for policy in ("lru / lru", "arc / arc")
-        for writes in ("through", "back", "around")
-    },
-    "static, back": {"name": "static", "writes": "back"},
-    "multicache, back": {"name": "multicache", "writes": "back"},
+# Modes of all VMs, and of each its own.
+MODES = {
+    "through": "through",
+    "back": "back",
+    "around": "around",
+    "mixed": "through, web_0=back, web_2=around",
+}
+# Who replays: all VMs sharing tiers, each with a part that it keeps to, and with a part that others
+# may use while it does not; named by what they are called in the table.
+WRITERS: dict[str, dict[str, Any]] = {
+    "lru / lru": {"name": "hierarchy", "policy": "lru / lru"},
+    "arc / arc": {"name": "hierarchy", "policy": "arc / arc"},
+    "s3-fifo / s3-fifo": {"name": "hierarchy", "policy": "s3-fifo / s3-fifo"},
+    "static": {"name": "static"},
+    "multicache": {"name": "multicache"},
 }
 
 
@@ -101,19 +107,23 @@ def job(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for label, system in WRITERS.items():
-        experiment = {
-            "name": "writes",
-            "ops": "all",
-            "workload": {"profile": str(ROOT / "experiments" / "workloads" / "web.yaml")},
-            "tiers": [
-                {"device": "dram", "capacity_blocks": 250_000},
-                {"device": "flash", "capacity_blocks": 2_500_000},
-            ],
-            "backend": "hdd",
-            "systems": [system],
-        }
-        yield label, run(experiment, folder, "--threads", "1", "--no-figures")
+    systems = [
+        system | {"writes": writes, "label": f"{who}, {mode}"}
+        for who, system in WRITERS.items()
+        for mode, writes in MODES.items()
+    ]
+    experiment = {
+        "name": "writes",
+        "ops": "all",
+        "workload": {"profile": str(ROOT / "experiments" / "workloads" / "web.yaml")},
+        "tiers": [
+            {"device": "dram", "capacity_blocks": 250_000},
+            {"device": "flash", "capacity_blocks": 2_500_000},
+        ],
+        "backend": "hdd",
+        "systems": [{"name": "lru"}, *systems],
+    }
+    yield "web.yaml, all operations", run(experiment, folder, "--threads", "1", "--no-figures")
 
 
 def store(vms: int, requests: int, blocks: int, path: Path) -> None:
@@ -154,20 +164,44 @@ def growing_accesses(folder: Path, most: int) -> Iterator[tuple[str, dict[str, A
             yield f"10^{len(str(accesses)) - 1}", grown(4, accesses, BLOCKS_PER_REQUEST, folder)
 
 
-def table(name: str, measured: dict[str, dict[str, Any]]) -> str:
-    head = ["run", "accesses", "wall s", "CPU s", "peak GB", *STAGES, "rest"]
-    if name == "writes":
-        head += ["replayed, M/s"]
-    lines = [row(head), row(["---"] + ["---:"] * (len(head) - 1))]
-    for label, of in measured.items():
-        cells = [label, f"{of['accesses']:,}", f"{of['wall']:.1f}", f"{of['cpu']:.1f}"]
-        cells.append(f"{of['peak_bytes'] / 1e9:.2f}")
-        cells += [f"{seconds:.1f}" for seconds in of["stages"].values()]
-        if name == "writes":
-            (system,) = of["systems"].values()
-            cells.append(f"{of['accesses'] / system['replay_seconds'] / 1e6:.1f}")
-        lines.append(row(cells))
-    return "\n".join(lines) + "\n"
+COLUMNS = ["run", "accesses", "wall s", "CPU s", "peak GB", *STAGES, "rest", "× wall", "× peak"]
+
+
+def cells(label: str, of: dict[str, Any], first: dict[str, Any]) -> list[str]:
+    """One run as a row: of `first`, the part's first run, times are how many."""
+    return [
+        label,
+        f"{of['accesses']:,}",
+        f"{of['wall']:.1f}",
+        f"{of['cpu']:.1f}",
+        f"{of['peak_bytes'] / 1e9:.2f}",
+        *(f"{seconds:.1f}" for seconds in of["stages"].values()),
+        f"{of['wall'] / first['wall']:.1f}",
+        f"{of['peak_bytes'] / first['peak_bytes']:.1f}",
+    ]
+
+
+def rates(of: dict[str, Any]) -> Iterator[str]:
+    """Rows that say how fast each system of a run replayed."""
+    yield row(["system", "replay s", "decide s", "replayed, M/s"])
+    yield row(["---"] + ["---:"] * 3)
+    for title, took in of["systems"].items():
+        seconds = took["replay_seconds"]
+        rate = f"{of['accesses'] / seconds / 1e6:.1f}"
+        yield row([title, f"{seconds:.2f}", f"{took['decide_seconds']:.2f}", rate])
+
+
+def shown(runs: Iterator[tuple[str, dict[str, Any]]], found: dict[str, Any]) -> Iterator[str]:
+    """Rows of a part as its runs end; what they took is put into `found`."""
+    yield "\n" + row(COLUMNS)
+    yield row(["---"] + ["---:"] * (len(COLUMNS) - 1))
+    for label, of in runs:
+        found[label] = of
+        yield row(cells(label, of, next(iter(found.values()))))
+    for label, of in found.items():
+        if len(of["systems"]) > len(STAGES):
+            yield f"\n{label}\n"
+            yield from rates(of)
 
 
 def main() -> None:
@@ -190,17 +224,17 @@ def main() -> None:
         f"{processor()}, {len(os.sched_getaffinity(0))} CPUs; load average {os.getloadavg()[0]:.1f}"
     )
     found: dict[str, Any] = {"machine": about}
-    text = about + "\n"
-    print(text)
+    lines = [about]
+    print(about)
     for part in wanted:
+        found[part] = {}
         with tempfile.TemporaryDirectory() as folder:
-            found[part] = dict(parts[part](Path(folder)))
-        shown = "\n" + table(part, found[part])
-        print(shown, flush=True)
-        text += shown
+            for line in shown(parts[part](Path(folder)), found[part]):
+                print(line, flush=True)
+                lines.append(line)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
-    given.out.with_suffix(".md").write_text(text)
+    given.out.with_suffix(".md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,8 @@ class Allocator(Protocol):
         ``"timer"`` for the one at which it is read, if that is not the first. There are
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
         VM), ``load`` and ``classes`` (dicts of such arrays), with the parameters that
-        ``mcsim describe`` shows of each.
+        ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone knows:
+        a dict of arrays by VM, or None where another timer rang.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
@@ -204,6 +205,9 @@ class _Answering:
                 setattr(self, key, self._duration(key, getattr(allocator, key)))
         self.timers = self._timers()
         self.meters = [self._meter(name, given) for name, given in self._named("meters")]
+        hosts = [name for name, kind, _, _ in self.meters if kind == "host"]
+        if len(hosts) > 1:
+            raise ConfigError(f"{self._name}.meters: one host meter, not {', '.join(hosts)}")
         for key in ("resize_mode", "distance_scope", "data_path"):
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))

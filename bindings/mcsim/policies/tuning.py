@@ -11,7 +11,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim._core import engine
+from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
@@ -304,7 +304,9 @@ class _Replay:
         machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)
         cuts = np.array([0, accesses.request_count], dtype=np.int64)
-        result = engine.run(accesses, system, None, cuts, lambda _: pool.check())
+        result = engine.run(
+            accesses, system, locality.Characterised(), cuts, lambda _: pool.check()
+        )
         of_tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
         of_vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
         return Counted(

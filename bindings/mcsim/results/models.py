@@ -68,17 +68,20 @@ DEVICES = pa.schema(
 _DAY_NS = 86_400 * 10**9
 
 
-def requests(results: Results) -> pa.Table:
-    """Tell how long requests waited, by system and VM: a table of schema `REQUESTS`."""
+def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
+    """Tell how long requests waited, by system and VM: a table of schema `REQUESTS`.
+
+    `by_vm=False` leaves what all VMs waited together.
+    """
     spec = results.spec
-    rows = [row for of in totals(results) for row in _request_rows(spec, of)]
+    rows = [row for of in totals(results) for row in _request_rows(spec, of, by_vm)]
     return pa.Table.from_pylist(rows, schema=REQUESTS)
 
 
-def _request_rows(spec: ExperimentSpec, of: Totals) -> Iterator[dict[str, Any]]:
+def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
     used = devices_of(spec, of.hits.shape[1])
     latency = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
-    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms)]
+    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
         reads, writes = (
             np.atleast_2d(counts[rows]).sum(axis=0)
@@ -243,9 +246,7 @@ def render_requests(results: Results) -> RenderableType:
     table.add_column("system", overflow="fold")
     for name in ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %"):
         table.add_column(name, justify="right")
-    for row in requests(results).to_pylist():
-        if row["vm"] is not None:
-            continue
+    for row in requests(results, by_vm=False).to_pylist():
         latencies = [row["mean_ns"], *(row[f"p{round(100 * q)}_ns"] for q in QUANTILES)]
         table.add_row(
             row["system"],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from mcsim.base import units
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
@@ -30,16 +32,14 @@ def render_comparison(results: Results) -> RenderableType:
     table.add_column("hit %", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device} %", justify="right")
-    compared = comparison(results).to_pylist()
+    vms = pc.count_distinct(results.table("vms")["vm"]).as_py()
+    compared = comparison(results, by_vm=vms <= MOST_VMS).to_pylist()
     has_baseline = any(row["gain"] is not None for row in compared)
     for name in ("latency", *(("gain", "points", "speed") if has_baseline else ())):
         table.add_column(name, justify="right")
     by_vm: dict[str | None, list[dict[str, Any]]] = {}
     for row in compared:
         by_vm.setdefault(row["vm"], []).append(row)
-    alone = len(by_vm) - 1
-    if alone > MOST_VMS:
-        by_vm = {None: by_vm[None]}
     for vm, rows in by_vm.items():
         shown: int | None = None
         for row in rows:
@@ -61,8 +61,8 @@ def render_comparison(results: Results) -> RenderableType:
     captions = []
     if has_baseline:
         captions.append("against Global LRU: gain and points in hit ratio, speed by mean latency")
-    if alone > MOST_VMS:
-        captions.append(f"the {alone:,} VMs one by one are in vms.parquet and metrics.parquet")
+    if vms > MOST_VMS:
+        captions.append(f"the {vms:,} VMs one by one are in vms.parquet and metrics.parquet")
     table.caption = "\n".join(captions) or None
     return table
 

@@ -190,7 +190,7 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[BackendSpec]:
     return [*tiers_of(spec, tier_count), spec.backend]
 
 
-def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
+def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
     # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
     read_ns = np.array([known(device.read) for device in used], dtype=object)
@@ -205,7 +205,7 @@ def _rows(spec: ExperimentSpec, of: Totals) -> Iterator[_Row]:
         hits = tuple(int(h) for h in counted(of.hits))
         return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
 
-    for v, vm in enumerate(of.vms):
+    for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
     yield row(None, slice(None))
 
@@ -233,12 +233,15 @@ def _baseline(all_totals: Sequence[Totals], legacy: bool) -> Totals | None:
     return None
 
 
-def comparison(results: Results) -> pa.Table:
-    """Compare all systems, VM by VM and in total: a table of schema `COMPARISON`."""
+def comparison(results: Results, *, by_vm: bool = True) -> pa.Table:
+    """Compare all systems, VM by VM and in total: a table of schema `COMPARISON`.
+
+    `by_vm=False` leaves the totals alone.
+    """
     spec = results.spec
     all_totals = totals(results)
     bases = {
-        suffix: {} if base is None else {row.vm: row for row in _rows(spec, base)}
+        suffix: {} if base is None else {row.vm: row for row in _rows(spec, base, by_vm)}
         for suffix, base in (
             ("", _baseline(all_totals, legacy=False)),
             ("_over_legacy", _baseline(all_totals, legacy=True)),
@@ -246,7 +249,7 @@ def comparison(results: Results) -> pa.Table:
     }
     rows: list[dict[str, Any]] = []
     for of in all_totals:
-        for row in _rows(spec, of):
+        for row in _rows(spec, of, by_vm):
             shares = [hits / row.accesses if row.accesses else 0.0 for hits in row.tier_hits]
             rows.append(
                 {
@@ -268,8 +271,7 @@ def comparison(results: Results) -> pa.Table:
 def systems(results: Results) -> pa.Table:
     """Return what can be said of each system as a whole: a table of schema `SYSTEMS`."""
     spec = results.spec
-    compared = comparison(results)
-    whole = compared.filter(pc.is_null(compared["vm"])).to_pylist()
+    whole = comparison(results, by_vm=False).to_pylist()
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows = []
     for of, row in zip(totals(results), whole, strict=True):

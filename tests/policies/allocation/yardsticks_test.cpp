@@ -147,6 +147,7 @@ TEST(Hindsight, DecidesOnceAndIsBestOfAllDivisionsOfATinyCache) {
   const RunResult result = run_once(trace, system, {0, 200, trace.request_count()});
   ASSERT_EQ(result.decisions.size(), 1U);
   EXPECT_EQ(result.decisions[0].request, 0U);
+  EXPECT_GT(result.decide_seconds, 0);
   std::vector<naive::Keys> keys(3);
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     keys[trace.request_vm[r]].push_back(trace.ids[r]);

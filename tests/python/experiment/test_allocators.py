@@ -21,6 +21,7 @@ from mcsim.experiment.allocator import answering
 
 NAMES = ("a", "b", "c")
 CAPACITY = 24
+GHOSTS = 5
 READ, WRITE = 0, 1
 
 
@@ -104,6 +105,14 @@ class NaiveCache:
         self.held: list[OrderedDict[int, bool]] = [OrderedDict() for _ in NAMES]  # whether dirty
         self.counts: list[Counter[str]] = [Counter() for _ in NAMES]
         self.gone = [False] * 3
+        self.evicted: list[list[int]] = [[] for _ in NAMES]
+        self.begin_window()
+
+    def begin_window(self) -> None:
+        self.hit: list[set[int]] = [set() for _ in NAMES]
+        self.accessed: list[set[int]] = [set() for _ in NAMES]
+        self.ghost_hits = [0] * 3
+        self.peak = [len(held) for held in self.held]
 
     def access(self, request: Request) -> None:
         held, counts = self.held[request.vm], self.counts[request.vm]
@@ -112,12 +121,22 @@ class NaiveCache:
             hit = block in held
             counts["hits" if hit else "misses"] += 1
             counts["writes" if request.op == WRITE else "reads"] += 1
+            self.watch(request.vm, block, hit)
             held[block] = held.pop(block, False) or request.op == WRITE
             self.shrink(request.vm)
+            self.peak[request.vm] = max(self.peak[request.vm], len(held))
+
+    def watch(self, vm: int, block: int, hit: bool) -> None:
+        self.accessed[vm].add(block)
+        if hit:
+            self.hit[vm].add(block)
+        else:
+            self.ghost_hits[vm] += block in self.evicted[vm][-GHOSTS:]
+            self.evicted[vm] = [-1 if of == block else of for of in self.evicted[vm]]
 
     def shrink(self, vm: int) -> None:
         while len(self.held[vm]) > self.targets[vm]:
-            self.held[vm].popitem(last=False)
+            self.evicted[vm].append(self.held[vm].popitem(last=False)[0])
 
     def depart(self, vm: int) -> None:
         self.held[vm].clear()
@@ -152,6 +171,7 @@ class Watcher:
         "useful": {"meter": "curve", "ops": "reads", "scope": "warm"},
         "load": {"meter": "load", "timer": "fast"},
         "classes": {"meter": "classes"},
+        "inside": {"meter": "host", "ghosts": GHOSTS},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
     }
     resize_mode: str = "eager"
@@ -210,10 +230,27 @@ def test_everything_seen_is_as_counted_from_the_trace(scope: str, departs: int |
         check_constants(seen, rang[timer])
         check_counts(seen, cache, before[timer])
         check_meters(seen, workload, cache.gone, scope)
+        check_inside(seen, cache)
         before[timer] = [Counter(counts) for counts in cache.counts]
         if timer == "slow" and rang[timer] % 2 == 0:
             cache.resize(Watcher.wanted(rang[timer]))
+            cache.peak = [max(p, len(h)) for p, h in zip(cache.peak, cache.held, strict=True)]
         rang[timer] += 1
+
+
+def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
+    """What only the cache knows, since the slow timer rang last."""
+    inside = seen.meters["inside"]
+    if seen.timer != "slow":
+        assert inside is None
+        return
+    there = [vm for vm in range(3) if not cache.gone[vm]]
+    assert [inside["distinct_hits"][vm] for vm in there] == [len(cache.hit[vm]) for vm in there]
+    touched = [len(cache.accessed[vm] & set(cache.held[vm])) for vm in range(3)]
+    assert inside["touched"].tolist() == touched
+    assert [inside["ghost_hits"][vm] for vm in there] == [cache.ghost_hits[vm] for vm in there]
+    assert [inside["peak"][vm] for vm in there] == [cache.peak[vm] for vm in there]
+    cache.begin_window()
 
 
 def check_constants(seen: mcsim.Observation, rang: int) -> None:

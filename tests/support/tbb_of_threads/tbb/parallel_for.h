@@ -1,12 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "helpers.h"
 #include "task_arena.h"
 
 namespace tbb {
@@ -27,6 +30,9 @@ class blocked_range {
   Value end_;
   std::size_t grain_;
 };
+
+// With more threads than these no other race shows, and handing them work takes long.
+inline constexpr std::size_t kMostThreads = 3;
 
 // As TBB does: the first exception is thrown once all threads are done with what they
 // had begun, and none begins another.
@@ -50,13 +56,16 @@ void parallel_for(Index begin, Index end, const Body& body, simple_partitioner =
     }
   };
   const auto tasks = static_cast<std::size_t>(end - begin);
-  const int threads = detail_of_threads::threads > 0 ? detail_of_threads::threads : 2;
-  std::vector<std::thread> others;
-  for (std::size_t t = 1; t < std::min(tasks, static_cast<std::size_t>(threads)); ++t) {
-    others.emplace_back(work);
+  const int arena = detail_of_threads::threads > 0 ? detail_of_threads::threads : 2;
+  const std::size_t threads = std::min({tasks, static_cast<std::size_t>(arena), kMostThreads});
+  detail_of_threads::Helpers& all = detail_of_threads::Helpers::all();
+  auto helpers = all.take(threads - 1);
+  for (const std::unique_ptr<detail_of_threads::Helper>& helper : helpers) {
+    helper->begin(std::ref(work));
   }
   work();
-  for (std::thread& other : others) other.join();
+  for (const std::unique_ptr<detail_of_threads::Helper>& helper : helpers) helper->wait();
+  all.give_back(std::move(helpers));
   if (failure) std::rethrow_exception(failure);
 }
 
