@@ -138,12 +138,15 @@ void bind_machine(py::module_& m) {
       .def_readonly("write_ns", &Device::write_ns)
       .def_readonly("dollars_per_gb", &Device::dollars_per_gb);
   py::class_<Machine>(m, "Machine")
-      .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend) {
-             Machine machine{.tiers = {}, .backend = backend};
+      .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
+                       std::map<std::string, double> vm_backend_ns) {
+             Machine machine{
+                 .tiers = {}, .backend = backend, .vm_backend_ns = std::move(vm_backend_ns)};
              for (const auto& [device, blocks] : tiers) machine.tiers.push_back({device, blocks});
              return machine;
            }),
-           py::arg("tiers"), py::arg("backend"));
+           py::arg("tiers"), py::arg("backend"),
+           py::arg("vm_backend_ns") = std::map<std::string, double>{});
 }
 
 // A system and what it was made with; the optimizer outlives the run.
@@ -320,6 +323,9 @@ py::list decision_list(const RunResult& result) {
     d["evaluations"] = record.decision.evaluations;
     d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
+    std::vector<std::string> modes;
+    for (const WriteMode mode : record.decision.write_modes) modes.emplace_back(name_of(mode));
+    d["write_modes"] = modes;
     list.append(d);
   }
   return list;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/allocation/dividing.hpp"
+#include "policies/allocation/latency.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim::python {
@@ -230,7 +231,12 @@ class PythonSystem final : public System {
         "arrived"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.arrived[v]; }),
         "capacities"_a = to_array(std::move(capacities)),
         "tier_read_ns"_a = to_array(std::move(read_ns)),
-        "backend_read_ns"_a = machine_.backend.read_ns, "meters"_a = meters,
+        "backend_read_ns"_a = machine_.backend.read_ns,
+        "vm_backend_ns"_a =
+            by_vm(vms, [&](std::size_t v) { return machine_.backend_read_ns(vm_names_[v]); }),
+        "latency_ns"_a =
+            by_vm(vms, [&](std::size_t v) { return mean_ns(seen.since[v], machine_, vm_names_[v]); }),
+        "meters"_a = meters,
         "_curves"_a = shown(seen.meters[kCurves]));
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,18 @@ struct TierSpec {
 struct Machine {
   std::vector<TierSpec> tiers;
   Device backend;
+  // Time to read or write one block of VMs whose storage is another, by name.
+  std::map<std::string, double> vm_backend_ns = {};
 
+  // Time to read one block that no tier has.
+  double backend_read_ns(const std::string& vm) const {
+    const auto own = vm_backend_ns.find(vm);
+    return own == vm_backend_ns.end() ? backend.read_ns : own->second;
+  }
+  double backend_write_ns(const std::string& vm) const {
+    const auto own = vm_backend_ns.find(vm);
+    return own == vm_backend_ns.end() ? backend.write_ns : own->second;
+  }
   std::size_t tier_count() const { return tiers.size(); }
 };
 

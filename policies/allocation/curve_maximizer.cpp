@@ -38,7 +38,7 @@ absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation
   const std::size_t tiers = capacities.size();
   Stage stage;
   stage.base.assign(vms, 0);
-  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(curves(seen)[v].accesses() > 0);
+  for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(active(seen, v));
   if (std::ranges::none_of(stage.active, std::identity())) return std::nullopt;
 
   Decision decision{.infeasible = prepare(seen)};

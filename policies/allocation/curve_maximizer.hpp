@@ -67,6 +67,17 @@ class CurveMaximizer : public System {
           },
           DataPathParams::fields());
     }
+    // For systems that do not weigh hits as Multi-Cache does.
+    static constexpr auto interval_fields() {
+      return std::tuple_cat(
+          std::tuple{
+              Field{"interval", &Params::rd_interval,
+                    "between two allocations (0: the experiment's interval)", 0},
+              Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
+              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+          },
+          DataPathParams::fields());
+    }
   };
 
   std::vector<Timer> timers() const override {
@@ -118,6 +129,10 @@ class CurveMaximizer : public System {
     Count most = std::numeric_limits<Count>::max();
   };
   virtual Bounds bounds(const Observation&, const Stage&, std::size_t /*vm*/) const { return {}; }
+  // Who takes part; the others get what the rules leave to them.
+  virtual bool active(const Observation& seen, std::size_t vm) const {
+    return curves(seen)[vm].accesses() > 0;
+  }
   // Before the stages are solved: what must be found out once for all VMs, and what is wrong
   // with it, to be reported as infeasible.
   virtual std::string prepare(const Observation&) { return {}; }
@@ -128,6 +143,7 @@ class CurveMaximizer : public System {
 
   // What a VM's gain counts for.
   double weight(const Observation& seen, std::size_t vm) const;
+  const std::vector<double>& priorities() const { return priorities_; }
 
   const Machine& machine() const { return machine_; }
   Nanoseconds interval() const { return interval_; }

@@ -9,7 +9,8 @@
 namespace mcsim {
 
 absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& given,
-                                           std::span<const VmInfo> vms, double otherwise) {
+                                           std::span<const VmInfo> vms, double otherwise,
+                                           const char* kind) {
   std::vector<double> values(vms.size(), otherwise);
   std::vector<std::string_view> names;
   for (const VmInfo& vm : vms) names.push_back(vm.name);
@@ -19,7 +20,7 @@ absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& g
       return not_found("{}: there is no VM '{}'{}", parameter, name, did_you_mean(name, names));
     }
     if (!(value >= 0) || std::isinf(value)) {
-      return out_of_range("{}: {}: {} is not a weight (0 or more)", parameter, name, value);
+      return out_of_range("{}: {}: {} is not {} (0 or more)", parameter, name, value, kind);
     }
     values[static_cast<std::size_t>(found - names.begin())] = value;
   }

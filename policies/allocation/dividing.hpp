@@ -13,9 +13,11 @@
 namespace mcsim {
 
 // One number per VM in trace order, from a parameter that names VMs; a VM not
-// named gets `otherwise`. A name that is not a VM is an error.
+// named gets `otherwise`. A name that is not a VM is an error, and so is a number below 0, which
+// is not what `kind` says.
 absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& given,
-                                           std::span<const VmInfo> vms, double otherwise);
+                                           std::span<const VmInfo> vms, double otherwise,
+                                           const char* kind = "a weight");
 
 // Divides `blocks` in proportion to `weights` (equally if all are zero), in
 // whole blocks that sum to `blocks` exactly: floors first, then one block each

@@ -6,8 +6,8 @@ namespace mcsim {
 namespace {
 
 // The one list of admission filters.
-using AllAdmissionFilters =
-    TypeList<AdmitAll, NthAccess, WithProbability, SeenBefore, SmallRequests, TinyLfuFilter>;
+using AllAdmissionFilters = TypeList<AdmitAll, NthAccess, Staged, WithProbability, SeenBefore,
+                                     SmallRequests, TinyLfuFilter>;
 
 }  // namespace
 

@@ -97,7 +97,12 @@ class Device:
     def dollars_per_gb(self) -> float: ...
 
 class Machine:
-    def __init__(self, tiers: Sequence[tuple[Device, int]], backend: Device) -> None: ...
+    def __init__(
+        self,
+        tiers: Sequence[tuple[Device, int]],
+        backend: Device,
+        vm_backend_ns: Mapping[str, float] = {},
+    ) -> None: ...
 
 class System:
     def __init__(

@@ -46,6 +46,7 @@ __all__ = [
     "ComponentSpec",
     "DeviceSpec",
     "ExperimentSpec",
+    "PlacedSpec",
     "SystemSpec",
     "TierSpec",
     "VmSpec",
@@ -124,8 +125,8 @@ class DeviceSpec(_Map):
     """what it writes for each byte that it is given; 1 if not given"""
 
 
-class BackendSpec(_Map):
-    """What has every block: a device, with single values overridden at will."""
+class PlacedSpec(_Map):
+    """A device in its place, with single values overridden at will."""
 
     device: StrictStr
     """a name of the catalogue or of `devices`"""
@@ -149,7 +150,14 @@ class BackendSpec(_Map):
         return Quantities(self.read, self.write, self.dollars_per_gb)
 
 
-class TierSpec(BackendSpec):
+class BackendSpec(PlacedSpec):
+    """What has every block."""
+
+    vms: dict[StrictStr, Latency] | None = None
+    """time to read or write one block of VMs whose storage is another, by name"""
+
+
+class TierSpec(PlacedSpec):
     """One tier of the cache: a device and how much of it."""
 
     capacity_blocks: Blocks

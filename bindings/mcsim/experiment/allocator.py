@@ -75,6 +75,10 @@ class Observation:
         What a read from each tier takes, in ns.
     backend_read_ns : float
         What a read from the backend takes, in ns.
+    vm_backend_ns : float array, by VM
+        The same for VMs whose storage is another.
+    latency_ns : float array, by VM
+        What an access waited for, in the mean, in ns; 0 for a VM that had none.
     """
 
     timer: str
@@ -97,6 +101,8 @@ class Observation:
     capacities: NDArray[np.int64]
     tier_read_ns: NDArray[np.float64]
     backend_read_ns: float
+    vm_backend_ns: NDArray[np.float64]
+    latency_ns: NDArray[np.float64]
     meters: Mapping[str, Any]
     _curves: Sequence[HitCurve] = field(default=(), repr=False)
 

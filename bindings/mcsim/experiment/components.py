@@ -11,7 +11,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, ComponentSpec, SystemSpec
+from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
@@ -49,6 +49,7 @@ class Components:
         self._machine = engine.Machine(
             tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
             backend=_device(spec.backend),
+            vm_backend_ns=spec.backend.vms or {},
         )
 
     def resolved(self, index: int) -> SystemSpec:
@@ -272,7 +273,7 @@ def python_policies(policy: object) -> list[str]:
     return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
 
 
-def _device(of: BackendSpec) -> engine.Device:
+def _device(of: PlacedSpec) -> engine.Device:
     from mcsim._core import engine
 
     return engine.Device(of.device, *of.quantities)

@@ -22,7 +22,7 @@ from mcsim.base.units import parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Location
-from mcsim.config.spec import BackendSpec, DeviceSpec
+from mcsim.config.spec import DeviceSpec, PlacedSpec
 from mcsim.experiment.checks import check_figures, check_times, check_unique
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
 from mcsim.experiment.components import Components, policy_of, python_policies
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment"]
 
-_Placed = TypeVar("_Placed", bound=BackendSpec)
+_Placed = TypeVar("_Placed", bound=PlacedSpec)
 
 # What may be given as an experiment.
 Given = str | os.PathLike[str] | Mapping[str, Any] | ExperimentSpec

@@ -29,6 +29,7 @@ from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
+from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import MOST_ACCESSES, opt_hits
@@ -103,6 +104,7 @@ def run(
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
+        _check_backend(workload, experiment)
         if experiment.shares:
             experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
@@ -134,6 +136,14 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
     reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
+
+
+def _check_backend(workload: Workload, experiment: Experiment) -> None:
+    names = [vm.name for vm in workload.vms]
+    for name in experiment.spec.backend.vms or {}:
+        if name not in names:
+            message = f"no VM {name!r}{did_you_mean(name, names)}"
+            raise experiment.source.complain(("backend", "vms", name), message)
 
 
 def _own_view(spec: ExperimentSpec) -> View:

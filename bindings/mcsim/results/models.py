@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base import units
-from mcsim.config.spec import BackendSpec, ExperimentSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -80,23 +80,29 @@ def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
 
 def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
     used = devices_of(spec, of.hits.shape[1])
-    latency = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    once = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    own = spec.backend.vms or {}
     which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
-        reads, writes = (
-            np.atleast_2d(counts[rows]).sum(axis=0)
-            for counts in (of.read_requests, of.write_requests)
-        )
-        counts = np.stack([reads, writes])
+        # By operation, VM and what it waited for; VMs alike are one.
+        each = np.stack([np.atleast_2d(c[rows]) for c in (of.read_requests, of.write_requests)])
+        if not own:
+            each = each.sum(axis=1, keepdims=True)
+        latency = np.repeat(once[:, None], each.shape[1], axis=1)
+        for v, name in enumerate(of.vms if vm is None else [vm]):
+            if name in own:
+                latency[:, v, -1] = own[name]
+        counts = each.sum(axis=1)
+        reads = counts[0]
         total = int(counts.sum())
         row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
         if reads.sum():
             row["read_hit_ratio"] = 1 - reads[-1] / reads.sum()
         if total:
             row["served_by_cache"] = 1 - counts[:, -1].sum() / total
-            row["mean_ns"] = float((counts * latency.astype(float)).sum()) / total
+            row["mean_ns"] = float((each * latency.astype(float)).sum()) / total
             order = np.argsort(latency, axis=None, kind="stable")
-            reached = np.cumsum(counts.ravel()[order])
+            reached = np.cumsum(each.ravel()[order])
             for q in QUANTILES:
                 at = np.searchsorted(reached, q * total)
                 row[f"p{round(100 * q)}_ns"] = int(latency.ravel()[order[at]])
@@ -158,7 +164,7 @@ def lifetime_years(
 class _Load:
     """Operations on one device: arrays by interval."""
 
-    device: BackendSpec
+    device: PlacedSpec
     tier: int | None
     reads: NDArray[np.int64]
     writes: NDArray[np.int64]

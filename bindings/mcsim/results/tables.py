@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.config.spec import BackendSpec, ExperimentSpec, SystemSpec, TierSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
 
 __all__ = [
@@ -185,7 +185,7 @@ class _Row:
         return self.waited_ns / self.accesses if self.accesses else None
 
 
-def devices_of(spec: ExperimentSpec, tier_count: int) -> list[BackendSpec]:
+def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
     """Return the devices that a system used: its tiers, then the backend."""
     return [*tiers_of(spec, tier_count), spec.backend]
 
@@ -195,13 +195,19 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
     read_ns = np.array([known(device.read) for device in used], dtype=object)
     write_ns = np.array([known(device.write) for device in used], dtype=object)
+    # What VMs with storage of their own wait longer than for the backend.
+    longer = np.zeros(len(of.vms), dtype=object)
+    for vm, own_ns in (spec.backend.vms or {}).items():
+        v = of.vms.index(vm)
+        longer[v] = int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
+        longer[v] += int(of.writes_served[v, -1]) * (own_ns - write_ns[-1])
 
     def row(vm: str | None, which: Any) -> _Row:
         def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
 
         reads, writes = counted(of.reads_served), counted(of.writes_served)
-        waited = (reads * read_ns).sum() + (writes * write_ns).sum()
+        waited = (reads * read_ns).sum() + (writes * write_ns).sum() + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
         return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
 

@@ -24,7 +24,7 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter, Stage
 from mcsim.experiment.runner import run
-from mcsim.results import tables
+from mcsim.results import models, tables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
@@ -749,6 +749,33 @@ def test_all_systems_share_one_clock(results: Results) -> None:
     assert windows.min() > 0
     # The end of the trace closes the last window.
     assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)
+
+
+def test_a_vm_may_have_storage_of_its_own(tmp_path: Path, results: Results) -> None:
+    backend = {"device": "hdd", "vms": {"friendly": "1ms"}}
+    spec = tiny(systems=["lru"], backend=backend)
+    own = run(spec, out=tmp_path, threads=1, figures=False)
+    of = {row["vm"]: row for row in tables.comparison(own).to_pylist()}
+    before = {
+        row["vm"]: row for row in tables.comparison(results).to_pylist() if row["system"] == "lru"
+    }
+    friendly = of["friendly"]
+    hits = friendly["tier_hits"]
+    waited = 30 * hits[0] + 25e3 * hits[1] + 1e6 * (friendly["accesses"] - friendly["hits"])
+    assert friendly["mean_latency_ns"] == pytest.approx(waited / friendly["accesses"])
+    others = set(of) - {"friendly", None}
+    assert all(of[vm]["mean_latency_ns"] == before[vm]["mean_latency_ns"] for vm in others)
+    all_vms = sum(of[vm]["mean_latency_ns"] * of[vm]["accesses"] for vm in (*others, "friendly"))
+    assert of[None]["mean_latency_ns"] == pytest.approx(all_vms / of[None]["accesses"])
+    requests = {row["vm"]: row for row in models.requests(own).to_pylist()}
+    assert requests["friendly"]["p99_ns"] == 1_000_000
+    assert requests[None]["p99_ns"] == 6_500_000
+
+
+def test_storage_of_a_vm_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    spec = tiny(backend={"device": "hdd", "vms": {"frendly": "1ms"}})
+    with pytest.raises(ConfigError, match=r"no VM 'frendly' \(did you mean 'friendly'\?\)"):
+        run(spec, out=tmp_path, figures=False)
 
 
 def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:

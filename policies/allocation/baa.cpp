@@ -1,0 +1,117 @@
+#include "policies/allocation/baa.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace mcsim {
+namespace {
+
+// Of the times fair shares that clients get whom the slow device limits (x) and the fast one (y):
+// x · of x + y · of y <= most.
+struct Limit {
+  double x;
+  double y;
+  double most;
+};
+
+// Where limits meet, the best point that none of them forbids; (1, 1) is one.
+std::array<double, 2> best_corner(std::span<const Limit> limits, double worth_x, double worth_y) {
+  constexpr double kRounding = 1e-9;
+  std::array<double, 2> best{1, 1};
+  const auto allowed = [&](double x, double y) {
+    return std::ranges::all_of(limits, [&](const Limit& limit) {
+      const double size = std::abs(limit.x * x) + std::abs(limit.y * y) + std::abs(limit.most);
+      return limit.x * x + limit.y * y <= limit.most + kRounding * size;
+    });
+  };
+  for (const Limit& a : limits) {
+    for (const Limit& b : limits) {
+      const double determinant = a.x * b.y - b.x * a.y;
+      if (determinant == 0) continue;
+      const double x = (a.most * b.y - b.most * a.y) / determinant;
+      const double y = (a.x * b.most - b.x * a.most) / determinant;
+      if (worth_x * x + worth_y * y <= worth_x * best[0] + worth_y * best[1]) continue;
+      if (allowed(x, y)) best = {x, y};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double fast, double slow) {
+  const auto clients = static_cast<double>(hit_ratios.size());
+  std::array<double, 2> worth{};      // of one fair share, of those the slow device limits first
+  std::array<double, 2> fast_time{};  // what they take of it
+  std::array<double, 2> slow_time{};
+  std::array<double, 2> envied{};  // the most that one of them takes of the other's bottleneck
+  std::vector<std::size_t> side;
+  std::vector<double> fair;
+  for (const double hit : hit_ratios) {
+    // Of each device the part that a client needs for a request, by what there is.
+    const double needs_fast = hit / fast;
+    const double needs_slow = (1 - hit) / slow;
+    const std::size_t which = needs_slow > needs_fast ? 0 : 1;
+    const double share = 1 / (clients * std::max(needs_fast, needs_slow));
+    side.push_back(which);
+    fair.push_back(share);
+    worth[which] += share;
+    fast_time[which] += share * needs_fast;
+    slow_time[which] += share * needs_slow;
+    envied[which] = std::max(envied[which], clients * share * std::min(needs_fast, needs_slow));
+  }
+  std::vector<Limit> limits{
+      {-1, 0, -1}, {0, -1, -1}, {slow_time[0], slow_time[1], 1}, {fast_time[0], fast_time[1], 1}};
+  const bool both = worth[0] > 0 && worth[1] > 0;
+  if (both) {
+    limits.push_back({-1, envied[1], 0});
+    limits.push_back({envied[0], -1, 0});
+  }
+  const std::array<double, 2> times = best_corner(limits, worth[0], worth[1]);
+  std::vector<double> throughputs;
+  for (std::size_t i = 0; i < fair.size(); ++i) throughputs.push_back(times[side[i]] * fair[i]);
+  return throughputs;
+}
+
+absl::StatusOr<std::unique_ptr<System>> Baa::make(Params params, SystemContext context) {
+  const Machine& machine = context.machine;
+  if (machine.tiers.empty()) return invalid_argument("baa: needs a tier");
+  if ((params.fast_iops == 0 && !(machine.tiers[0].device.read_ns > 0)) ||
+      (params.slow_iops == 0 && !(machine.backend.read_ns > 0))) {
+    return invalid_argument("baa: a device that takes no time: say how many blocks a second");
+  }
+  return make_checked<Baa>(std::move(params), std::move(context));
+}
+
+Baa::Baa(Params params, SystemContext context)
+    : params_(std::move(params)),
+      context_(std::move(context)),
+      period_(params_.period.ns > 0 ? params_.period.ns : context_.interval) {}
+
+absl::StatusOr<std::unique_ptr<Host>> Baa::make_host(const Accesses& trace) {
+  return make_data_path(params_, context_.machine, trace, shared_by_all(context_.machine, trace),
+                        context_.seed);
+}
+
+absl::StatusOr<std::optional<Decision>> Baa::decide(const Observation& seen) {
+  std::vector<double> hit_ratios;
+  for (const VmCounters& vm : seen.since) {
+    if (vm.accesses == 0) continue;
+    const auto accesses = static_cast<double>(vm.accesses);
+    hit_ratios.push_back(static_cast<double>(vm.accesses - vm.misses) / accesses);
+  }
+  if (hit_ratios.empty()) return std::nullopt;
+  const Machine& machine = context_.machine;
+  const auto rate = [](double given, double takes_ns) {
+    return given > 0 ? given : 1e9 / takes_ns;
+  };
+  const std::vector<double> throughputs =
+      bottleneck_aware(hit_ratios, rate(params_.fast_iops, machine.tiers[0].device.read_ns),
+                       rate(params_.slow_iops, machine.backend.read_ns));
+  const double sum = std::accumulate(throughputs.begin(), throughputs.end(), 0.0);
+  return Decision{.objective = sum, .upper_bound = sum};
+}
+
+}  // namespace mcsim

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "policies/allocation/divided_cache.hpp"
+
+namespace mcsim {
+
+enum class Smoothing : std::uint8_t {
+  kNone,         // the last value
+  kExponential,  // a level
+  kHolt,         // a level and its trend (double exponential)
+};
+
+template <>
+struct Choices<Smoothing> {
+  static constexpr std::array names{std::pair{"none", Smoothing::kNone},
+                                    std::pair{"exponential", Smoothing::kExponential},
+                                    std::pair{"holt", Smoothing::kHolt}};
+};
+
+// What a series of values will be next, by smoothing from its first value on, under the weights
+// of a tenth to nine tenths that would have forecast its values best.
+double forecast(std::span<const double> values, Smoothing smoothing);
+
+// CloudCache: each VM gets the blocks that it is forecast to reuse, and no block comes in before
+// it has been reused. Of a VM's reuse working sets, those that stand out are taken for what was
+// forecast instead, and the rest is smoothed. What nobody is forecast to reuse nobody gets. If
+// there is less space than that, all get so much less of it, and the decision is infeasible:
+// moving a VM to another host, which the source does then, is not in here.
+class CloudCache final : public DividedCache {
+ public:
+  struct Params : DividedCache::Params {
+    Params() {
+      period = {3600 * kSecond};
+      writes = "back";
+      admission = "staged";
+    }
+    Duration window{0};
+    Count reuses = 1;
+    Smoothing smoothing = Smoothing::kHolt;
+    Count history = 10;
+    double spike = 3;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{
+              Field{"window", &Params::window,
+                    "of the reuse working set (0: a period), a whole number of periods", 0},
+              Field{"reuses", &Params::reuses,
+                    "how often a block of it is reused; staged(n) of `admission` is to be one more",
+                    0},
+              Field{"smoothing", &Params::smoothing, "how working sets are forecast"},
+              Field{"history", &Params::history,
+                    "working sets that the forecast rests on; the source is silent", 2, 1'000},
+              Field{"spike", &Params::spike,
+                    "a working set is a spike if it is more standard deviations off the mean of "
+                    "those before it, once there are as many as `history` (0: none is); the source "
+                    "is silent",
+                    0},
+          },
+          DividedCache::Params::fields());
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "cloudcache",
+      .summary = "CloudCache: each VM gets what it is forecast to reuse, on one host.",
+      .reference =
+          "Arteaga, Cabrera, Xu, Sundararaman, Zhao: CloudCache: On-demand flash cache management "
+          "for cloud computing, FAST 2016"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<CloudCache>(std::move(params), std::move(context));
+  }
+  CloudCache(const Params& params, SystemContext context)
+      : DividedCache(params, std::move(context)), params_(params) {}
+
+  std::vector<Meter> meters() const override {
+    return {{.what = DistinctMeter{.window = params_.window, .reuses = params_.reuses}}};
+  }
+
+ protected:
+  absl::Status begin(const Accesses& trace, std::vector<Count>&) override {
+    states_.assign(trace.vms.size(), {});
+    return absl::OkStatus();
+  }
+  std::string divide(const Observation& seen, std::vector<Count>& blocks) override;
+
+ private:
+  // The last working sets, as they were and without spikes, and what they forecast.
+  struct State {
+    std::vector<double> seen;
+    std::vector<double> smooth;
+    double forecast = 0;
+  };
+
+  double next(State& state, double working_set) const;
+  bool is_spike(std::span<const double> before, double value) const;
+
+  Params params_;
+  std::vector<State> states_;  // by VM
+};
+
+}  // namespace mcsim

@@ -1,0 +1,80 @@
+#include "policies/allocation/latency.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "policies/allocation/dividing.hpp"
+
+namespace mcsim {
+
+double mean_ns(const VmCounters& counted, const Machine& machine, const std::string& vm) {
+  if (counted.accesses == 0) return 0;
+  const auto waited = [&](Op op, double Device::* takes, double backend_ns) {
+    const Served& served = counted.served(op);
+    double sum = 0;
+    for (std::size_t k = 0; k < counted.tiers.size(); ++k) {
+      sum += static_cast<double>(served.blocks[k]) * (machine.tiers[k].device.*takes);
+    }
+    return sum + static_cast<double>(served.blocks[counted.tiers.size()]) * backend_ns;
+  };
+  const double all = waited(Op::kRead, &Device::read_ns, machine.backend_read_ns(vm)) +
+                     waited(Op::kWrite, &Device::write_ns, machine.backend_write_ns(vm));
+  return all / static_cast<double>(counted.accesses);
+}
+
+LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms) {
+  for (const TierSpec& tier : machine.tiers) {
+    tier_ns_.push_back(tier.device.read_ns);
+    capacity_ += tier.capacity_blocks;
+    share_.push_back(static_cast<double>(capacity_));
+  }
+  for (double& share : share_) share /= static_cast<double>(std::max<Count>(capacity_, 1));
+  for (const VmInfo& vm : vms) backend_ns_.push_back(machine.backend_read_ns(vm.name));
+}
+
+absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmInfo> vms) const {
+  constexpr double kNothing = std::numeric_limits<double>::infinity();
+  MCSIM_ASSIGN_OR_RETURN(std::vector<double> wanted,
+                         per_vm("latency_ms", latency_ms, vms, kNothing, "a latency"));
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> rates, per_vm("iops", iops, vms, 0, "a rate"));
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> under_way,
+                         per_vm("outstanding", outstanding, vms, 1, "a number of accesses"));
+  for (std::size_t v = 0; v < vms.size(); ++v) {
+    wanted[v] *= 1e6;
+    if (rates[v] > 0) wanted[v] = std::min(wanted[v], under_way[v] * 1e9 / rates[v]);
+  }
+  return wanted;
+}
+
+void Promises::fit(std::span<const double> priorities) {
+  Count promised = std::accumulate(least.begin(), least.end(), Count{0});
+  if (promised <= model_.capacity()) return;
+  std::string why =
+      fmt::format("what is promised needs {} blocks of {}; without:", promised, model_.capacity());
+  std::vector<std::size_t> order(least.size());
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t v) { return priorities[v]; });
+  for (const std::size_t v : order) {
+    if (promised <= model_.capacity()) break;
+    if (least[v] == 0) continue;
+    promised -= least[v];
+    least[v] = 0;
+    why += " " + vms_[v].name;
+  }
+  complain(why);
+}
+
+void Promises::cannot_have(std::size_t vm, double wanted_ns, double best_ns) {
+  complain(fmt::format("{} is to wait {:.6g} ms and would wait {:.6g} with all blocks",
+                       vms_[vm].name, wanted_ns / 1e6, best_ns / 1e6));
+}
+
+void Promises::complain(const std::string& why) {
+  infeasible += (infeasible.empty() ? "" : "; ") + why;
+}
+
+}  // namespace mcsim

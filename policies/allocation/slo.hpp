@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/engine/system.hpp"
+#include "policies/allocation/one_cache.hpp"
+
+namespace mcsim {
+
+// Every interval each VM is given the least space with which, by its curve, it has the latency
+// or the accesses a second that it is promised; with what is left the sum of mean latencies
+// becomes least. Who cannot have what it is promised is named. The curve may be wrong about
+// the time to come: with `correction` the latency aimed at is L / (1 + correction · e), where
+// e adds up by how much of L the measured latency was longer, and takes off by how much it was
+// shorter, never below 0.
+class Slo final : public OneCacheMaximizer {
+ public:
+  struct Params : OneCacheMaximizer::Params, LatencyGoals {
+    double correction = 0;
+    DistanceScope distance_scope = DistanceScope::kInterval;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          OneCacheMaximizer::Params::fields(), LatencyGoals::fields(),
+          std::tuple{
+              Field{"weight", &Params::weight, "of latencies: 1 for each VM, or its accesses"},
+              Field{"correction", &Params::correction,
+                    "how much of what was missed so far is made up for in an interval (0: none)",
+                    0},
+              Field{"distance_scope", &Params::distance_scope, "what an access finds in the cache"},
+          });
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "slo",
+      .summary = "Least space for latency or IOPS targets, the rest for the least mean latency.",
+      .reference =
+          "Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with SHARDS, FAST "
+          "2015 (of its applications: latency targets)"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    return make_checked<Slo>(std::move(params), std::move(context));
+  }
+  Slo(const Params& params, SystemContext context)
+      : OneCacheMaximizer(kInfo.name, params, std::move(context), Leftover::kSpread),
+        params_(params) {}
+
+  std::vector<Meter> meters() const override {
+    return {{.what = CurveMeter{.scope = params_.distance_scope}}};
+  }
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    MCSIM_ASSIGN_OR_RETURN(wanted_ns_, params_.wanted_ns(trace.vms));
+    missed_.assign(trace.vms.size(), 0);
+    return OneCacheMaximizer::make_host(trace);
+  }
+
+ protected:
+  std::string prepare(const Observation& seen) override {
+    std::vector<double> aimed_ns;
+    for (std::size_t v = 0; v < seen.vms(); ++v) aimed_ns.push_back(aimed(seen, v));
+    Promises promises = promise(seen, aimed_ns);
+    promises.fit(priorities());
+    for (std::size_t v = 0; v < seen.vms(); ++v) {
+      bounds_[v] = {.least = promises.least[v], .most = capacity()};
+    }
+    return promises.infeasible;
+  }
+
+  double worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
+               Count blocks) const override {
+    return -weight(seen, vm) * mean_ns(seen, vm, blocks);
+  }
+
+ private:
+  // What is aimed at so that the VM has what it wants. What can be had is not given up for what
+  // cannot.
+  double aimed(const Observation& seen, std::size_t vm) {
+    const double wanted = wanted_ns_[vm];
+    if (params_.correction == 0 || std::isinf(wanted) || seen.since[vm].accesses == 0) {
+      return wanted;
+    }
+    const double measured = mcsim::mean_ns(seen.since[vm], machine(), vms()[vm].name);
+    missed_[vm] = std::max(0.0, missed_[vm] + measured / wanted - 1);
+    const double aim = wanted / (1 + params_.correction * missed_[vm]);
+    return std::min(wanted, std::max(aim, mean_ns(seen, vm, capacity())));
+  }
+
+  Params params_;
+  std::vector<double> wanted_ns_;  // by VM
+  std::vector<double> missed_;     // by VM: e
+};
+
+}  // namespace mcsim

@@ -1,0 +1,129 @@
+#include "policies/allocation/thin.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "policies/allocation/dividing.hpp"
+
+namespace mcsim {
+
+absl::StatusOr<std::unique_ptr<System>> ThinProvisioning::make(Params params,
+                                                               SystemContext context) {
+  if (params.quantum >= 0.5) {
+    return invalid_argument(
+        "quantum: {} of what a VM has at first: less than 0.5, for a VM gives only while twice as "
+        "much is unused",
+        params.quantum);
+  }
+  return make_checked<ThinProvisioning>(std::move(params), std::move(context));
+}
+
+absl::Status ThinProvisioning::begin(const Accesses& trace, std::vector<Count>& blocks) {
+  const auto kept = static_cast<Count>(params_.hypervisor * static_cast<double>(capacity()));
+  for_vms_ = capacity() - kept;
+  blocks = proportional(for_vms_, std::vector<double>(trace.vms.size(), 1.0));
+  constexpr double kNotGiven = -1;
+  MCSIM_ASSIGN_OR_RETURN(
+      const std::vector<double> requests,
+      per_vm("request_thresholds", params_.request_thresholds, trace.vms, kNotGiven));
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> misses,
+                         per_vm("miss_thresholds", params_.miss_thresholds, trace.vms, kNotGiven));
+  states_.clear();
+  for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
+    const auto quantum = static_cast<Count>(params_.quantum * static_cast<double>(blocks[vm]));
+    states_.push_back(
+        {.quantum = std::max<Count>(quantum, 1), .requests = requests[vm], .misses = misses[vm]});
+  }
+  return absl::OkStatus();
+}
+
+std::string ThinProvisioning::divide(const Observation& seen, std::vector<Count>& blocks) {
+  std::vector<Now> now;
+  std::vector<std::size_t> borrowers;
+  std::vector<std::size_t> donors;
+  for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
+    now.push_back(seen.departed[vm] ? Now{} : judge(seen, vm, blocks[vm]));
+    if (now[vm].borrows) borrowers.push_back(vm);
+    if (now[vm].gives) donors.push_back(vm);
+  }
+  // What nobody has: of VMs that are gone, and what was given before anybody needed it.
+  Count pool = for_vms_ - std::accumulate(blocks.begin(), blocks.end(), Count{0});
+  if (params_.eager_pool) {
+    for (const std::size_t vm : donors) {
+      blocks[vm] -= states_[vm].quantum;
+      pool += states_[vm].quantum;
+    }
+    donors.clear();
+  }
+  std::ranges::stable_sort(borrowers, std::ranges::greater(),
+                           [&](std::size_t vm) { return now[vm].over; });
+  std::ranges::stable_sort(donors, std::ranges::greater(), [&](std::size_t vm) {
+    return std::pair(states_[vm].quantum, now[vm].unused);
+  });
+  auto donor = donors.begin();
+  for (const std::size_t vm : borrowers) {
+    Count lent = std::min(pool, states_[vm].quantum);
+    pool -= lent;
+    if (lent == 0 && donor != donors.end()) {
+      lent = states_[*donor].quantum;
+      blocks[*donor] -= lent;
+      ++donor;
+    }
+    blocks[vm] += lent;
+  }
+  return {};
+}
+
+ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size_t vm,
+                                              Count blocks) {
+  State& state = states_[vm];
+  const VmCounters& counts = seen.since[vm];
+  const auto requests = static_cast<double>(seen.meters[0].loads[vm].requests);
+  auto misses = static_cast<double>(counts.misses);
+  if (params_.misses == MissMetric::kRatio) {
+    misses /= static_cast<double>(std::max<Count>(counts.accesses, 1));
+  }
+  if (requests > 0) calibrate(state, {.requests = requests, .misses = misses});
+  const Window before = std::exchange(state.last, {});
+  if (state.busiest.size() < static_cast<std::size_t>(params_.busy_windows) &&
+      (state.requests < 0 || state.misses < 0)) {
+    return {};
+  }
+  const auto mean = [&](double Busy::* member) {
+    double sum = 0;
+    for (const Busy& window : state.busiest) sum += window.*member;
+    return sum / static_cast<double>(state.busiest.size());
+  };
+  const double enough_requests =
+      state.requests < 0 ? params_.busy_requests * mean(&Busy::requests) : state.requests;
+  const double enough_misses =
+      state.misses < 0 ? params_.busy_misses * mean(&Busy::misses) : state.misses;
+
+  const Count used = std::min(seen.meters[1].distinct[vm], held(counts));
+  const Count unused = std::max<Count>(blocks - used, 0);
+  const Window window{.busy = requests > enough_requests && misses > enough_misses,
+                      .idle = requests < enough_requests && misses < enough_misses,
+                      .used = params_.borrow_when == BorrowWhen::kUsed ? used > state.quantum
+                                                                       : unused < state.quantum,
+                      .unused = unused > 2 * state.quantum};
+  state.last = window;
+  const bool busy_before = params_.twice == Twice::kUse || before.busy;
+  const bool gave_before = params_.donor_windows == 1 || (before.idle && before.unused);
+  return {.borrows = window.busy && window.used && busy_before && before.used,
+          .gives = window.idle && window.unused && gave_before,
+          .over = enough_misses > 0 ? misses / enough_misses : std::numeric_limits<double>::max(),
+          .unused = unused};
+}
+
+// Of windows with as many requests the earlier one is the busier.
+void ThinProvisioning::calibrate(State& state, Busy window) const {
+  const auto after = std::ranges::find_if(
+      state.busiest, [&](const Busy& other) { return other.requests < window.requests; });
+  state.busiest.insert(after, window);
+  if (state.busiest.size() > static_cast<std::size_t>(params_.busy_windows)) {
+    state.busiest.pop_back();
+  }
+}
+
+}  // namespace mcsim

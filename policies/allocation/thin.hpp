@@ -1,0 +1,167 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "policies/allocation/divided_cache.hpp"
+
+namespace mcsim {
+
+enum class BorrowWhen : std::uint8_t {
+  kUsed,       // more than the threshold is used (the table)
+  kRemaining,  // less than the threshold is left (the text)
+};
+enum class MissMetric : std::uint8_t {
+  kRatio,  // misses by accesses (the text)
+  kCount,  // misses (the table)
+};
+enum class Twice : std::uint8_t {
+  kUse,  // the use of the cache (as printed)
+  kAll,  // requests and misses, too
+};
+
+template <>
+struct Choices<BorrowWhen> {
+  static constexpr std::array names{std::pair{"used", BorrowWhen::kUsed},
+                                    std::pair{"remaining", BorrowWhen::kRemaining}};
+};
+template <>
+struct Choices<MissMetric> {
+  static constexpr std::array names{std::pair{"ratio", MissMetric::kRatio},
+                                    std::pair{"count", MissMetric::kCount}};
+};
+template <>
+struct Choices<Twice> {
+  static constexpr std::array names{std::pair{"use", Twice::kUse}, std::pair{"all", Twice::kAll}};
+};
+
+// Thin provisioning: VMs begin with equal parts, and one that is busy, misses and uses its part
+// borrows a quantum from one that is idle, hits and has twice as much unused:
+//
+//   requests > theirs, misses > theirs, used > quantum        borrows
+//   requests < theirs, misses < theirs, unused > 2 · quantum   gives
+//   else                                                       keeps what it has
+//
+// Those with most misses for their threshold borrow first, and each from the one that offers
+// most, the one with more unused space on a tie. A VM's thresholds of requests and misses are
+// given, or those of its busiest windows so far. Used are blocks that are held and were touched
+// in the window: under LRU the smaller one of what is held and what was accessed.
+class ThinProvisioning final : public DividedCache {
+ public:
+  struct Params : DividedCache::Params {
+    Params() { period = {60 * kSecond}; }
+    double hypervisor = 0;
+    double quantum = 0.25;
+    BorrowWhen borrow_when = BorrowWhen::kUsed;
+    MissMetric misses = MissMetric::kRatio;
+    Twice twice = Twice::kUse;
+    Count donor_windows = 2;
+    bool eager_pool = false;
+    PerVm request_thresholds;
+    PerVm miss_thresholds;
+    Count busy_windows = 12;
+    double busy_requests = 0.25;
+    double busy_misses = 1;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{
+              Field{"hypervisor", &Params::hypervisor, "share of the cache that no VM gets", 0, 1},
+              Field{"quantum", &Params::quantum,
+                    "what is borrowed at once, and the threshold of use: share of what a VM has at "
+                    "first; the source is silent",
+                    0, 0.5},
+              Field{
+                  "borrow_when", &Params::borrow_when,
+                  "which use makes a VM borrow: the source's table says used, its text remaining"},
+              Field{"misses", &Params::misses,
+                    "what of misses is compared: the source's table says count, its text ratio"},
+              Field{
+                  "twice", &Params::twice,
+                  "what has to hold in the last two windows and not in the last alone for a VM to "
+                  "borrow"},
+              Field{"donor_windows", &Params::donor_windows,
+                    "windows, 1 or 2, in which all has to hold for a VM to give; the source is "
+                    "silent",
+                    1, 2},
+              Field{"eager_pool", &Params::eager_pool,
+                    "those that can give do at once, to a pool from which VMs borrow first"},
+              Field{"request_thresholds", &Params::request_thresholds,
+                    "requests a window of each VM; one not named has those of its busiest windows"},
+              Field{"miss_thresholds", &Params::miss_thresholds,
+                    "misses of each VM; one not named has those of its busiest windows"},
+              Field{"busy_windows", &Params::busy_windows,
+                    "how many windows of a VM with most requests give its thresholds; until it had "
+                    "so many with requests it neither borrows nor gives. The source calibrates by "
+                    "runs under heavy load",
+                    1, 10'000},
+              Field{"busy_requests", &Params::busy_requests,
+                    "threshold of requests, by their mean in the busiest windows; the source is "
+                    "silent",
+                    0},
+              Field{"busy_misses", &Params::busy_misses,
+                    "threshold of misses, by their mean in the busiest windows; the source is "
+                    "silent",
+                    0},
+          },
+          DividedCache::Params::fields());
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "thin",
+      .summary = "Thin provisioning: busy VMs that miss borrow from idle ones that hit.",
+      .reference = "Thin-provisioned hypervisor cache (thesis, Wichita State University, 2012)"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
+  ThinProvisioning(const Params& params, SystemContext context)
+      : DividedCache(params, std::move(context)), params_(params) {}
+
+  std::vector<Meter> meters() const override {
+    return {{.what = LoadMeter{}}, {.what = DistinctMeter{}}};
+  }
+
+ protected:
+  absl::Status begin(const Accesses& trace, std::vector<Count>& blocks) override;
+  std::string divide(const Observation& seen, std::vector<Count>& blocks) override;
+
+ private:
+  // What a window said of a VM.
+  struct Window {
+    bool busy = false;    // more requests and misses than the thresholds
+    bool idle = false;    // less
+    bool used = false;    // enough to borrow
+    bool unused = false;  // enough to give
+  };
+  struct Busy {
+    double requests = 0;
+    double misses = 0;
+  };
+  struct State {
+    Count quantum = 0;
+    double requests = 0;  // thresholds; below 0: not given
+    double misses = 0;
+    std::vector<Busy> busiest = {};  // windows, most requests first
+    Window last = {};
+  };
+  // A VM as a window ends.
+  struct Now {
+    bool borrows = false;
+    bool gives = false;
+    double over = 0;  // misses by their threshold
+    Count unused = 0;
+  };
+
+  Now judge(const Observation& seen, std::size_t vm, Count blocks);
+  void calibrate(State& state, Busy window) const;
+
+  Params params_;
+  Count for_vms_ = 0;          // blocks that are divided
+  std::vector<State> states_;  // by VM
+};
+
+}  // namespace mcsim

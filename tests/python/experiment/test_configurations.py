@@ -1,0 +1,69 @@
+"""Trusts: that one cache hits the same wherever it is and however it writes, and that writes to
+the backend become fewer the longer they may wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcsim.experiment.runner import run
+from mcsim.results.results import Results
+
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+Sums = dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Results]:
+    """Run an experiment of the repository once."""
+    out = tmp_path_factory.mktemp("results")
+    made: dict[str, Results] = {}
+
+    def of(name: str) -> Results:
+        if name not in made:
+            made[name] = run(EXPERIMENTS / f"{name}.yaml", out=out, figures=False)
+        return made[name]
+
+    return of
+
+
+def sums(of: Results, table: str, column: str) -> Sums:
+    """Of a column, by system."""
+    rows = of.table(table).group_by("system").aggregate([(column, "sum")]).to_pydict()
+    return dict(zip(rows["system"], rows[f"{column}_sum"], strict=True))
+
+
+def test_a_shared_cache_hits_the_same_in_the_array(results: Callable[[str], Results]) -> None:
+    here = sums(results("placement"), "metrics", "hits")
+    there = sums(results("placement-array"), "metrics", "hits")
+    assert there["in the array"] == here["in the hypervisor"] > 0
+    assert len(set(here.values())) > 2
+
+
+def test_mercury_waits_for_every_write(results: Callable[[str], Results]) -> None:
+    hits = sums(results("mercury"), "metrics", "hits")
+    assert hits["mercury"] == hits["written back"] > 0
+    written = sums(results("mercury"), "vms", "backend_writes")
+    asked = sums(results("mercury"), "vms", "writes")
+    assert written["mercury"] == written["divided"] == written["written around"] == asked["mercury"]
+    assert written["written back"] < asked["written back"]
+
+
+@pytest.mark.parametrize("design", ["naive", "lookaside", "unified"])
+def test_writes_that_may_wait_longer_are_fewer(
+    design: str, results: Callable[[str], Results]
+) -> None:
+    written = sums(results("holland"), "vms", "backend_writes")
+    policies = ["through", "through unwaited", "periodic", "back"]
+    by_policy = [written[f"{design} {policy}"] for policy in policies]
+    assert by_policy == sorted(by_policy, reverse=True)
+    assert by_policy[-1] < by_policy[0]
+
+
+def test_what_memory_elsewhere_adds(results: Callable[[str], Results]) -> None:
+    hits = sums(results("remoca"), "metrics", "hits")
+    # The same chain as memory over flash; copies in both are space that is lost.
+    assert hits["remoca"] == sums(results("holland"), "metrics", "hits")["unified through"]
+    assert hits["remoca"] > hits["on demand"]

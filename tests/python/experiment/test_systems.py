@@ -1,0 +1,349 @@
+"""Trusts: naive twins of each system through the allocator interface, decision by decision;
+sequences worked by hand and printed in publications; laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import naive_systems as naive
+import numpy as np
+import pytest
+
+from mcsim._core import engine, locality
+from mcsim.base.errors import ConfigError
+from mcsim.experiment.allocator import answering
+
+INTERVAL = 400
+TWINS = {
+    "vcacheshare": naive.VCacheShareTwin,
+    "ri-shares": naive.RiSharesTwin,
+    "centaur": naive.CentaurTwin,
+    "eci-cache": naive.EciTwin,
+    "slo": naive.SloTwin,
+    "maxperf": naive.MaxperfTwin,
+    "exclusive": naive.ExclusiveTwin,
+}
+MS = 1e6
+
+
+def machine(*capacities: int, **vm_backend_ms: float) -> engine.Machine:
+    """Tiers of 1 µs, 100 µs, ... before 10 ms."""
+    tiers = [
+        (engine.Device(f"tier {k}", 1e3 * 100**k, 2e3 * 100**k, 1.0), blocks)
+        for k, blocks in enumerate(capacities)
+    ]
+    backend = engine.Device("disk", 10 * MS, 12 * MS, 0.1)
+    return engine.Machine(tiers, backend, {vm: ms * MS for vm, ms in vm_backend_ms.items()})
+
+
+def accesses(*vms: list[tuple[int, str, int]], departs: int | None = None) -> engine.Accesses:
+    """A trace of (time, R or W, block) by VM; the first may depart."""
+    builder = engine.AccessBuilder(ops="all")
+    for v, rows in enumerate(vms):
+        builder.begin_vm(f"vm{v}")
+        time, ops, blocks = zip(*rows, strict=True) if rows else ((), (), ())
+        builder.add(
+            np.array(time, dtype=np.int64),
+            np.zeros(len(rows), np.uint16),
+            np.array([op == "W" for op in ops], dtype=np.uint8),
+            np.array(blocks, dtype=np.uint64) * np.uint64(4096),
+            np.full(len(rows), 4096, np.uint32),
+        )
+        if v == 0 and departs is not None:
+            builder.depart(departs)
+    return builder.finish()
+
+
+def random_accesses(seed: int, vms: int = 4, length: int = 4000) -> engine.Accesses:
+    """Busy and idle phases, loops and skew, readers and writers."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for v in range(vms):
+        time = np.sort(rng.choice(length, size=length // (v + 1), replace=False))
+        idle = rng.integers(0, length - 600)
+        time = time[(time < idle) | (time >= idle + 600)] if v else time
+        footprint, writes = int(rng.integers(5, 60)), rng.choice([0.0, 0.3, 0.8])
+        skewed = (footprint * rng.random(len(time)) ** rng.choice([1, 2, 4])).astype(int)
+        blocks = np.arange(len(time)) % footprint if rng.random() < 0.3 else skewed
+        ops = np.where(rng.random(len(time)) < writes, "W", "R")
+        rows.append(list(zip(time.tolist(), ops.tolist(), blocks.tolist(), strict=True)))
+    departs = int(rng.integers(length // 2, length)) if seed % 2 else None
+    if departs is not None:
+        rows[0] = [row for row in rows[0] if row[0] < departs]
+    return accesses(*rows, departs=departs)
+
+
+def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
+    measured = locality.characterise(trace, system.meters)
+    return engine.run(trace, system, measured, engine.aligned_cuts(trace, INTERVAL))
+
+
+def decided(
+    trace: engine.Accesses, name: str, on: engine.Machine, interval: int = INTERVAL, **params: Any
+) -> list[dict[str, Any]]:
+    system = engine.System(name, {"interval": interval, **params}, on)
+    return run(trace, system).decisions
+
+
+CASES = [
+    ("vcacheshare", {"ri_window": 100, "window": 1200}),
+    ("vcacheshare", {"ri_window": 100, "window": 0, "alpha_mode": "linear", "alpha": 0.7}),
+    (
+        "vcacheshare",
+        {
+            "ri_window": 150,
+            "window": 800,
+            "intensity": "share",
+            "reservations": {"vm0": 7.0, "vm2": 3.0},
+            "limits": {"vm1": 11.0},
+            "priorities": {"vm1": 3.0},
+        },
+    ),
+    ("ri-shares", {}),
+    ("ri-shares", {"intensity": "per-second"}),
+    ("centaur", {}),
+    ("centaur", {"weight": "rate", "priorities": {"vm2": 5.0}, "distance_scope": "cumulative"}),
+    ("centaur", {"latency_ms": {"vm0": 4.0, "vm1": 6.0}, "iops": {"vm2": 150.0, "vm3": 1e6}}),
+    ("centaur", {"latency_ms": {"vm0": 2.0, "vm1": 3.0, "vm2": 3.0, "vm3": 2.0}}),
+    ("centaur", {"objective": "least-size", "miss_tolerance": 0.1}),
+    ("centaur", {"objective": "least-size", "miss_tolerance": 1.0, "iops": {"vm1": 800.0}}),
+    ("centaur", {"objective": "least-size", "priorities": {"vm0": 2.0}}),
+    ("centaur", {"objective": "latency-shares", "shares": {"vm1": 2.0}}),
+    ("centaur", {"baseline": "eci"}),
+    ("eci-cache", {"min_blocks": 2}),
+    ("eci-cache", {"theta": 0.2, "quantile": 0.9, "hysteresis": 2, "min_blocks": 0}),
+    ("eci-cache", {"drop_writes": False, "write_share_of": "accesses", "theta": 0.3}),
+    ("slo", {"latency_ms": {"vm0": 4.0, "vm3": 2.0}}),
+    ("slo", {"latency_ms": {"vm0": 3.0, "vm1": 5.0}, "correction": 0.5}),
+    ("slo", {"iops": {"vm1": 200.0}, "outstanding": {"vm1": 2.0}, "weight": "rate"}),
+    ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}}),
+    ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}, "curve": "neville", "steps": 20}),
+    ("maxperf", {"iops": {"vm2": 1e5}, "priorities": {"vm3": 9.0}}),
+    ("exclusive", {}),
+    ("exclusive", {"delta": 0.0, "distance_scope": "warm", "priorities": {"vm1": 2.0}}),
+]
+
+
+@pytest.mark.parametrize("capacities", [(30,), (90,), (12, 50)])
+@pytest.mark.parametrize(("name", "params"), CASES)
+def test_every_decision_is_the_twins(
+    name: str, params: dict[str, Any], capacities: tuple[int, ...]
+) -> None:
+    own = {"vm1": 3.0, "vm2": 30.0}
+    infeasible = 0
+    for seed in range(4):
+        trace = random_accesses(seed)
+        # A few steps can be tried out by brute force.
+        few = seed == 0 and name not in ("ri-shares", "maxperf")
+        given = params | ({"grid": 4} if few else {})
+        ours = decided(trace, name, machine(*capacities, **own), **given)
+        twin = TWINS[name](INTERVAL, **given)
+        on = machine(*capacities, **own)
+        theirs = run(trace, engine.System.from_python(answering(twin, "twin", INTERVAL), on))
+        assert len(ours) == len(theirs.decisions) > 4
+        for mine, other in zip(ours, theirs.decisions, strict=True):
+            assert mine["request"] == other["request"]
+            assert mine["targets"].tolist() == other["targets"].tolist()
+            assert mine["write_modes"] == other["write_modes"]
+            assert bool(mine["infeasible"]) == bool(other["infeasible"])
+            infeasible += bool(mine["infeasible"])
+    if params.get("iops", {}).get("vm3") or params.get("iops", {}).get("vm2") == 1e5:
+        assert infeasible > 0
+
+
+def one_after_the_other(sequence: str) -> engine.Accesses:
+    """One VM, an access at a time; then one in the next interval."""
+    rows = [(i, word[0], int(word[1:])) for i, word in enumerate(sequence.split())]
+    return accesses([*rows, (INTERVAL, "R", 99)])
+
+
+def sizes(trace: engine.Accesses, name: str, *capacities: int, **params: Any) -> list[list[int]]:
+    decisions = decided(trace, name, machine(*capacities), **params)
+    return [decision["targets"].sum(axis=0).tolist() for decision in decisions]
+
+
+def test_the_slides_of_useful_distances() -> None:
+    slide = one_after_the_other("W1 W2 R1 R3 R5 R6 R2")
+    assert sizes(slide, "eci-cache", 20, min_blocks=0) == [[5]]
+    assert sizes(slide, "centaur", 20, baseline="eci") == [[5]]
+    # Of rewrites that are farther apart than rereads the useful size knows nothing.
+    rewritten = one_after_the_other("W1 W2 R1 R3 R5 R6 R2 R7 W1")
+    assert sizes(rewritten, "eci-cache", 20, min_blocks=0) == [[5]]
+    assert sizes(rewritten, "centaur", 20, baseline="eci") == [[6]]
+    # Distances 0, 0, 2, 2, 3 and 7.
+    totals = one_after_the_other("R1 R1 R2 R2 R3 R4 R2 R3 R5 R4 R6 R7 R8 R1")
+    assert sizes(totals, "centaur", 20, baseline="eci") == [[8]]
+
+
+def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
+    rng = np.random.default_rng(3)
+    writer = [(2 * i, "W", int(b)) for i, b in enumerate(rng.integers(0, 9, 1000))]
+    reader = [(2 * i + 1, "R", int(b)) for i, b in enumerate(rng.integers(0, 9, 1000))]
+    trace = accesses(writer, reader)
+    system = engine.System("eci-cache", {"interval": INTERVAL, "min_blocks": 4}, machine(40))
+    result = run(trace, system)
+    for decision in result.decisions:
+        assert decision["write_modes"] == ["around", "back"]
+        assert decision["targets"].tolist() == [[4, 9]]
+        assert not decision["infeasible"]
+    written = result.tiers["fills"] + result.tiers["updates"]
+    assert (written[1:, 0] == 0).all()
+    # What it had not written back yet is, once.
+    assert result.vms["write_backs"][1:, 0].tolist() == [9, 0, 0, 0]
+    to_backend = result.vms["backend_writes"] - result.vms["write_backs"]
+    assert to_backend[1:, 0].tolist() == result.vms["writes"][1:, 0].tolist()
+
+
+def test_without_limits_writing_around_writes_no_more_to_the_cache() -> None:
+    for seed in range(4):
+        trace = random_accesses(seed)
+        written = []
+        for theta in (0.0, 1.0):
+            params = {"interval": INTERVAL, "theta": theta, "min_blocks": 10_000}
+            result = run(trace, engine.System("eci-cache", params, machine(40_000)))
+            written.append(sum(result.tiers[k] for k in ("fills", "updates"))[1:].sum())
+        assert written[0] <= written[1]
+
+
+def test_slower_storage_of_all_changes_nothing_to_vcacheshare() -> None:
+    params = {"ri_window": 100, "window": 1200, "alpha_mode": "linear"}
+    for seed in range(4):
+        trace = random_accesses(seed)
+        at = [
+            [
+                d["targets"].tolist()
+                for d in decided(
+                    trace, "vcacheshare", machine(50, vm0=f, vm1=3 * f, vm2=f, vm3=7 * f), **params
+                )
+            ]
+            for f in (1.0, 2.0)
+        ]
+        assert at[0] == at[1]
+
+
+def test_a_vm_without_reads_gets_its_reservation_alone() -> None:
+    writer = [(2 * i, "W", i % 7) for i in range(800)]
+    reader = [(2 * i + 1, "R", i * i % 31) for i in range(800)]
+    params = {"window": 0, "ri_window": 100, "reservations": {"vm0": 5.0}, "alpha_mode": "linear"}
+    got = sizes(accesses(writer, reader), "vcacheshare", 40, **params)
+    assert [of_vm[0] for of_vm in got] == [5] * len(got)
+    assert all(of_vm[1] > 0 for of_vm in got)
+
+
+class Sharing:
+    """Looks whether latencies are in proportion to shares, of sizes by decision."""
+
+    def __init__(self, sizes: list[list[int]], shares: list[float]) -> None:
+        self.timers = {"sizes": INTERVAL}
+        self.meters = {"curve": {"meter": "curve"}}
+        self.sizes = sizes
+        self.shares = shares
+        self.seen = 0
+
+    def allocate(self, seen: Any) -> None:
+        got = self.sizes[seen.interval]
+        capacity = int(seen.capacities.sum())
+        assert sum(got) <= capacity
+
+        def waits(v: int, blocks: int) -> float:
+            ratio = naive.ratio_of(seen.meters["curve"][v])
+            return self.shares[v] * naive.latency(seen, v, blocks, ratio)
+
+        # Who waits as short as it can has no more to do with it.
+        free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, capacity)]
+        longest = max((waits(v, got[v]) for v in free), default=0)
+        assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])
+        self.seen += len(free) > 1
+
+
+def test_latency_shares_hold_to_a_block() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = [
+            [(3 * i + v, "R", int(60 * rng.random() ** 2)) for i in range(300)] for v in range(3)
+        ]
+        trace = accesses(*rows)
+
+        given = {"vm1": 2.0, "vm2": 4.0}
+        got = sizes(trace, "centaur", 60, objective="latency-shares", shares=given)
+        check = Sharing(got, [1.0, 2.0, 4.0])
+        on = machine(60)
+        run(trace, engine.System.from_python(answering(check, "check", INTERVAL), on))
+        assert check.seen
+
+
+class Nothing:
+    """Leaves equal parts as they are, and compares what was measured with what was foretold."""
+
+    resize_mode = "eager"
+
+    def __init__(self) -> None:
+        self.timers = {"all": 3 * 995}
+        self.meters = {"curve": {"meter": "curve"}}
+        self.seen = 0
+
+    def allocate(self, seen: Any) -> None:
+        for v, curve in enumerate(seen.meters["curve"]):
+            blocks = int(seen.current[:, v].sum())
+            foretold = naive.latency(seen, v, blocks, naive.ratio_of(curve))
+            assert seen.latency_ns[v] == pytest.approx(foretold, rel=1e-12)
+            self.seen += 1
+
+
+@pytest.mark.parametrize("capacities", [(30,), (12, 48), (6, 24, 60)])
+def test_replay_waits_as_long_as_predicted(capacities: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(7)
+    rows = [[(3 * i + v, "R", int(80 * rng.random() ** 2)) for i in range(1000)] for v in range(3)]
+    nothing = Nothing()
+    on = machine(*capacities, vm1=3.0)
+    run(accesses(*rows), engine.System.from_python(answering(nothing, "nothing", 1), on))
+    assert nothing.seen == 3
+
+
+def test_an_unloved_promise_is_dropped_and_named() -> None:
+    loops = [[(3 * i + v, "R", i % 20) for i in range(300)] for v in range(3)]
+    params = {"latency_ms": {"vm0": 2.0, "vm1": 2.0, "vm2": 2.0}, "priorities": {"vm0": 0.5}}
+    for name in ("slo", "centaur", "maxperf"):
+        for decision in decided(accesses(*loops), name, machine(45), **params):
+            assert decision["infeasible"] == "what is promised needs 60 blocks of 45; without: vm0"
+            assert decision["targets"][0, 1:].tolist() >= [20, 20]
+    hopeless = decided(accesses(*loops), "slo", machine(45), latency_ms={"vm2": 0.5})
+    assert "vm2 is to wait 0.5 ms and would wait" in hopeless[0]["infeasible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "capacities", "message"),
+    [
+        (
+            "vcacheshare",
+            {"window": 0, "reservations": {"vm0": 9.0, "vm1": 2.0}},
+            (10,),
+            "reservations: more than the 10 blocks that there are",
+        ),
+        (
+            "vcacheshare",
+            {"window": 0, "reservations": {"vm0": 5.0}, "limits": {"vm0": 4.0}},
+            (10,),
+            "limits: vm0: 4 is less than the 5 that are reserved",
+        ),
+        (
+            "slo",
+            {"latency_ms": {"vm0": -1.0}},
+            (10,),
+            "latency_ms: vm0: -1 is not a latency (0 or more)",
+        ),
+        (
+            "exclusive",
+            {},
+            (1, 2, 3),
+            "exclusive: the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got 3",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    name: str, params: dict[str, Any], capacities: tuple[int, ...], message: str
+) -> None:
+    trace = accesses([(0, "R", 1), (INTERVAL, "R", 1)], [(1, "R", 1)])
+    with pytest.raises(ConfigError) as caught:
+        decided(trace, name, machine(*capacities), **params)
+    assert str(caught.value) == message

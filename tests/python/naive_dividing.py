@@ -1,0 +1,314 @@
+"""Systems that divide one cache, as allocators in plain Python: one rule after the other, block
+by block where it matters, and no word shared with the ones in C++."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim.experiment.allocator import Decision, Observation
+
+Blocks = NDArray[np.int64]
+
+
+def largest_remainders(blocks: int, weights: list[float]) -> list[int]:
+    """Whole blocks in proportion to weights."""
+    total = sum(weights)
+    exact = [blocks * (w / total if total > 0 else 1 / len(weights)) for w in weights]
+    parts = [floor(e) for e in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
+    for i in range(blocks - sum(parts)):
+        parts[by_remainder[i % len(parts)]] += 1
+    return parts
+
+
+def over_tiers(capacities: Blocks, blocks: list[int]) -> Blocks:
+    """Every tier as full as the others, with the same share of each VM's blocks."""
+    rows = []
+    left = list(blocks)
+    space = [int(c) for c in capacities]
+    for k, capacity in enumerate(space):
+        here = sum(left)
+        if k + 1 < len(space):
+            here = floor(sum(left) / sum(space[k:]) * capacity)
+        rows.append(largest_remainders(here, [float(b) for b in left]))
+        left = [b - r for b, r in zip(left, rows[-1], strict=True)]
+    return np.array(rows)
+
+
+def share_free(capacity: int, blocks: list[int], present: list[bool]) -> None:
+    """Space of nobody goes to those that are there, in proportion to what they have."""
+    takers = [v for v in range(len(blocks)) if present[v]]
+    if takers:
+        extra = largest_remainders(capacity - sum(blocks), [float(blocks[v]) for v in takers])
+        for v, more in zip(takers, extra, strict=True):
+            blocks[v] += more
+
+
+class SCave:
+    """SPEC: score, unfriendly VMs, disjoint pairs from the least to the greatest score."""
+
+    resize_mode = "eager"
+    meters = {"wss": {"meter": "distinct"}}  # noqa: RUF012
+
+    def __init__(self, *, chunk: float = 0.01, epsilon: float = 0.01, theta: float = 0.1) -> None:
+        self.chunk, self.epsilon, self.theta = chunk, epsilon, theta
+        self.hit_ratio: dict[int, float] = {}
+        self.received: set[int] = set()
+        self.unfriendly_until: dict[int, int] = {}
+        self.marked = 0
+
+    def allocate(self, seen: Observation) -> Decision:
+        capacity = int(seen.capacities.sum())
+        granted = [int(b) for b in seen.current.sum(axis=0)]
+        held = seen.occupancy.sum(axis=0)
+        scores = []
+        for v in range(len(granted)):
+            size = max(granted[v], 1)
+            full = held[v] >= 0.95 * size
+            if seen.accesses[v]:
+                ratio = float(seen.hits[:, v].sum()) / float(seen.accesses[v])
+                gain = ratio - self.hit_ratio.get(v, 0.0)
+                if v in self.received and full and gain < self.epsilon:
+                    self.unfriendly_until[v] = seen.interval + 3
+                    self.marked += 1
+                self.hit_ratio[v] = ratio
+            score = float(seen.meters["wss"][v]) / size
+            if not full:
+                score = score * float(held[v]) / size
+            unfriendly = seen.interval < self.unfriendly_until.get(v, 0)
+            scores.append(-1.0 if unfriendly else score)
+        blocks = list(granted)
+        share_free(capacity, blocks, [not d for d in seen.departed])
+        chunk = max(1, floor(self.chunk * capacity))
+        waiting = {v for v in range(len(blocks)) if not seen.departed[v]}
+        self.received = set()
+        for _ in range(4):
+            givers = [v for v in waiting if blocks[v] > chunk]
+            if not givers:
+                break
+            to = max(waiting, key=lambda v: (scores[v], -v))
+            source = min(givers, key=lambda v: (scores[v], v))
+            if not scores[to] - scores[source] > self.theta:
+                break
+            moved = min(chunk, blocks[source] - chunk)
+            blocks[source] -= moved
+            blocks[to] += moved
+            waiting -= {to, source}
+            self.received.add(to)
+        return Decision(over_tiers(seen.capacities, blocks))
+
+
+class Karma:
+    """One block after the other, from the poorest lender to the richest borrower."""
+
+    resize_mode = "eager"
+
+    def __init__(self, *, alpha: float = 0.5, demand: str = "distinct") -> None:
+        self.alpha, self.demand = alpha, demand
+        self.credits: list[int] = []
+        self.meters = {
+            "demand": {"meter": "distinct"}
+            if demand == "distinct"
+            else {"meter": "curve", "scope": "warm"}
+        }
+
+    def needs(self, seen: Observation, v: int) -> int:
+        if self.demand == "distinct":
+            return int(seen.meters["demand"][v])
+        curve = seen.meters["demand"][v]
+        most = curve.hits[-1] if len(curve.hits) else 0
+        enough = [c for c, h in zip(curve.capacities, curve.hits, strict=True) if h >= 0.9 * most]
+        return int(enough[0]) if most else 0
+
+    def allocate(self, seen: Observation) -> Decision:
+        self.credits = self.credits or [0] * len(seen.vms)
+        here = [v for v in range(len(seen.vms)) if seen.arrived[v] and not seen.departed[v]]
+        needs = {v: self.needs(seen, v) for v in here}
+        got = self.share(int(seen.capacities.sum()), needs)
+        return Decision(over_tiers(seen.capacities, [got.get(v, 0) for v in range(len(seen.vms))]))
+
+    def share(self, capacity: int, needs: dict[int, int]) -> dict[int, int]:
+        """What each gets of what it needs; credits change hands."""
+        here = list(needs)
+        fair = largest_remainders(capacity, [1.0] * len(here)) if here else []
+        sure = {v: floor(self.alpha * f) for v, f in zip(here, fair, strict=True)}
+        got = {v: min(needs[v], sure[v]) for v in here}
+        lent = {v: sure[v] - got[v] for v in here}
+        shared = capacity - sum(sure.values())
+        paid = 0
+        while borrowers := [v for v in here if got[v] < needs[v]]:
+            lenders = [v for v in here if lent[v] > 0]
+            if lenders:
+                lender = min(lenders, key=lambda v: (self.credits[v], v))
+                lent[lender] -= 1
+                self.credits[lender] += 1
+            elif shared > 0:
+                shared -= 1
+                paid += 1
+            else:
+                break
+            borrower = max(borrowers, key=lambda v: (self.credits[v], -v))
+            got[borrower] += 1
+            self.credits[borrower] -= 1
+        # Back to all in equal parts; what is left over to the poorest, one each.
+        poorest = sorted(here, key=lambda v: (self.credits[v], v))
+        for i, v in enumerate(poorest):
+            self.credits[v] += (paid + len(here) - 1 - i) // len(here)
+        return got
+
+
+class CloudCache:
+    """Reuse working sets, without spikes, by Holt's formulas with weights found by trying."""
+
+    resize_mode = "eager"
+
+    def __init__(self, *, reuses: int = 1, smoothing: str = "holt", spike: float = 3) -> None:
+        self.smoothing, self.spike = smoothing, spike
+        self.meters = {"rwss": {"meter": "distinct", "reuses": reuses}}
+        self.data_path = {"writes": "back", "admission": "staged"}
+        self.raw: dict[int, list[int]] = {}
+        self.smooth: dict[int, list[float]] = {}
+        self.forecasts: dict[int, float] = {}
+        self.spikes = 0
+        self.overloads = 0
+
+    def holt(self, x: list[float], a: float, g: float) -> tuple[float, float]:
+        s, b, error = x[0], 0.0, 0.0
+        for value in x[1:]:
+            error += (value - (s + b)) * (value - (s + b))
+            s_before, s = s, a * value + (1 - a) * (s + b)
+            b = g * (s - s_before) + (1 - g) * b
+        return error, s + b
+
+    def forecast(self, x: list[float]) -> float:
+        if self.smoothing == "none":
+            return x[-1]
+        tenths = [i / 10 for i in range(1, 10)]
+        trends = tenths if self.smoothing == "holt" else [0.0]
+        tried = [self.holt(x, a, g) for a in tenths for g in trends]
+        return min(tried, key=lambda one: one[0])[1]
+
+    def is_spike(self, v: int, value: int) -> bool:
+        before = self.raw[v]
+        if not self.spike or len(before) < 10:
+            return False
+        mean = Fraction(sum(before), len(before))
+        variance = sum((x - mean) ** 2 for x in before) / len(before)
+        return (value - mean) ** 2 > Fraction(self.spike) ** 2 * variance
+
+    def allocate(self, seen: Observation) -> Decision:
+        capacity = int(seen.capacities.sum())
+        wanted = []
+        for v in range(len(seen.vms)):
+            x = int(seen.meters["rwss"][v])
+            raw, smooth = self.raw.setdefault(v, []), self.smooth.setdefault(v, [])
+            spike = self.is_spike(v, x)
+            self.spikes += spike
+            smooth.append(self.forecasts[v] if spike else float(x))
+            raw.append(x)
+            del raw[:-10], smooth[:-10]
+            self.forecasts[v] = self.forecast(smooth)
+            here = seen.arrived[v] and not seen.departed[v]
+            if not here:
+                del self.raw[v], self.smooth[v]
+            wanted.append(floor(max(self.forecasts[v], 0.0) + 0.5) if here else 0)
+        if sum(wanted) > capacity:
+            self.overloads += 1
+            scaled = largest_remainders(capacity, [float(w) for w in wanted])
+            return Decision(over_tiers(seen.capacities, scaled), infeasible="too little")
+        return Decision(over_tiers(seen.capacities, wanted))
+
+
+class Thin:
+    """The thesis' table, row by row."""
+
+    resize_mode = "eager"
+    meters = {"touched": {"meter": "distinct"}}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        borrow_when: str = "used",
+        misses: str = "ratio",
+        twice: str = "use",
+        donor_windows: int = 2,
+        eager_pool: bool = False,
+        given: tuple[float, float] | None = None,
+    ) -> None:
+        self.borrow_when, self.misses, self.twice = borrow_when, misses, twice
+        self.donor_windows, self.eager_pool, self.given = donor_windows, eager_pool, given
+        self.windows: dict[int, list[tuple[float, float]]] = {}
+        self.before: dict[int, dict[str, bool]] = {}
+        self.quanta: list[int] = []
+        self.moves = 0
+
+    def thresholds(self, v: int) -> tuple[float, float] | None:
+        if self.given:
+            return self.given
+        busiest = sorted(self.windows.get(v, []), key=lambda w: -w[0])[:12]
+        if len(busiest) < 12:
+            return None
+        return 0.25 * (sum(w[0] for w in busiest) / 12), sum(w[1] for w in busiest) / 12
+
+    def allocate(self, seen: Observation) -> Decision:
+        capacity = int(seen.capacities.sum())
+        vms = range(len(seen.vms))
+        blocks = [int(b) for b in seen.current.sum(axis=0)]
+        if not self.quanta:
+            first = largest_remainders(capacity, [1.0] * len(seen.vms))
+            self.quanta = [max(1, floor(0.25 * b)) for b in first]
+        borrowers: list[tuple[float, int]] = []
+        donors: list[tuple[int, int, int]] = []
+        for v in vms:
+            if seen.departed[v]:
+                continue
+            requests, missed = float(seen.requests[v]), float(seen.misses[v])
+            if self.misses == "ratio":
+                missed /= max(float(seen.accesses[v]), 1.0)
+            if requests:
+                self.windows.setdefault(v, []).append((requests, missed))
+            limits = self.thresholds(v)
+            before = self.before.pop(v, {})
+            if limits is None:
+                continue
+            c_used = min(int(seen.meters["touched"][v]), int(seen.occupancy[:, v].sum()))
+            c_remain = max(blocks[v] - c_used, 0)
+            quantum = self.quanta[v]
+            now = {
+                "busy": requests > limits[0] and missed > limits[1],
+                "idle": requests < limits[0] and missed < limits[1],
+                "used": c_used > quantum if self.borrow_when == "used" else c_remain < quantum,
+                "unused": c_remain > 2 * quantum,
+            }
+            self.before[v] = now
+            was_busy = self.twice == "use" or before.get("busy")
+            if now["busy"] and now["used"] and before.get("used") and was_busy:
+                over = missed / limits[1] if limits[1] > 0 else inf
+                borrowers.append((-over, v))
+            gave = self.donor_windows == 1 or (before.get("idle") and before["unused"])
+            if now["idle"] and now["unused"] and gave:
+                donors.append((-quantum, -c_remain, v))
+        pool = capacity - sum(blocks)
+        donors.sort()
+        if self.eager_pool:
+            for _, _, v in donors:
+                blocks[v] -= self.quanta[v]
+                pool += self.quanta[v]
+            donors = []
+        for _, v in sorted(borrowers):
+            if pool:
+                lent = min(pool, self.quanta[v])
+                pool -= lent
+            elif donors:
+                donor = donors.pop(0)[2]
+                lent = self.quanta[donor]
+                blocks[donor] -= lent
+            else:
+                continue
+            blocks[v] += lent
+            self.moves += 1
+        return Decision(over_tiers(seen.capacities, blocks))
