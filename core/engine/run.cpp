@@ -129,8 +129,10 @@ class Runner {
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
     result_.intervals.clear();
-    result_.replay_seconds = result_.decide_seconds = 0;
-    if (metric_cuts.front() > 0) result_.decisions.clear();
+    if (metric_cuts.front() > 0) {
+      result_.decisions.clear();
+      result_.replay_seconds = result_.decide_seconds = 0;
+    }
     // Both lists of cuts are walked together; where they meet, the interval is closed
     // before the decision changes anything.
     for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {

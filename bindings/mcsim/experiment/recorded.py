@@ -14,7 +14,7 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["curve_table", "system_tables", "unique_blocks"]
+__all__ = ["bound_table", "curve_table", "system_tables", "unique_blocks"]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
@@ -78,6 +78,11 @@ def system_tables(
             "decide_seconds": result.decide_seconds,
         },
     )
+
+
+def bound_table(title: str, opt_hits: int) -> pa.Table:
+    """Tabulate what no system could hit more than, for one of them."""
+    return pa.table([[title], [opt_hits]], schema=SCHEMAS["bounds"])
 
 
 def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:

@@ -87,4 +87,10 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("infeasible", pa.string()),  # why what was asked for cannot be had; empty if it can
         ]
     ),
+    "bounds": pa.schema(
+        [
+            ("system", pa.string()),
+            ("opt_hits", pa.int64()),  # of OPT in one cache of all VMs, with a block more
+        ]
+    ),
 }
