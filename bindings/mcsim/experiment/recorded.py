@@ -14,7 +14,7 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["bound_table", "curve_table", "system_tables", "unique_blocks"]
+__all__ = ["bound_table", "curve_table", "intensity_table", "system_tables", "unique_blocks"]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
@@ -45,6 +45,28 @@ def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
     steps = np.linspace(0, last, _CURVE_POINTS + 1)
     growing = np.geomspace(1, last, _CURVE_POINTS)
     return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+
+
+def intensity_table(
+    accesses: engine.Accesses, measured: locality.Characterised, spec: locality.MeterSpec | None
+) -> pa.Table:
+    """Tabulate the windows of an intensity meter in which nothing warms up; none of no meter."""
+    if spec is None:
+        return SCHEMAS["reuse_intensity"].empty_table()
+    windows = measured.windows(spec)
+    names = pa.array([vm.name for vm in accesses.vms], pa.string())
+    start, begin = accesses.request_time[[0, accesses.warm_up]]
+    length = spec.params["window"]
+    after = start + (windows["end"] - start - 1) // length * length >= begin
+    after |= accesses.warm_up == 0
+    return pa.table(
+        {
+            "vm": names.take(pa.array(windows["vm"][after])),
+            "window_end_ns": windows["end"][after] - begin,
+            "reuse_intensity": windows["intensity"][after],
+            "accesses": windows["accesses"][after],
+        }
+    )
 
 
 def system_tables(

@@ -36,10 +36,15 @@ from mcsim.experiment.checks import check_backend
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.experiment.recorded import bound_table, curve_table, system_tables, unique_blocks
+from mcsim.experiment.recorded import (
+    bound_table,
+    curve_table,
+    intensity_table,
+    system_tables,
+    unique_blocks,
+)
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
@@ -237,7 +242,8 @@ class _Run:
             with self.reporter.stage("tables"):
                 self._write_environment(accesses)
                 self._write_curves(accesses, measured.whole_curves)
-                self._write_reuse_intensity(accesses, measured, intensity)
+                windows = intensity_table(accesses, measured, intensity)
+                self.draft.write_table("reuse_intensity", windows)
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
         # first, which waits for nobody.
         bound = None
@@ -305,31 +311,6 @@ class _Run:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         names = [vm.name for vm in accesses.vms]
         self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
-
-    def _write_reuse_intensity(
-        self,
-        accesses: engine.Accesses,
-        measured: locality.Characterised,
-        spec: locality.MeterSpec | None,
-    ) -> None:
-        table = SCHEMAS["reuse_intensity"].empty_table()
-        if spec is not None:
-            windows = measured.windows(spec)
-            names = pa.array([vm.name for vm in accesses.vms], pa.string())
-            start, begin = accesses.request_time[[0, accesses.warm_up]]
-            # Windows in which nothing warms up.
-            length = spec.params["window"]
-            after = start + (windows["end"] - start - 1) // length * length >= begin
-            after |= accesses.warm_up == 0
-            table = pa.table(
-                {
-                    "vm": names.take(pa.array(windows["vm"][after])),
-                    "window_end_ns": windows["end"][after] - begin,
-                    "reuse_intensity": windows["intensity"][after],
-                    "accesses": windows["accesses"][after],
-                }
-            )
-        self.draft.write_table("reuse_intensity", table)
 
     def _replay_one(
         self,
