@@ -120,7 +120,7 @@ inline MeterKind random_meter(Random& random, const TimerClock& clock, bool shor
 
 inline MeterSpec random_spec(Random& random, bool short_windows = true) {
   const TimerClock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
-                    .drifting = random.below(2) == 1};
+                         .drifting = random.below(2) == 1};
   return {.clock = clock, .what = random_meter(random, clock, short_windows)};
 }
 
