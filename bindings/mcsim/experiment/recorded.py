@@ -14,7 +14,14 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["bound_table", "curve_table", "intensity_table", "system_tables", "unique_blocks"]
+__all__ = [
+    "bound_table",
+    "curve_table",
+    "intensity_asked",
+    "intensity_table",
+    "system_tables",
+    "unique_blocks",
+]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
@@ -45,6 +52,13 @@ def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
     steps = np.linspace(0, last, _CURVE_POINTS + 1)
     growing = np.geomspace(1, last, _CURVE_POINTS)
     return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+
+
+def intensity_asked(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
+    """Return the meter whose windows are written down: the first, or else a usual one."""
+    shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
+    usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
+    return next(iter(shares + usual), None)
 
 
 def intensity_table(

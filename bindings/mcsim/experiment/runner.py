@@ -39,6 +39,7 @@ from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.recorded import (
     bound_table,
     curve_table,
+    intensity_asked,
     intensity_table,
     system_tables,
     unique_blocks,
@@ -234,7 +235,7 @@ class _Run:
         accesses = self._intern(view, wanted_by)
         asking = [systems[index] for index in (members if whole else pending)]
         specs = _distinct([spec for system in asking for spec in system.meters])
-        intensity = _intensity_of(specs)
+        intensity = intensity_asked(specs)
         if intensity is not None:
             specs = _distinct([*specs, intensity])
         measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
@@ -385,13 +386,6 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _intensity_of(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
-    """Return the meter whose windows are written down: the first, or else a usual one."""
-    shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
-    usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
-    return next(iter(shares + usual), None)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
