@@ -46,8 +46,9 @@ void raise_to_sums(double* best, const double* rest, double value, std::size_t c
 // what it takes of every tier.
 class JointProgram {
  public:
-  JointProgram(const AllocationProblem& problem, Count work_limit)
-      : problem_(problem), limits_(closed_limits(problem)), work_limit_(work_limit) {
+  // Values of kNever are no options; differences below `tie` do not count.
+  JointProgram(const AllocationProblem& problem, double tie, Count work_limit)
+      : problem_(problem), limits_(closed_limits(problem)), tie_(tie), work_limit_(work_limit) {
     const Count step = common_step(problem.sizes);
     for (const Count size : problem.sizes) units_.push_back(static_cast<std::size_t>(size / step));
     for (const Count capacity : problem.capacities) {
@@ -179,7 +180,6 @@ class JointProgram {
   // one nearest to an equal part of what is left for this VM and those before.
   absl::StatusOr<Optimum> trace_back() const {
     Optimum optimum{.choice = Choice(problem_.vms()), .evaluations = evaluations_};
-    const double tie = tie_of(problem_);
     std::size_t state = states_ - 1;
     for (std::size_t v = problem_.vms(); v-- > 0;) {
       const std::vector<std::size_t> used = digits(state);
@@ -192,7 +192,7 @@ class JointProgram {
         return invalid_argument("lowest: no choice of sizes meets the reservations");
       }
       if (v + 1 == problem_.vms()) optimum.value = best;
-      const std::size_t chosen = fairest(v, state, best - tie);
+      const std::size_t chosen = fairest(v, state, best - tie_);
       optimum.choice[v] = indices(digits(chosen));
       state -= chosen;
     }
@@ -229,6 +229,7 @@ class JointProgram {
 
   const AllocationProblem& problem_;
   Limits limits_;
+  double tie_;
   Count work_limit_;
   std::vector<std::size_t> units_;   // sizes in steps
   std::vector<std::size_t> budget_;  // capacities in steps
@@ -238,15 +239,48 @@ class JointProgram {
   Count evaluations_ = 0;
 };
 
+// The problem of one tier without the sizes that no allocation has which is worth `found` or
+// more. With prices for blocks, an allocation falls short of the price of all space and the best
+// that each VM can make of it by what each VM's size does.
+AllocationProblem without_hopeless(const AllocationProblem& problem, double price, double found) {
+  const Limits limits = closed_limits(problem);
+  const Count step = common_step(problem.sizes);
+  double bound = price * static_cast<double>(problem.capacities[0] / step * step);
+  double magnitude = bound;
+  std::vector<double> best;
+  const auto profit = [&](std::size_t v, std::size_t i) {
+    return problem.value[v][0][i] - price * static_cast<double>(problem.sizes[i]);
+  };
+  for (std::size_t v = 0; v < problem.vms(); ++v) {
+    best.push_back(kNever);
+    for (std::size_t i = limits.low[v][0]; i <= limits.high[v][0]; ++i) {
+      best[v] = std::max(best[v], profit(v, i));
+    }
+    bound += best[v];
+    magnitude += std::abs(best[v]);
+  }
+  const double gap = bound - found + tie_of(problem) + kTie * magnitude;
+  AllocationProblem rest = problem;
+  for (std::size_t v = 0; v < problem.vms(); ++v) {
+    for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
+      if (best[v] - profit(v, i) > gap) rest.value[v][0][i] = kNever;
+    }
+  }
+  return rest;
+}
+
 absl::StatusOr<Optimum> solve_one_tier(const AllocationProblem& problem, Count work_limit) {
   const HullWalk walk = walk_hulls(problem);
   Draft draft(problem, walk.choice);
   const Count evaluations = walk.evaluations + grow(draft);
   draft.fill();
-  if (objective_of(problem, draft.choice()) >= walk.upper_bound - tie_of(problem)) {
+  const double tie = tie_of(problem);
+  const double found = objective_of(problem, draft.choice());
+  if (found >= walk.upper_bound - tie) {
     return Optimum{draft.choice(), walk.upper_bound, evaluations};
   }
-  MCSIM_ASSIGN_OR_RETURN(Optimum optimum, JointProgram(problem, work_limit).solve());
+  const AllocationProblem rest = without_hopeless(problem, walk.price, found);
+  MCSIM_ASSIGN_OR_RETURN(Optimum optimum, JointProgram(rest, tie, work_limit).solve());
   Draft filled(problem, std::move(optimum.choice));
   filled.fill();
   return Optimum{filled.choice(), optimum.value, evaluations + optimum.evaluations};
@@ -284,7 +318,8 @@ absl::StatusOr<Solution> Exact::solve(const AllocationProblem& problem) {
     if (decoupled) {
       optimum = *decoupled;
     } else {
-      MCSIM_ASSIGN_OR_RETURN(optimum, JointProgram(problem, params_.work_limit).solve());
+      MCSIM_ASSIGN_OR_RETURN(optimum,
+                             JointProgram(problem, tie_of(problem), params_.work_limit).solve());
     }
   }
   Draft draft(problem, std::move(optimum.choice));

@@ -10,10 +10,13 @@ namespace mcsim {
 // worth within u blocks, a (max,+) product of best[v-1] and v's own values.
 // Two shortcuts come first: a walk over hulls that lands on its
 // own bound is already optimal, and so are the tiers' separate optima if they
-// fit together.
+// fit together. Where the walk does not, it leaves a price of space and a gap to
+// its bound; a size that is worth less than the VM's best by more than the gap,
+// space paid for, is in no optimum, and of one tier such sizes are not tried.
 //
-// One tier of G steps costs O(V G^2) time and O(V G) memory; several cost
-// O(V S O) and O(V S) for S = prod G_k states and O undominated options of a VM.
+// One tier of G steps costs O(V G O) time and O(V G) memory for O options of a VM
+// that are left, a few where curves are nearly concave and G at worst; several cost
+// O(V S O) and O(V S) for S = prod G_k states and O undominated options.
 // A problem that costs more than `work_limit` is refused.
 class Exact final : public Optimizer {
  public:

@@ -119,7 +119,8 @@ HullWalk walk_hulls(const AllocationProblem& problem) {
   }
   for (const HullPath& path : paths) walk.choice.push_back({path.at()});
   walk.upper_bound = objective_of(problem, walk.choice);
-  if (!steps.empty()) walk.upper_bound += steps.top().slope * static_cast<double>(left);
+  if (!steps.empty()) walk.price = steps.top().slope;
+  walk.upper_bound += walk.price * static_cast<double>(left);
   return walk;
 }
 

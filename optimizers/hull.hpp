@@ -31,6 +31,7 @@ AllocationProblem cumulative_tier(const AllocationProblem& problem, std::size_t 
 struct HullWalk {
   std::vector<std::vector<std::size_t>> choice;
   double upper_bound = 0;
+  double price = 0;  // of a block: what the next step would gain, or nothing does
   Count evaluations = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meter_reader.hpp"
@@ -32,7 +33,7 @@ void bind_spec(py::module_& m) {
                               .what = value_or_raise(meter_named(meter, params))};
            }),
            py::arg("meter"), py::arg("params") = ParamMap{}, py::kw_only(),
-           py::arg("interval") = Clock{}.period, py::arg("drifting") = false)
+           py::arg("interval") = TimerClock{}.period, py::arg("drifting") = false)
       .def_property_readonly("meter", [](const MeterSpec& s) { return name_of(s.what); })
       .def_property_readonly("params", [](const MeterSpec& s) { return params_of(s.what); })
       .def_property_readonly("interval", [](const MeterSpec& s) { return s.clock.period; })
@@ -48,7 +49,11 @@ void bind_spec(py::module_& m) {
         }
         return fmt::format("MeterSpec({})", fmt::join(fields, ", "));
       });
-  m.def("describe_meters", [] { return describe_entry_list(describe_meters()); });
+  m.def("describe_meters", [] {
+    auto meters = describe_meters();
+    meters.emplace_back(HostMeterSpec::kInfo, describe<HostMeterSpec>());
+    return describe_entry_list(meters);
+  });
 }
 
 void bind_curve(py::module_& m) {
@@ -139,8 +144,8 @@ struct Tables {
   }
   void operator()(const Series<ClassCounts>& rows) {
     const auto add_cold = [&](const char* name, Op op) {
-      d[name] = table(
-          rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
+      d[name] =
+          table(rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
     };
     const auto add = [&](const char* name, RequestClass which) {
       d[name] = table(rows, [=](const ClassCounts& of) { return of.of(which); });

@@ -72,6 +72,19 @@ py::object shown(const Reading& of) {
       "war"_a = again(RequestClass::kWar), "waw"_a = again(RequestClass::kWaw));
 }
 
+// None where another timer rang.
+py::object shown_of_host(std::span<const HostReading> of) {
+  if (of.empty()) return py::none();
+  const auto column = [&](Count HostReading::* member) {
+    return by_vm(of.size(), [&](std::size_t v) { return of[v].*member; });
+  };
+  using namespace py::literals;
+  return py::dict("distinct_hits"_a = column(&HostReading::distinct_hits),
+                  "touched"_a = column(&HostReading::touched),
+                  "ghost_hits"_a = column(&HostReading::ghost_hits),
+                  "peak"_a = column(&HostReading::peak));
+}
+
 // What every allocator sees without asking.
 enum Usual : std::size_t { kCurves, kDistinct, kIntensities, kUsual };
 
@@ -103,6 +116,7 @@ class PythonSystem final : public System {
 
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
+  std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
@@ -152,11 +166,10 @@ class PythonSystem final : public System {
 
   void read_meters() {
     const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
-    const auto window =
-        py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
-    meters_ = {{.what = CurveMeter{.scope = checked("", choice_named<DistanceScope>(
-                                                            "distance_scope",
-                                                            scope.cast<std::string>()))}},
+    const auto window = py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
+    meters_ = {{.what = CurveMeter{.scope = checked(
+                                       "", choice_named<DistanceScope>(
+                                               "distance_scope", scope.cast<std::string>()))}},
                {.what = DistinctMeter{}},
                {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}}};
     const py::list own = py::getattr(allocator_, "meters", py::list());
@@ -164,8 +177,14 @@ class PythonSystem final : public System {
       const auto [name, kind, params, timer] =
           meter.cast<std::tuple<std::string, std::string, ParamMap, std::size_t>>();
       const std::string where = fmt::format("meters['{}']: ", name);
-      meters_.push_back({.what = checked(where.c_str(), meter_named(kind, params)),
-                         .timer = timer});
+      if (kind == HostMeterSpec::kInfo.name) {
+        host_meter_ = checked(where.c_str(), parse_params<HostMeterSpec>(params));
+        host_meter_->timer = timer;
+        host_meter_name_ = name;
+        continue;
+      }
+      meters_.push_back(
+          {.what = checked(where.c_str(), meter_named(kind, params)), .timer = timer});
       meter_names_.push_back(name);
     }
   }
@@ -185,12 +204,13 @@ class PythonSystem final : public System {
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
     }
+    if (host_meter_) meters[py::str(host_meter_name_)] = shown_of_host(seen.host);
     const auto of_vm = [&](auto of) {
       return by_vm(vms, [&](std::size_t v) {
         return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
       });
     };
-    const auto of_tier = [&](Count TierCounters::*member) {
+    const auto of_tier = [&](Count TierCounters::* member) {
       return by_tier_and_vm(tiers, vms, [&](std::size_t k, std::size_t v) {
         return seen.departed[v] ? 0 : seen.since[v].tiers[k].*member;
       });
@@ -200,8 +220,7 @@ class PythonSystem final : public System {
         "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
         "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),
         "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
-        "requests"_a = of_vm(&all_requests),
-        "unique_blocks"_a = shown(seen.meters[kDistinct]),
+        "requests"_a = of_vm(&all_requests), "unique_blocks"_a = shown(seen.meters[kDistinct]),
         "reuse_intensity"_a = shown(seen.meters[kIntensities]),
         "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),
         "writes"_a = of_vm(&VmCounters::writes), "dirty"_a = of_vm(&VmCounters::dirty),
@@ -216,9 +235,11 @@ class PythonSystem final : public System {
         "vm_backend_ns"_a =
             by_vm(vms, [&](std::size_t v) { return machine_.backend_read_ns(vm_names_[v]); }),
         "latency_ns"_a =
-            by_vm(vms, [&](std::size_t v) { return mean_ns(seen.since[v], machine_, vm_names_[v]); }),
-        "meters"_a = meters,
-        "_curves"_a = shown(seen.meters[kCurves]));
+            by_vm(vms,
+                  [&](std::size_t v) {
+                    return seen.departed[v] ? 0.0 : mean_ns(seen.since[v], machine_, vm_names_[v]);
+                  }),
+        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
   }
 
   absl::StatusOr<Allocation> targets_given(const py::object& answer, std::size_t vms) const {
@@ -274,6 +295,8 @@ class PythonSystem final : public System {
   std::vector<Timer> timers_;
   std::vector<Meter> meters_;             // the usual ones, and its own:
   std::vector<std::string> meter_names_;  // their names
+  std::optional<HostMeterSpec> host_meter_;
+  std::string host_meter_name_;
   DivisionRules rules_;
   DataPathParams data_path_;
   std::uint64_t seed_;

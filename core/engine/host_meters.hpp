@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/base/pages.hpp"
+#include "core/base/params.hpp"
 #include "core/base/types.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -22,8 +24,18 @@ struct HostReading {
 
 // What a system wants to know of that.
 struct HostMeterSpec {
-  std::size_t timer = 0;   // that reads it
-  Count ghost_length = 0;  // evictions of a VM that are remembered
+  Count ghosts = 0;
+  std::size_t timer = 0;  // that reads it
+
+  static constexpr ComponentInfo kInfo{
+      .name = "host",
+      .summary = "What only the cache knows: blocks hit, touched, missed again; the most held.",
+      .reference = "no publication: counts of the cache; ghosts as in ARC (FAST 2003)"};
+  static constexpr auto fields() {
+    return std::tuple{Field{"ghosts", &HostMeterSpec::ghosts,
+                            "a miss of one of the VM's last so many evicted blocks is a ghost hit",
+                            0, 1 << 30}};
+  }
 };
 
 // Told by a host what becomes of every access, if it is attached to one. Eight bytes a block of
@@ -31,7 +43,7 @@ struct HostMeterSpec {
 class HostMeters {
  public:
   HostMeters(const Accesses& trace, const HostMeterSpec& spec)
-      : ghosts_(static_cast<std::uint32_t>(std::min<Count>(spec.ghost_length, kMostGhosts))),
+      : ghosts_(static_cast<std::uint32_t>(spec.ghosts)),
         seen_(trace.id_count()),
         evicted_(ghosts_ > 0 ? trace.id_count() : 0),
         vms_(trace.vms.size()),
@@ -83,7 +95,6 @@ class HostMeters {
   static constexpr std::uint32_t kHit = 1;
   static constexpr std::uint32_t kTouched = 2;
   static constexpr int kMarks = 2;  // bits
-  static constexpr Count kMostGhosts = Count{1} << 31;
 
   struct Vm {
     Count held = 0;
@@ -105,7 +116,7 @@ class HostMeters {
 
   std::uint32_t ghosts_;
   std::uint32_t window_ = 1;
-  std::size_t current_ = 0;  // VM of the last access
+  std::size_t current_ = 0;       // VM of the last access
   Pages<std::uint32_t> seen_;     // by block: in which window, and what was seen of it then
   Pages<std::uint32_t> evicted_;  // by block: the VM's how-manieth eviction; 0 if it came back
   std::vector<Vm> vms_;

@@ -129,8 +129,10 @@ class Runner {
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
     result_.intervals.clear();
-    result_.replay_seconds = result_.decide_seconds = 0;
-    if (metric_cuts.front() > 0) result_.decisions.clear();
+    if (metric_cuts.front() > 0) {
+      result_.decisions.clear();
+      result_.replay_seconds = result_.decide_seconds = 0;
+    }
     // Both lists of cuts are walked together; where they meet, the interval is closed
     // before the decision changes anything.
     for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
@@ -323,8 +325,8 @@ absl::Status check_meters(const System& system, const Characterised& measured,
                           const Accesses& trace) {
   const std::vector<Timer> timers = system.timers();
   for (const Timer& timer : timers) {
-    MCSIM_RETURN_IF_ERROR(check_intervals(trace.request_time, trace.time_base, timer.name,
-                                          timer.clock.period));
+    MCSIM_RETURN_IF_ERROR(
+        check_intervals(trace.request_time, trace.time_base, timer.name, timer.clock.period));
   }
   for (const Meter& meter : system.meters()) {
     if (meter.timer < timers.size()) continue;
@@ -333,8 +335,9 @@ absl::Status check_meters(const System& system, const Characterised& measured,
   for (const MeterSpec& spec : meter_specs(system)) {
     const Metered* metered = measured.find(spec);
     if (metered == nullptr) {
-      return invalid_argument("a meter of the system was not measured: characterise the trace "
-                              "with meter_specs() of it");
+      return invalid_argument(
+          "a meter of the system was not measured: characterise the trace "
+          "with meter_specs() of it");
     }
     if (metered->vms == trace.vms.size()) continue;
     return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,

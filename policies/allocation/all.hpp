@@ -5,11 +5,13 @@
 #include "policies/allocation/baa.hpp"
 #include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
+#include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/cloudcache.hpp"
 #include "policies/allocation/eci_cache.hpp"
 #include "policies/allocation/exclusive.hpp"
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
+#include "policies/allocation/hindsight.hpp"
 #include "policies/allocation/hystor.hpp"
 #include "policies/allocation/karma.hpp"
 #include "policies/allocation/maxperf.hpp"
@@ -19,6 +21,7 @@
 #include "policies/allocation/s_cave.hpp"
 #include "policies/allocation/slo.hpp"
 #include "policies/allocation/static_partition.hpp"
+#include "policies/allocation/steady.hpp"
 #include "policies/allocation/thin.hpp"
 #include "policies/allocation/vcacheshare.hpp"
 #include "policies/allocation/vfrm.hpp"
@@ -30,7 +33,7 @@ namespace mcsim {
 using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
-             ThinProvisioning, Karma, CacheCow, Baa, Hystor, Vfrm>;
+             ThinProvisioning, Karma, CacheCow, Baa, Hystor, Vfrm, Steady, Hindsight, Clairvoyant>;
 
 const Registry<System, SystemContext>& system_registry();
 

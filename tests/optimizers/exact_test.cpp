@@ -140,14 +140,60 @@ TEST(Exact, BreaksTiesTowardsEqualSharesThenTheLowerVm) {
   EXPECT_EQ(blocks(one_tier(2, {{0, .1, .3}, {0, .2, .3}})), (std::vector<Count>{1, 1}));
 }
 
+// One tier as textbooks have it: the best of so many VMs within so many blocks, all sizes tried.
+double by_the_textbook(const AllocationProblem& problem) {
+  const auto capacity = static_cast<std::size_t>(problem.capacities[0]);
+  std::vector<double> best(capacity + 1, 0.0);
+  for (const auto& tables : problem.value) {
+    std::vector<double> with(capacity + 1, -1e300);
+    for (std::size_t used = 0; used <= capacity; ++used) {
+      for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
+        const auto blocks = static_cast<std::size_t>(problem.sizes[i]);
+        if (blocks > used) break;
+        with[used] = std::max(with[used], best[used - blocks] + tables[0][i]);
+      }
+    }
+    best = with;
+  }
+  return best[capacity];
+}
+
+TEST(Exact, OfManySizesIsWhatTryingAllOfThemFinds) {
+  Random random(12);
+  for (const Shape shape : {Shape::kConcave, Shape::kCliffs, Shape::kWild}) {
+    for (int round = 0; round < 10; ++round) {
+      const AllocationProblem problem = random_problem(
+          shape, 2 + random.below(6), 150, {static_cast<Count>(60 + random.below(200))}, random);
+      EXPECT_NEAR(exact(problem).objective, by_the_textbook(problem), 1e-9);
+    }
+  }
+}
+
+// Curves that bend down but for a few steps leave few sizes to try: far less work than all.
+TEST(Exact, TriesFewSizesOfCurvesThatAreNearlyConcave) {
+  Random random(13);
+  AllocationProblem problem = random_problem(Shape::kConcave, 8, 3'000, {9'000}, random);
+  for (auto& tables : problem.value) {
+    for (int cliffs = 0; cliffs < 3; ++cliffs) {
+      const std::size_t at = 50 + random.below(2'900);
+      for (std::size_t i = at - 40; i < at; ++i) tables[0][i] = tables[0][at - 40];
+    }
+  }
+  Exact::Params few;
+  few.work_limit = 10'000'000;
+  const auto solution = Exact(few, {}).solve(problem);
+  ASSERT_TRUE(solution.ok()) << solution.status();
+  EXPECT_NEAR(solution->objective, by_the_textbook(problem), 1e-9);
+}
+
 TEST(Exact, SaysWhatIsTooMuchWork) {
   Random random(9);
   const AllocationProblem problem = random_problem(Shape::kWild, 4, 60, {59}, random);
   Exact::Params few;
-  few.work_limit = 1000;
+  few.work_limit = 10;
   const absl::Status work = Exact(few, {}).solve(problem).status();
   EXPECT_EQ(work.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(message_of(work), ::testing::HasSubstr("work_limit is 1.0e+03: coarsen the sizes"));
+  EXPECT_THAT(message_of(work), ::testing::HasSubstr("work_limit is 1.0e+01: coarsen the sizes"));
 
   AllocationProblem wide = testing::one_tier(900'000'000, {{0, .3, 1}, {0, .3, 1}});
   wide.sizes = {0, 400'000'001, 1'000'000'000};

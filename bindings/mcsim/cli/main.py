@@ -243,9 +243,16 @@ def schema() -> None:
 def _show(results: Results) -> None:
     from mcsim.results.models import render_devices, render_requests
     from mcsim.results.render import render_comparison, render_systems
+    from mcsim.results.yardsticks import render_yardsticks
 
     console = terminal()
-    for render in (render_comparison, render_systems, render_requests, render_devices):
+    for render in (
+        render_comparison,
+        render_yardsticks,
+        render_systems,
+        render_requests,
+        render_devices,
+    ):
         console.print(render(results))
         console.print()
     console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)

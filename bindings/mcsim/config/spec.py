@@ -327,6 +327,9 @@ class ExperimentSpec(_Map):
     """libraries of eviction policies to load, relative to the file"""
     systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
     """what is compared"""
+    opt: bool | None = None
+    """whether to find what OPT hits with a block more in one cache of all VMs, which no system can
+    hit more than; if not given, of up to 32 million accesses"""
     figures: list[StrictStr] | None = None
     """which figures to draw; all that apply if not given"""
     figure_formats: list[FigureFormat] = ["png"]

@@ -130,7 +130,7 @@ class Decision:
         ``"through"``, ``"back"`` or ``"around"``. What a VM no longer writes back is written
         back at once. As they are if not given.
     infeasible : str
-        Why what was asked for cannot be had, if it cannot; it is kept with the decision.
+        Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
     """
 
     targets: ArrayLike | None = None
@@ -155,7 +155,8 @@ class Allocator(Protocol):
         ``"timer"`` for the one at which it is read, if that is not the first. There are
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
         VM), ``load`` and ``classes`` (dicts of such arrays), with the parameters that
-        ``mcsim describe`` shows of each.
+        ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone knows:
+        a dict of arrays by VM, or None where another timer rang.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
@@ -210,6 +211,9 @@ class _Answering:
                 setattr(self, key, self._duration(key, getattr(allocator, key)))
         self.timers = self._timers()
         self.meters = [self._meter(name, given) for name, given in self._named("meters")]
+        hosts = [name for name, kind, _, _ in self.meters if kind == "host"]
+        if len(hosts) > 1:
+            raise ConfigError(f"{self._name}.meters: one host meter, not {', '.join(hosts)}")
         for key in ("resize_mode", "distance_scope", "data_path"):
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))

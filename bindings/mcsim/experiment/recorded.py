@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,27 +14,71 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["curve_table", "system_tables", "unique_blocks"]
+__all__ = [
+    "bound_table",
+    "curve_table",
+    "intensity_asked",
+    "intensity_table",
+    "system_tables",
+    "unique_blocks",
+]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
 _CURVE_POINTS = 1000
 
 
-def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
-    """Tabulate a VM's curve at even and at growing steps, and at tiers' boundaries."""
-    last = max(1, curve.saturation)
-    steps = np.linspace(0, last, _CURVE_POINTS + 1)
-    growing = np.geomspace(1, last, _CURVE_POINTS)
-    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
-    rows = len(capacities)
+def curve_table(
+    vms: Sequence[str], curves: Sequence[locality.HitCurve], boundaries: NDArray[np.int64]
+) -> pa.Table:
+    """Tabulate every VM's curve at even and at growing steps, and at tiers' boundaries."""
+    at = [_capacities(max(1, curve.saturation), tuple(boundaries.tolist())) for curve in curves]
+    rows = [len(capacities) for capacities in at]
+    names = pa.array(vms, pa.string())
     return pa.table(
         {
-            "vm": pa.repeat(pa.scalar(vm, pa.string()), rows),
-            "scope": pa.repeat(pa.scalar("trace", pa.string()), rows),
-            "capacity": capacities,
-            "hits": curve.hits(capacities),
-            "accesses": np.full(rows, curve.accesses),
+            "vm": names.take(pa.array(np.repeat(np.arange(len(curves)), rows))),
+            "scope": pa.repeat(pa.scalar("trace", pa.string()), sum(rows)),
+            "capacity": np.concatenate(at),
+            "hits": np.concatenate([c.hits(of) for c, of in zip(curves, at, strict=True)]),
+            "accesses": np.repeat([curve.accesses for curve in curves], rows),
+        }
+    )
+
+
+# Small VMs, of which there may be thousands, end at the same few sizes.
+@lru_cache(maxsize=256)
+def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
+    steps = np.linspace(0, last, _CURVE_POINTS + 1)
+    growing = np.geomspace(1, last, _CURVE_POINTS)
+    return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+
+
+def intensity_asked(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
+    """Return the meter whose windows are written down: the first, or else a usual one."""
+    shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
+    usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
+    return next(iter(shares + usual), None)
+
+
+def intensity_table(
+    accesses: engine.Accesses, measured: locality.Characterised, spec: locality.MeterSpec | None
+) -> pa.Table:
+    """Tabulate the windows of an intensity meter in which nothing warms up; none of no meter."""
+    if spec is None:
+        return SCHEMAS["reuse_intensity"].empty_table()
+    windows = measured.windows(spec)
+    names = pa.array([vm.name for vm in accesses.vms], pa.string())
+    start, begin = accesses.request_time[[0, accesses.warm_up]]
+    length = spec.params["window"]
+    after = start + (windows["end"] - start - 1) // length * length >= begin
+    after |= accesses.warm_up == 0
+    return pa.table(
+        {
+            "vm": names.take(pa.array(windows["vm"][after])),
+            "window_end_ns": windows["end"][after] - begin,
+            "reuse_intensity": windows["intensity"][after],
+            "accesses": windows["accesses"][after],
         }
     )
 
@@ -59,6 +104,7 @@ def system_tables(
     decisions["request"] = requests - cuts[0]
     for name in ("objective", "upper_bound", "evaluations"):
         decisions[name] = np.array([d[name] for d in result.decisions])
+    decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),
@@ -68,6 +114,11 @@ def system_tables(
             "decide_seconds": result.decide_seconds,
         },
     )
+
+
+def bound_table(title: str, opt_hits: int) -> pa.Table:
+    """Tabulate what no system could hit more than, for one of them."""
+    return pa.table([[title], [opt_hits]], schema=SCHEMAS["bounds"])
 
 
 def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:

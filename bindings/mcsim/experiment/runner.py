@@ -3,7 +3,7 @@
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
     characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
-    replay        every system, `threads` at a time
+    replay        every system, `threads` at a time; with them what none can hit more than
     tables        what was found, as files
     figures       from the finished results alone
 
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,23 @@ from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
+from mcsim.experiment.bound import MOST_ACCESSES, opt_hits
+from mcsim.experiment.checks import check_backend
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.experiment.recorded import curve_table, system_tables, unique_blocks
+from mcsim.experiment.recorded import (
+    bound_table,
+    curve_table,
+    intensity_asked,
+    intensity_table,
+    system_tables,
+    unique_blocks,
+)
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
@@ -102,7 +110,8 @@ def run(
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
-        _check_backend(workload, experiment)
+        names = [vm.name for vm in workload.vms]
+        check_backend(experiment.spec, experiment.source, names)
         if experiment.shares:
             experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
@@ -134,14 +143,6 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
     reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
-
-
-def _check_backend(workload: Workload, experiment: Experiment) -> None:
-    names = [vm.name for vm in workload.vms]
-    for name in experiment.spec.backend.vms or {}:
-        if name not in names:
-            message = f"no VM {name!r}{did_you_mean(name, names)}"
-            raise experiment.source.complain(("backend", "vms", name), message)
 
 
 def _own_view(spec: ExperimentSpec) -> View:
@@ -234,7 +235,7 @@ class _Run:
         accesses = self._intern(view, wanted_by)
         asking = [systems[index] for index in (members if whole else pending)]
         specs = _distinct([spec for system in asking for spec in system.meters])
-        intensity = _intensity_of(specs)
+        intensity = intensity_asked(specs)
         if intensity is not None:
             specs = _distinct([*specs, intensity])
         measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
@@ -242,10 +243,37 @@ class _Run:
             with self.reporter.stage("tables"):
                 self._write_environment(accesses)
                 self._write_curves(accesses, measured.whole_curves)
-                self._write_reuse_intensity(accesses, measured, intensity)
-        # In threads: the core works without the interpreter's lock.
+                windows = intensity_table(accesses, measured, intensity)
+                self.draft.write_table("reuse_intensity", windows)
+        # In threads: the core works without the interpreter's lock. Replays wait for what comes
+        # first, which waits for nobody.
+        bound = None
+        if pending and self._wants_bound(accesses):
+            bound = self._pool.submit(self._find_bound, accesses)
         for index in pending:
-            self._pool.submit(self._replay_one, accesses, index, systems[index], measured)
+            self._pool.submit(self._replay_one, accesses, index, systems[index], measured, bound)
+
+    def _wants_bound(self, accesses: engine.Accesses) -> bool:
+        # Of a line or extent there is more in a tier than was ever asked for.
+        if accesses.line_blocks > 1:
+            return False
+        wanted = self.experiment.spec.opt
+        return accesses.access_count <= MOST_ACCESSES if wanted is None else wanted
+
+    def _find_bound(self, accesses: engine.Accesses) -> int:
+        spec = self.experiment.spec
+        total = accesses.access_count
+        first = int(engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals])
+        blocks = sum(tier.capacity_blocks for tier in spec.tiers)
+        with self.reporter.stage("bound", total, "accesses", about="OPT") as stage:
+
+            def progress(done: int) -> None:
+                self._pool.check()
+                stage.update(done)
+
+            hits = opt_hits(accesses, blocks, first, progress)
+            stage.update(total)
+        return hits
 
     def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
         about = f"for {wanted_by}" if wanted_by else ""
@@ -282,36 +310,8 @@ class _Run:
 
     def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
-        tables = [
-            curve_table(vm.name, curve, np.cumsum(tiers))
-            for vm, curve in zip(accesses.vms, curves, strict=True)
-        ]
-        self.draft.write_table("curves", pa.concat_tables(tables))
-
-    def _write_reuse_intensity(
-        self,
-        accesses: engine.Accesses,
-        measured: locality.Characterised,
-        spec: locality.MeterSpec | None,
-    ) -> None:
-        table = SCHEMAS["reuse_intensity"].empty_table()
-        if spec is not None:
-            windows = measured.windows(spec)
-            names = pa.array([vm.name for vm in accesses.vms], pa.string())
-            start, begin = accesses.request_time[[0, accesses.warm_up]]
-            # Windows in which nothing warms up.
-            length = spec.params["window"]
-            after = start + (windows["end"] - start - 1) // length * length >= begin
-            after |= accesses.warm_up == 0
-            table = pa.table(
-                {
-                    "vm": names.take(pa.array(windows["vm"][after])),
-                    "window_end_ns": windows["end"][after] - begin,
-                    "reuse_intensity": windows["intensity"][after],
-                    "accesses": windows["accesses"][after],
-                }
-            )
-        self.draft.write_table("reuse_intensity", table)
+        names = [vm.name for vm in accesses.vms]
+        self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
 
     def _replay_one(
         self,
@@ -319,6 +319,7 @@ class _Run:
         index: int,
         system: engine.System,
         measured: locality.Characterised,
+        bound: Future[int] | None,
     ) -> None:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
@@ -327,6 +328,8 @@ class _Run:
         result = self._replay_watched(accesses, system, measured, cuts, title)
         names = [vm.name for vm in accesses.vms]
         tables = system_tables(title, result, cuts, names, spec.interval.length)
+        if bound is not None:
+            tables = replace(tables, bounds=bound_table(title, bound.result()))
         self.draft.save_part(index, tables)
 
     def _replay_watched(
@@ -377,7 +380,7 @@ class _Run:
                 f"{self.draft.folder}: files changed while the run went on; run it again"
             )
         with self.reporter.stage("tables"):
-            for name in ("metrics", "vms", "decisions"):
+            for name in ("metrics", "vms", "decisions", "bounds"):
                 joined = pa.concat_tables([getattr(part, name) for part in complete])
                 self.draft.write_table(name, joined)
             self.draft.write_spec(self.experiment.spec)
@@ -385,19 +388,9 @@ class _Run:
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
 
 
-def _intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
-    """Return the meter whose windows are written down: the first, or else a usual one."""
-    specs = list(specs)
-    for spec in specs:
-        if spec.meter == "intensity" and spec.params["kind"] == "share":
-            return spec
-    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
-
-
 def _distinct(values: Iterable[Any]) -> list[Any]:
     """Values that differ, in order; for values that compare but do not hash."""
     found: list[Any] = []
     for value in values:
-        if value not in found:
-            found.append(value)
+        found += [] if value in found else [value]
     return found

@@ -6,7 +6,7 @@ import fcntl
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +32,7 @@ class SystemTables:
     vms: pa.Table
     decisions: pa.Table
     timing: dict[str, float]
+    bounds: pa.Table = field(default_factory=SCHEMAS["bounds"].empty_table)
 
 
 @dataclass
@@ -172,7 +173,7 @@ class Draft:
 
 _LOCK = "lock"
 _SUMS = "sha256"
-_PART_TABLES = ("metrics", "vms", "decisions")
+_PART_TABLES = ("metrics", "vms", "decisions", "bounds")
 _PART_FILES = (*(f"{name}.parquet" for name in _PART_TABLES), "timing.json")
 
 

@@ -8,6 +8,7 @@
       curves.parquet            hits of LRU by capacity, per VM, over the whole trace
       reuse_intensity.parquet   per VM and window
       decisions.parquet         what controllers decided, and how good that provably is
+      bounds.parquet            what no system could hit more than
       timings.json              seconds per stage and system
       log.txt                   what happened when
       figures/                  drawn from the files above
@@ -35,6 +36,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.rows import polars_frame
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json
+from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
 if TYPE_CHECKING:
@@ -129,8 +131,18 @@ class Results:
         Those by interval have the intervals of the warm-up too, unmarked; see `to_arrow`.
         """
         if name not in self._tables:
-            self._tables[name] = pq.read_table(self._checked(f"{name}.parquet"))
+            self._tables[name] = self._read(name)
         return self._tables[name]
+
+    def _read(self, name: str) -> pa.Table:
+        """Read a table; what the run that wrote it did not know yet is null or empty."""
+        file = f"{name}.parquet"
+        if name == "bounds" and file not in self._sums:
+            return SCHEMAS[name].empty_table()
+        table = pq.read_table(self._checked(file))
+        if name == "decisions" and "infeasible" not in table.column_names:
+            table = table.append_column("infeasible", pa.nulls(len(table), pa.string()))
+        return table
 
     @cached_property
     def _tables(self) -> dict[str, pa.Table]:
@@ -191,8 +203,15 @@ class Results:
         return self.table("reuse_intensity")
 
     def decisions(self) -> pa.Table:
-        """Objective and bound of every decision; `interval` is the first it acts in."""
+        """Objective and bound of every decision; `interval` is the first it acts in.
+
+        `infeasible` says why what was asked of a system cannot be had, where it cannot.
+        """
         return self.to_arrow("decisions")
+
+    def bounds(self) -> pa.Table:
+        """What no system could hit more than; no rows where nobody asked, see `opt` of a spec."""
+        return self.table("bounds")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""

@@ -84,6 +84,13 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("objective", pa.float64()),
             ("upper_bound", pa.float64()),
             ("evaluations", pa.int64()),
+            ("infeasible", pa.string()),  # why what was asked for cannot be had; empty if it can
+        ]
+    ),
+    "bounds": pa.schema(
+        [
+            ("system", pa.string()),
+            ("opt_hits", pa.int64()),  # of OPT in one cache of all VMs, with a block more
         ]
     ),
 }

@@ -79,7 +79,7 @@ constexpr Count kGhosts = 7;
 
 void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveVm> vms,
                            std::vector<Allocation> targets) {
-  HostMeters meters(trace, {.ghost_length = kGhosts});
+  HostMeters meters(trace, {.ghosts = kGhosts});
   ASSERT_TRUE(host.attach(meters).ok());
   const std::size_t step = trace.request_count() / (targets.size() + 1);
   for (std::size_t k = 0; k <= targets.size(); ++k) {
@@ -149,11 +149,11 @@ TEST(HostMeters, HoldInEveryChainAndWhenAVmLeaves) {
     const Machine machine = machine_of({12, 50});
     DataPathParams params;
     params.chain = chain;
-    const Division division = one_part_each(
-        proportional(machine, std::vector<double>(3, 1.0)), {.mode = ResizeMode::kLazy});
+    const Division division = one_part_each(proportional(machine, std::vector<double>(3, 1.0)),
+                                            {.mode = ResizeMode::kLazy});
     auto host = make_tiered_host(params, machine, trace, division, 1);
     ASSERT_TRUE(host.ok()) << host.status();
-    HostMeters meters(trace, {.ghost_length = kGhosts});
+    HostMeters meters(trace, {.ghosts = kGhosts});
     ASSERT_TRUE((*host)->attach(meters).ok());
     for (std::size_t r = 0; r < trace.request_count(); r += 50) {
       (*host)->replay(trace, {r, std::min(r + 50, trace.request_count())});

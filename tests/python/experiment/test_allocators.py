@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +20,10 @@ from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
 CAPACITY = 24
+GHOSTS = 5
 READ, WRITE = 0, 1
 
 
@@ -104,6 +107,14 @@ class NaiveCache:
         self.held: list[OrderedDict[int, bool]] = [OrderedDict() for _ in NAMES]  # whether dirty
         self.counts: list[Counter[str]] = [Counter() for _ in NAMES]
         self.gone = [False] * 3
+        self.evicted: list[list[int]] = [[] for _ in NAMES]
+        self.begin_window()
+
+    def begin_window(self) -> None:
+        self.hit: list[set[int]] = [set() for _ in NAMES]
+        self.accessed: list[set[int]] = [set() for _ in NAMES]
+        self.ghost_hits = [0] * 3
+        self.peak = [len(held) for held in self.held]
 
     def access(self, request: Request) -> None:
         held, counts = self.held[request.vm], self.counts[request.vm]
@@ -112,12 +123,23 @@ class NaiveCache:
             hit = block in held
             counts["hits" if hit else "misses"] += 1
             counts["writes" if request.op == WRITE else "reads"] += 1
+            self.watch(request.vm, block, hit)
+            counts["read_hits"] += hit and request.op == READ
             held[block] = held.pop(block, False) or request.op == WRITE
             self.shrink(request.vm)
+            self.peak[request.vm] = max(self.peak[request.vm], len(held))
+
+    def watch(self, vm: int, block: int, hit: bool) -> None:
+        self.accessed[vm].add(block)
+        if hit:
+            self.hit[vm].add(block)
+        else:
+            self.ghost_hits[vm] += block in self.evicted[vm][-GHOSTS:]
+            self.evicted[vm] = [-1 if of == block else of for of in self.evicted[vm]]
 
     def shrink(self, vm: int) -> None:
         while len(self.held[vm]) > self.targets[vm]:
-            self.held[vm].popitem(last=False)
+            self.evicted[vm].append(self.held[vm].popitem(last=False)[0])
 
     def depart(self, vm: int) -> None:
         self.held[vm].clear()
@@ -152,6 +174,7 @@ class Watcher:
         "useful": {"meter": "curve", "ops": "reads", "scope": "warm"},
         "load": {"meter": "load", "timer": "fast"},
         "classes": {"meter": "classes"},
+        "inside": {"meter": "host", "ghosts": GHOSTS},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
     }
     resize_mode: str = "eager"
@@ -174,7 +197,9 @@ class Watcher:
 def machine(*capacities: int) -> engine.Machine:
     device = engine.Device("any", 30.0, 40.0, 10.0)
     return engine.Machine(
-        [(device, blocks) for blocks in capacities], engine.Device("hdd", 5e6, 6e6, 0.1)
+        [(device, blocks) for blocks in capacities],
+        engine.Device("hdd", 5e6, 6e6, 0.1),
+        {"c": 7e6},
     )
 
 
@@ -210,10 +235,27 @@ def test_everything_seen_is_as_counted_from_the_trace(scope: str, departs: int |
         check_constants(seen, rang[timer])
         check_counts(seen, cache, before[timer])
         check_meters(seen, workload, cache.gone, scope)
+        check_inside(seen, cache)
         before[timer] = [Counter(counts) for counts in cache.counts]
         if timer == "slow" and rang[timer] % 2 == 0:
             cache.resize(Watcher.wanted(rang[timer]))
+            cache.peak = [max(p, len(h)) for p, h in zip(cache.peak, cache.held, strict=True)]
         rang[timer] += 1
+
+
+def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
+    """What only the cache knows, since the slow timer rang last."""
+    inside = seen.meters["inside"]
+    if seen.timer != "slow":
+        assert inside is None
+        return
+    there = [vm for vm in range(3) if not cache.gone[vm]]
+    assert [inside["distinct_hits"][vm] for vm in there] == [len(cache.hit[vm]) for vm in there]
+    touched = [len(cache.accessed[vm] & set(cache.held[vm])) for vm in range(3)]
+    assert inside["touched"].tolist() == touched
+    assert [inside["ghost_hits"][vm] for vm in there] == [cache.ghost_hits[vm] for vm in there]
+    assert [inside["peak"][vm] for vm in there] == [cache.peak[vm] for vm in there]
+    cache.begin_window()
 
 
 def check_constants(seen: mcsim.Observation, rang: int) -> None:
@@ -222,6 +264,7 @@ def check_constants(seen: mcsim.Observation, rang: int) -> None:
     assert seen.capacities.tolist() == [CAPACITY]
     assert seen.tier_read_ns.tolist() == [30.0]
     assert seen.backend_read_ns == 5e6
+    assert seen.vm_backend_ns.tolist() == [5e6, 5e6, 7e6]
 
 
 def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counter[str]]) -> None:
@@ -236,6 +279,13 @@ def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counte
     assert seen.reads.tolist() == [of["reads"] for of in since]
     assert seen.writes.tolist() == [of["writes"] for of in since]
     assert seen.requests.tolist() == [of["requests"] for of in since]
+    # Written back, a write waits for the tier alone.
+    waited = [
+        30 * of["read_hits"] + 40 * of["writes"] + backend * (of["reads"] - of["read_hits"])
+        for of, backend in zip(since, seen.vm_backend_ns, strict=True)
+    ]
+    accesses = [max(of["reads"] + of["writes"], 1) for of in since]
+    assert seen.latency_ns == pytest.approx(np.divide(waited, accesses))
     assert seen.occupancy.tolist() == [[len(held) for held in cache.held]]
     assert seen.dirty.tolist() == [sum(held.values()) for held in cache.held]
     targets = [0 if gone else of for of, gone in zip(cache.targets, cache.gone, strict=True)]
@@ -359,9 +409,7 @@ def test_a_decision_may_leave_out_anything() -> None:
     assert [d["targets"].tolist() for d in empty.decisions] == [[[8, 8, 8]]] * len(empty.decisions)
     assert (modes.tiers["target"] == nothing.tiers["target"]).all()
     assert modes.vms["dirty"][1:].sum() == 0 < nothing.vms["dirty"][1:].sum()
-    assert blocks.tiers["target"][1:, :, 0].tolist() == [[3, 4, 5]] * (
-        len(blocks.tiers["hits"]) - 1
-    )
+    assert (blocks.tiers["target"][1:, :, 0] == [3, 4, 5]).all()
     assert blocks.vms["dirty"][1:].sum() > 0
     for name in both.tiers:
         assert (both.tiers[name] == same.tiers[name]).all()
@@ -495,3 +543,28 @@ def test_a_wrong_answer_says_of_which_timer() -> None:
     allocator = type("Allocator", (Answers,), {"timers": {"sizes": 60}})([[1]])
     with pytest.raises(ConfigError, match=r"mine: allocate\(\) of sizes 0: expected whole numbers"):
         run(Workload.drawn(seed=1), allocator)
+
+
+def test_results_say_what_could_not_be_had(tmp_path: Path) -> None:
+    class Wants:
+        timers: ClassVar = {"sizes": "30min", "peak": "1h"}
+        meters: ClassVar = {"hot": {"meter": "distinct", "timer": "peak", "reuses": 1}}
+
+        def allocate(self, seen: mcsim.Observation) -> mcsim.Decision:
+            if seen.timer == "sizes":
+                return mcsim.Decision(seen.current)
+            return mcsim.Decision(infeasible=f"{seen.meters['hot'].sum()} blocks are hot")
+
+    spec = {
+        "name": "tiny",
+        "interval": "10min",
+        "workload": {"profile": str(TINY)},
+        "tiers": [{"device": "dram", "capacity_blocks": 400}],
+        "systems": ["lru", {"name": Wants}],
+    }
+    decisions = mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
+    assert [d["interval"] for d in decisions] == [3, 6, 6, 9, 12, 12, 15, 18, 18, 21]
+    of_hour = [d["infeasible"] for d in decisions if d["interval"] % 6 == 0][1::2]
+    assert len(set(of_hour)) == 3
+    assert all(why.endswith(" blocks are hot") for why in of_hour)
+    assert [d["infeasible"] for d in decisions].count("") == 7

@@ -1,0 +1,205 @@
+"""How far each system of a run is from what was possible, how fair, and how restless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mcsim.config.spec import ExperimentSpec
+from mcsim.results.render import STYLE, percent
+from mcsim.results.results import Results
+from mcsim.results.tables import Totals, devices_of, known, totals
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["YARDSTICKS", "churn", "jain", "render_yardsticks", "slowdowns", "yardsticks"]
+
+YARDSTICKS = pa.schema(
+    [
+        ("system", pa.string()),
+        ("hit_ratio", pa.float64()),
+        # Hits by those of OPT in one cache of all VMs, with a block more. Null if those were not
+        # found (`opt` of an experiment); lines and extents hold what nobody asked for.
+        ("share_of_opt", pa.float64()),
+        # Hit ratio less that of the best fixed division; null unless `hindsight` is in the run.
+        ("over_hindsight", pa.float64()),
+        # Of VMs' slowdowns against all tiers of one's own: Jain's index, and the largest. Null
+        # where the curves of the run are of other accesses than the system's.
+        ("fairness", pa.float64()),
+        ("worst_slowdown", pa.float64()),
+        ("churn", pa.float64()),  # blocks of targets moved an interval
+        ("infeasible", pa.int64()),  # decisions that could not have what was asked for
+        ("decide_seconds", pa.float64()),  # of the controller
+    ]
+)
+
+
+def yardsticks(results: Results) -> pa.Table:
+    """Hold each system to what was possible: a table of schema `YARDSTICKS`."""
+    possible = dict(zip(*results.bounds().to_pydict().values(), strict=True))
+    decisions = results.decisions()
+    if len(decisions):
+        decisions = decisions.filter(pc.invert(decisions["warm_up"]))
+    timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
+    rows = []
+    hindsight = None
+    for of in totals(results):
+        accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
+        ratio = hits / accesses if accesses else 0.0
+        title = of.system.title
+        if hindsight is None and of.system.name == "hindsight":
+            hindsight = ratio
+        slower = slowdowns(results, of)
+        opt = possible.get(title)
+        own = decisions.filter(pc.equal(decisions["system"], title))
+        reasons = pc.fill_null(own["infeasible"], "")
+        rows.append(
+            {
+                "system": title,
+                "hit_ratio": ratio,
+                "share_of_opt": hits / opt if opt else None,
+                "fairness": None if slower is None else jain(slower),
+                "worst_slowdown": max(slower) if slower else None,
+                "churn": churn(results, title),
+                "infeasible": int(pc.sum(pc.not_equal(reasons, ""), min_count=0).as_py()),
+                "decide_seconds": timings[title]["decide_seconds"],
+            }
+        )
+    if hindsight is not None:
+        for row in rows:
+            row["over_hindsight"] = row["hit_ratio"] - hindsight
+    return pa.Table.from_pylist(rows, schema=YARDSTICKS)
+
+
+def jain(values: Sequence[float]) -> float | None:
+    """Return Jain's index: 1 if all values are equal, 1/n if all but one are 0.
+
+    Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984.
+
+    Examples
+    --------
+    >>> jain([1, 3])
+    0.8
+    >>> jain([]) is None
+    True
+    """
+    squares = sum(value * value for value in values)
+    return sum(values) ** 2 / (len(values) * squares) if squares else None
+
+
+def slowdowns(results: Results, of: Totals) -> list[float] | None:
+    """Return by which factor each VM waited longer than with all tiers of its own.
+
+    Every access counts as a read of what had its block, for writing takes as long with one
+    cache as with another. On its own a VM hits what its curve says of an exclusive LRU of these
+    tiers. Below 1 is a system that serves the VM better than that.
+
+    Returns
+    -------
+    list of float, or None
+        By VM, those without accesses left out; None where the curves of the run are of other
+        accesses: of other blocks, or of a warm-up too.
+    """
+    spec = results.spec
+    used = devices_of(spec, of.hits.shape[1])
+    factors = []
+    for v, vm in enumerate(of.vms):
+        accesses = int(of.accesses[v])
+        if not accesses:
+            continue
+        alone = _alone_ns(results, spec, vm, accesses)
+        if alone is None:
+            return None
+        served = [*(int(hits) for hits in of.hits[v]), int(of.misses[v])]
+        waited = sum(n * known(device.read) for n, device in zip(served, used, strict=True))
+        factors.append(waited / alone if alone else 1.0)
+    return factors
+
+
+def _alone_ns(results: Results, spec: ExperimentSpec, vm: str, accesses: int) -> int | None:
+    """What all reads of a VM take that has every tier to itself; None if nobody knows."""
+    curves = results.curves()
+    curve = curves.filter(pc.and_(pc.equal(curves["vm"], vm), pc.equal(curves["scope"], "trace")))
+    hits = dict(zip(curve["capacity"].to_pylist(), curve["hits"].to_pylist(), strict=True))
+    if not len(curve) or curve["accesses"][0].as_py() != accesses:
+        return None
+    before, sum_ns, together = 0, 0, 0
+    for tier in spec.tiers:
+        together += tier.capacity_blocks
+        if together not in hits:
+            return None
+        sum_ns += (hits[together] - before) * known(tier.read)
+        before = hits[together]
+    return int(sum_ns + (accesses - before) * known(spec.backend.read))
+
+
+def churn(results: Results, system: str) -> float | None:
+    """Return the blocks of targets that went to another VM from interval to interval, on average.
+
+    A block counts where it is granted anew. None of a single interval.
+    """
+    metrics = results.measured("metrics")
+    own = metrics.filter(pc.equal(metrics["system"], system))
+    intervals = len(pc.unique(own["interval"]))
+    if intervals < 2:
+        return None
+    targets = np.asarray(own["target"]).reshape(intervals, -1)
+    return float(np.maximum(np.diff(targets, axis=0), 0).sum()) / (intervals - 1)
+
+
+def _points(difference: float) -> str:
+    rounded = round(100 * difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
+
+
+# Column, its head, and how a value is shown.
+_SHOWN = (
+    ("share_of_opt", "% of\nOPT", percent),
+    ("over_hindsight", "points over\nhindsight", _points),
+    ("fairness", "fair", "{:.3f}".format),
+    ("worst_slowdown", "worst\nslowdown", "{:.2f}×".format),
+    ("churn", "blocks moved\nan interval", "{:,.0f}".format),
+    ("infeasible", "infeasible", "{:,}".format),
+    ("decide_seconds", "decide", "{:.2f} s".format),
+)
+
+
+def render_yardsticks(results: Results) -> RenderableType:
+    """Show `yardsticks` in at most 100 columns; those that say nothing are left out."""
+    from rich.table import Table
+
+    rows = yardsticks(results).to_pylist()
+    columns = [
+        (name, head, show)
+        for name, head, show in _SHOWN
+        if any(row[name] is not None for row in rows) and not _is_idle(name, rows)
+    ]
+    table = Table(title=f"{results.title}: what was possible", **STYLE)
+    table.add_column("system", overflow="fold")
+    table.add_column("hit %", justify="right")
+    for _, head, _ in columns:
+        table.add_column(head, justify="right")
+    for row in rows:
+        table.add_row(
+            row["system"],
+            percent(row["hit_ratio"]),
+            *("–" if row[name] is None else show(row[name]) for name, _, show in columns),
+        )
+    explained = {
+        "share_of_opt": "OPT: in one cache of all VMs, with a block more: nothing can hit more",
+        "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",
+    }
+    shown = {name for name, _, _ in columns}
+    table.caption = "\n".join(text for name, text in explained.items() if name in shown) or None
+    return table
+
+
+def _is_idle(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a column that counts what controllers do has nothing to count."""
+    counts = ("churn", "infeasible", "decide_seconds")
+    return name in counts and not any(row[name] for row in rows)

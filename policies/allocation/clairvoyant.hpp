@@ -1,0 +1,100 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/engine/system.hpp"
+#include "policies/allocation/best_division.hpp"
+#include "policies/allocation/dividing.hpp"
+#include "policies/hosts/data_path.hpp"
+
+namespace mcsim {
+
+// A yardstick: every interval is divided by its own curves, which nobody can know when it
+// begins. They tell what fixed parts would hit that had been as large before; what a part lacks
+// when it has just grown they do not tell, so a system that moves less may still hit more.
+class Clairvoyant final : public System {
+ public:
+  struct Params : DataPathParams {
+    HitWorth objective = HitWorth::kHits;
+    Duration period{0};
+    Count grid = 2'000;
+    ResizeMode resize_mode = ResizeMode::kLazy;
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{
+              Field{"objective", &Params::objective, "what a hit counts for"},
+              Field{"period", &Params::period,
+                    "between two divisions (0: the experiment's interval)", 0},
+              Field{"grid", &Params::grid,
+                    "sizes to choose from, at most, of all the space that hits anything", 2,
+                    10'000'000},
+              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+          },
+          DataPathParams::fields());
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "clairvoyant",
+      .summary = "Divide all tiers by the curves of the interval that begins.",
+      .reference = "no publication: a yardstick"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    MCSIM_RETURN_IF_ERROR(check(params, context));
+    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
+    return std::make_unique<Clairvoyant>(std::move(params), std::move(context), std::move(gains));
+  }
+  Clairvoyant(Params params, SystemContext context, std::vector<double> gains)
+      : params_(std::move(params)), context_(std::move(context)), gains_(std::move(gains)) {}
+
+  std::optional<std::string> default_optimizer() const override { return "exact"; }
+  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override {
+    optimizer_ = std::move(optimizer);
+    return absl::OkStatus();
+  }
+
+  std::vector<Timer> timers() const override {
+    const Nanoseconds period = params_.period.ns > 0 ? params_.period.ns : context_.interval;
+    return {{.name = "sizes", .clock = {.period = period}, .at_start = true}};
+  }
+  std::vector<Meter> meters() const override {
+    return {{.what = CurveMeter{.scope = DistanceScope::kWarm, .foresight = Foresight::kNext}}};
+  }
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    const std::vector<double> equal(trace.vms.size(), 1.0);
+    const Division division =
+        one_part_each(proportional(context_.machine, equal), {.mode = params_.resize_mode});
+    return make_data_path(params_, context_.machine, trace, division, context_.seed);
+  }
+
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
+    if (optimizer_ == nullptr) return invalid_argument("clairvoyant: needs an optimizer");
+    const auto curves = seen.meters[0].curves;
+    const std::vector<Count> capacities = capacities_of(context_.machine);
+    MCSIM_ASSIGN_OR_RETURN(const BestDivision best,
+                           best_of(curves, capacities, gains_, params_.grid, *optimizer_));
+    // Where nothing hits at any size, no size is better than that in force.
+    if (best.upper_bound <= 0) return std::nullopt;
+    const double worth =
+        worth_of(best.targets, gains_, [&](std::size_t v, Count b) { return curves[v].hits(b); });
+    return Decision{.targets = best.targets,
+                    .objective = worth,
+                    .upper_bound = std::max(worth, best.upper_bound),
+                    .evaluations = best.evaluations};
+  }
+
+ private:
+  Params params_;
+  SystemContext context_;
+  std::vector<double> gains_;
+  std::shared_ptr<Optimizer> optimizer_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/params.hpp"
+#include "core/engine/exclusive_lru.hpp"
+#include "core/engine/system.hpp"
+#include "policies/allocation/best_division.hpp"
+#include "policies/allocation/dividing.hpp"
+
+namespace mcsim {
+
+// A yardstick: the best of all divisions that stay as they are, chosen with the curves of the
+// whole trace before it begins. It hits what its objective says, access for access, and no
+// division into other sizes is worth more than its bound; they are the same where the sizes are
+// whole blocks, unless latency counts and tiers want what excludes each other.
+class Hindsight final : public System {
+ public:
+  struct Params {
+    HitWorth objective = HitWorth::kHits;
+    Count grid = 20'000;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"objective", &Params::objective, "what a hit counts for"},
+          Field{"grid", &Params::grid,
+                "sizes to choose from, at most, of all the space that hits anything: with more "
+                "blocks than that they are multiples of several (fewer where the optimizer "
+                "refuses so many)",
+                2, 10'000'000},
+      };
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "hindsight",
+      .summary = "The best fixed division of all tiers for the whole trace, known beforehand.",
+      .reference = "no publication: a yardstick, by Mattson's stack distances (1970)"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
+    return std::make_unique<Hindsight>(params, std::move(context.machine), std::move(gains));
+  }
+  Hindsight(Params params, Machine machine, std::vector<double> gains)
+      : params_(params), machine_(std::move(machine)), gains_(std::move(gains)) {}
+
+  std::optional<std::string> default_optimizer() const override { return "exact"; }
+  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override {
+    optimizer_ = std::move(optimizer);
+    return absl::OkStatus();
+  }
+
+  // No trace is as long as the period.
+  std::vector<Timer> timers() const override {
+    return {{.name = "begin",
+             .clock = {.period = std::numeric_limits<Nanoseconds>::max()},
+             .at_start = true}};
+  }
+  std::vector<Meter> meters() const override {
+    return {{.what = CurveMeter{.foresight = Foresight::kWhole}}};
+  }
+
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    const std::vector<double> equal(trace.vms.size(), 1.0);
+    return make_divided_lru(machine_, trace, proportional(machine_, equal),
+                            {.mode = ResizeMode::kEager});
+  }
+
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
+    if (optimizer_ == nullptr) return invalid_argument("hindsight: needs an optimizer");
+    const auto curves = seen.meters[0].curves;
+    const std::vector<Count> capacities = capacities_of(machine_);
+    MCSIM_ASSIGN_OR_RETURN(const BestDivision best,
+                           best_of(curves, capacities, gains_, params_.grid, *optimizer_, true));
+    const double worth =
+        worth_of(best.targets, gains_, [&](std::size_t v, Count b) { return curves[v].hits(b); });
+    return Decision{.targets = best.targets,
+                    .objective = worth,
+                    .upper_bound = std::max(worth, best.upper_bound),
+                    .evaluations = best.evaluations};
+  }
+
+ private:
+  Params params_;
+  Machine machine_;
+  std::vector<double> gains_;
+  std::shared_ptr<Optimizer> optimizer_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,133 @@
+#include "policies/allocation/steady.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "policies/allocation/dividing.hpp"
+
+namespace mcsim {
+
+absl::StatusOr<std::unique_ptr<System>> Steady::make(Params params, SystemContext context) {
+  MCSIM_RETURN_IF_ERROR(check(params, context));
+  MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
+  return std::make_unique<Steady>(std::move(params), std::move(context), std::move(gains));
+}
+
+Steady::Steady(Params params, SystemContext context, std::vector<double> gains)
+    : params_(std::move(params)),
+      context_(std::move(context)),
+      gains_(std::move(gains)),
+      capacities_(capacities_of(context_.machine)) {}
+
+absl::Status Steady::use_optimizer(std::shared_ptr<Optimizer> optimizer) {
+  optimizer_ = std::move(optimizer);
+  return absl::OkStatus();
+}
+
+std::vector<Timer> Steady::timers() const {
+  const Nanoseconds period = params_.period.ns > 0 ? params_.period.ns : context_.interval;
+  return {{.name = "sizes", .clock = {.period = period}}};
+}
+
+absl::StatusOr<std::unique_ptr<Host>> Steady::make_host(const Accesses& trace) {
+  if (optimizer_ == nullptr) return invalid_argument("steady: needs an optimizer");
+  most_ = 0;
+  memories_.clear();
+  candidates_.clear();
+  const std::vector<double> equal(trace.vms.size(), 1.0);
+  const Division division =
+      one_part_each(proportional(context_.machine, equal), {.mode = params_.resize_mode});
+  return make_data_path(params_, context_.machine, trace, division, context_.seed);
+}
+
+void Steady::begin(const Observation& seen) {
+  const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
+  unit_ = std::max<Count>(1, space / params_.grid);
+  for (const double half_life : kHalfLives) {
+    memories_.emplace_back().half_life = half_life;
+    for (const double reluctance : kReluctances) {
+      Candidate& candidate = candidates_.emplace_back();
+      candidate.memory = memories_.size() - 1;
+      candidate.reluctance = reluctance;
+      candidate.division = seen.current;
+    }
+  }
+}
+
+double Steady::worth(const HitTable& table, const Allocation& division) const {
+  return worth_of(division, gains_,
+                  [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
+}
+
+double Steady::cost(const Allocation& from, const Allocation& to) const {
+  double sum = 0;
+  for (std::size_t v = 0; v < to.vms(); ++v) {
+    Count before = 0;
+    Count after = 0;
+    for (std::size_t k = 0; k < to.tiers(); ++k) {
+      before += from.at(k, v);
+      after += to.at(k, v);
+      sum += gains_[k] * static_cast<double>(std::max<Count>(0, after - before));
+    }
+  }
+  return sum;
+}
+
+bool Steady::pays(const Memory& memory, double reluctance, const Allocation& from) const {
+  const double gain = worth(memory.sums, memory.best) - worth(memory.sums, from);
+  return gain / memory.weight > reluctance * cost(from, memory.best);
+}
+
+void Steady::add(const HitTable& last, const std::vector<bool>& departed, Memory& memory) {
+  const double fade = memory.half_life > 0 ? std::exp2(-1 / memory.half_life) : 1;
+  memory.weight = fade * memory.weight + 1;
+  if (memory.sums.hits.empty()) {
+    memory.sums = last;
+    return;
+  }
+  for (std::size_t v = 0; v < last.hits.size(); ++v) {
+    std::vector<double>& sum = memory.sums.hits[v];
+    sum.resize(last.hits[v].size(), sum.back());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = fade * sum[i] + last.hits[v][i];
+    if (departed[v]) std::ranges::fill(sum, 0.0);
+  }
+}
+
+absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
+  if (memories_.empty()) begin(seen);
+  const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
+  for (const RunningCurve& curve : seen.meters[0].curves) {
+    most_ = std::max(most_, std::min(space, curve.saturation()));
+  }
+  const HitTable last = hits_of(seen.meters[0].curves, unit_, most_);
+  const double keep = std::exp2(-1 / params_.regret_half_life);
+  for (Candidate& candidate : candidates_) {
+    candidate.score = keep * candidate.score + worth(last, candidate.division) - candidate.spent;
+  }
+  Decision decision;
+  for (Memory& memory : memories_) {
+    add(last, seen.departed, memory);
+    MCSIM_ASSIGN_OR_RETURN(BestDivision best,
+                           best_division(memory.sums, capacities_, gains_, *optimizer_));
+    memory.best = std::move(best.targets);
+    decision.evaluations += best.evaluations;
+  }
+  for (Candidate& candidate : candidates_) {
+    const Memory& memory = memories_[candidate.memory];
+    candidate.spent = 0;
+    if (!pays(memory, candidate.reluctance, candidate.division)) continue;
+    candidate.spent = cost(candidate.division, memory.best);
+    candidate.division = memory.best;
+  }
+  const auto leader = std::ranges::max_element(candidates_, {}, &Candidate::score);
+  const Memory& memory = memories_[leader->memory];
+  const Allocation& chosen = leader->division;
+  decision.objective = worth(memory.sums, chosen) / memory.weight;
+  decision.upper_bound = worth(memory.sums, memory.best) / memory.weight;
+  const double gain = decision.objective - worth(memory.sums, seen.current) / memory.weight;
+  if (gain > leader->reluctance * cost(seen.current, chosen)) decision.targets = chosen;
+  return decision;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,203 @@
+// Trusts: the replay that was predicted, Mattson's stack by a list, and every division there is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/engine/run.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/all.hpp"
+#include "tests/support/naive.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+using testing::random_trace;
+
+std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
+                             const Machine& machine, Nanoseconds interval = 1'000) {
+  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
+  EXPECT_TRUE(system.ok()) << system.status();
+  if (const auto optimizer = (*system)->default_optimizer()) {
+    EXPECT_TRUE(
+        (*system)->use_optimizer(optimizer_registry().make(*optimizer, {}, {}).value()).ok());
+  }
+  return *std::move(system);
+}
+
+// A system that remembers what it decided, warming up included.
+class Recorded final : public System {
+ public:
+  explicit Recorded(std::unique_ptr<System> system) : system_(std::move(system)) {}
+
+  std::vector<Timer> timers() const override { return system_->timers(); }
+  std::vector<Meter> meters() const override { return system_->meters(); }
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    return system_->make_host(trace);
+  }
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
+    auto decision = system_->decide(seen);
+    if (decision.ok() && *decision) decisions.push_back(**decision);
+    return decision;
+  }
+
+  std::vector<Decision> decisions;
+
+ private:
+  std::unique_ptr<System> system_;
+};
+
+RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
+  const auto measured = characterise(trace, meter_specs(system));
+  EXPECT_TRUE(measured.ok()) << measured.status();
+  auto result = run(trace, system, *measured, cuts);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+// Hits by tier, of all VMs over the whole run.
+std::vector<Count> hits(const RunResult& result) {
+  std::vector<Count> sum(result.intervals[0][0].tiers.size(), 0);
+  for (const auto& interval : result.intervals) {
+    for (const VmCounters& vm : interval) {
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += vm.tiers[k].hits;
+    }
+  }
+  return sum;
+}
+
+// The same VMs as random_trace, of which the first accesses only fill the caches.
+Accesses with_warm_up(std::uint64_t seed) {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  Random random(seed);
+  for (const char* vm : {"a", "b", "c"}) {
+    EXPECT_TRUE(builder.begin_vm(vm).ok());
+    for (const Nanoseconds begin : {0, 1'000}) {
+      Requests requests;
+      for (Nanoseconds i = 0; i < 900; ++i) {
+        const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
+        requests.push(begin + i, 0, op, 4096 * random.below(random.below(2) == 0 ? 15 : 90), 4096);
+      }
+      EXPECT_TRUE(builder.add(requests.view()).ok());
+      if (begin == 0) builder.end_warm_up();
+    }
+  }
+  return std::move(builder).finish().value();
+}
+
+class HindsightOn : public ::testing::TestWithParam<std::tuple<std::vector<Count>, std::string>> {
+ protected:
+  // What the hits of a replay are worth, and what was said before.
+  void expect_as_predicted(const Accesses& trace, std::size_t from) {
+    const auto& [capacities, objective] = GetParam();
+    Machine machine = machine_of(capacities);
+    machine.backend.read_ns = 1e9;
+    for (const Count grid : {10'000, 7}) {
+      Recorded system(make("hindsight", {{"objective", objective}, {"grid", grid}}, machine));
+      const auto found = hits(run_once(trace, system, {from, trace.request_count()}));
+      ASSERT_EQ(system.decisions.size(), 1U);
+      const Decision& decision = system.decisions[0];
+      double worth = 0;
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        const double saved = machine.backend.read_ns - machine.tiers[k].device.read_ns;
+        worth += static_cast<double>(found[k]) * (objective == "hits" ? 1.0 : saved);
+      }
+      EXPECT_NEAR(decision.objective, worth, 1e-9 * worth);
+      if (objective == "hits") {
+        EXPECT_EQ(decision.objective, worth);
+      }
+      EXPECT_GE(decision.upper_bound, worth * (1 - 1e-12));
+      if (grid == 10'000 && objective == "hits") {
+        EXPECT_EQ(decision.upper_bound, worth);
+      }
+
+      const auto equal = make("static", {}, machine);
+      const auto others = hits(run_once(trace, *equal, {from, trace.request_count()}));
+      if (objective == "hits") {
+        EXPECT_LE(std::accumulate(others.begin(), others.end(), Count{0}), decision.upper_bound);
+      }
+    }
+  }
+};
+
+TEST_P(HindsightOn, ATraceHitsWhatItSaid) {
+  for (const std::uint64_t seed : {1, 2, 3})
+    expect_as_predicted(random_trace(5'000, 4, 150, seed), 0);
+}
+
+TEST_P(HindsightOn, AWarmedUpTraceHitsWhatItSaid) {
+  for (const std::uint64_t seed : {4, 5}) {
+    const Accesses trace = with_warm_up(seed);
+    expect_as_predicted(trace, trace.warm_up);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiers, HindsightOn,
+    ::testing::Combine(::testing::Values(std::vector<Count>{60}, std::vector<Count>{20, 55},
+                                         std::vector<Count>{0, 40}, std::vector<Count>{9, 16, 41}),
+                       ::testing::Values("hits", "latency")));
+
+TEST(Hindsight, DecidesOnceAndIsBestOfAllDivisionsOfATinyCache) {
+  const Accesses trace = random_trace(600, 3, 9, 6);
+  Recorded system(make("hindsight", {}, machine_of({3, 5})));
+  const RunResult result = run_once(trace, system, {0, 200, trace.request_count()});
+  ASSERT_EQ(result.decisions.size(), 1U);
+  EXPECT_EQ(result.decisions[0].request, 0U);
+  EXPECT_GT(result.decide_seconds, 0);
+  std::vector<naive::Keys> keys(3);
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    keys[trace.request_vm[r]].push_back(trace.ids[r]);
+  }
+  Count best = 0;
+  for (std::size_t a = 0; a <= 8; ++a) {
+    for (std::size_t b = 0; a + b <= 8; ++b) {
+      best = std::max(best, naive::lru_hits(keys[0], a) + naive::lru_hits(keys[1], b) +
+                                naive::lru_hits(keys[2], 8 - a - b));
+    }
+  }
+  const auto found = hits(result);
+  EXPECT_EQ(found[0] + found[1], best);
+}
+
+// What each interval hits with fixed parts: distances by Mattson's list over all that the VM
+// accessed, counted interval by interval.
+TEST(Clairvoyant, DividesEachIntervalByItsOwnCurves) {
+  const Accesses trace = random_trace(900, 2, 12, 7);
+  const Count space = 9;
+  Recorded system(make("clairvoyant", {}, machine_of({space}), 100));
+  run_once(trace, system, {0, trace.request_count()});
+  std::vector<naive::Keys> keys(2);
+  std::vector<std::vector<std::size_t>> interval(2);
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    keys[trace.request_vm[r]].push_back(trace.ids[r]);
+    interval[trace.request_vm[r]].push_back(
+        static_cast<std::size_t>(trace.request_time[r] - trace.request_time[0]) / 100);
+  }
+  const std::vector<std::vector<Count>> far{naive::distances(keys[0]), naive::distances(keys[1])};
+  ASSERT_EQ(system.decisions.size(), 9U);
+  for (std::size_t k = 0; k < 9; ++k) {
+    const auto hits_of = [&](std::size_t v, Count blocks) {
+      Count sum = 0;
+      for (std::size_t i = 0; i < far[v].size(); ++i) {
+        sum += interval[v][i] == k && far[v][i] >= 0 && far[v][i] < blocks ? 1 : 0;
+      }
+      return sum;
+    };
+    Count best = 0;
+    for (Count a = 0; a <= space; ++a) {
+      best = std::max(best, hits_of(0, a) + hits_of(1, space - a));
+    }
+    const Decision& decision = system.decisions[k];
+    EXPECT_EQ(decision.objective, best) << "interval " << k;
+    EXPECT_EQ(decision.upper_bound, best);
+    const Allocation& targets = *decision.targets;
+    EXPECT_EQ(hits_of(0, targets.at(0, 0)) + hits_of(1, targets.at(0, 1)), best);
+  }
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,111 @@
+# Trusts: every way to fill a tiny cache, and that a bound is one, whatever system runs.
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mcsim._core import engine, locality
+from mcsim.experiment.bound import opt_hits
+
+DEVICE = {"read_ns": 30.0, "write_ns": 30.0, "dollars_per_gb": 10.0}
+
+
+def machine(*capacities: int) -> engine.Machine:
+    tiers = [
+        (engine.Device(f"t{k}", 30.0 * 10**k, 30.0 * 10**k, 1.0), blocks)
+        for k, blocks in enumerate(capacities)
+    ]
+    return engine.Machine(tiers, engine.Device("disk", 1e6, 1e6, 0.1))
+
+
+def interned(rng: np.random.Generator, count: int, vms: int, blocks: int) -> engine.Accesses:
+    """Reads and writes of several VMs, some blocks hotter than others."""
+    builder = engine.AccessBuilder(ops="all")
+    times = np.arange(count, dtype=np.int64)
+    owner = rng.integers(0, vms, count).astype(np.uint16)
+    hot = rng.integers(0, 2, count).astype(bool)
+    number = np.where(
+        hot, rng.integers(0, max(1, blocks // 6), count), rng.integers(0, blocks, count)
+    )
+    for vm in range(vms):
+        builder.begin_vm(f"vm{vm}")
+        builder.add(
+            times,
+            owner,
+            (rng.random(count) < 0.3).astype(np.uint8),
+            number.astype(np.uint64) * np.uint64(4096),
+            np.full(count, 4096, np.uint32),
+            only=vm,
+        )
+    return builder.finish()
+
+
+def most_hits(blocks: list[int], capacity: int, first: int) -> int:
+    """Of the accesses from `first` on, by any cache that holds what it likes of what it saw."""
+    seen = set(blocks[:first])
+    kept = min(capacity, len(seen))
+    best = {frozenset(held): 0 for held in combinations(sorted(seen), kept)} or {frozenset(): 0}
+    for block in blocks[first:]:
+        after: dict[frozenset[int], int] = {}
+        for held, hits in best.items():
+            hits += block in held
+            ways = [held]
+            if block not in held:
+                grown = held | {block}
+                ways += [grown] if len(grown) <= capacity else [grown - {out} for out in held]
+            for way in ways:
+                after[way] = max(after.get(way, 0), hits)
+        best = after
+    return max(best.values())
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3])
+@pytest.mark.parametrize("first", [0, 8])
+def test_nothing_that_a_tiny_cache_can_do_hits_more(capacity: int, first: int) -> None:
+    rng = np.random.default_rng(capacity)
+    for _ in range(20):
+        accesses = interned(rng, 26, 2, 5)
+        blocks = accesses.ids.tolist()
+        bound = opt_hits(accesses, capacity, first)
+        assert most_hits(blocks, capacity, first) <= bound <= most_hits(blocks, capacity + 1, first)
+
+
+def params_of(name: str) -> list[dict[str, Any]]:
+    """What each system is tried with: as it is, and under others' policies and refusals."""
+    entry = next(entry for entry in engine.describe_systems() if entry["name"] == name)
+    declared = {param["name"] for param in entry["params"]}
+    tried: list[dict[str, Any]] = [{}]
+    if {"policy", "admission", "writes"} <= declared:
+        tried += [
+            {"policy": "opt", "writes": "back"},
+            {"policy": "s3-fifo", "admission": "nth(n=2)"},
+            {"policy": "arc", "chain": "inclusive"},
+            {"writes": "around", "policy": "lirs / lru"},
+        ]
+    return tried
+
+
+def of_single_blocks(name: str) -> bool:
+    """Whether a system holds nothing but what was accessed; extents have more."""
+    return bool(engine.System(name, {}, machine(12, 25)).view()["line_blocks"] == 1)
+
+
+SYSTEMS = [entry["name"] for entry in engine.describe_systems() if of_single_blocks(entry["name"])]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("warm_up", [0, 2])
+def test_no_system_hits_more(name: str, warm_up: int) -> None:
+    rng = np.random.default_rng(5)
+    for seed, params in enumerate(params_of(name)):
+        accesses = interned(rng, 4000, 3, 60 + 10 * seed)
+        host = machine(12, 25)
+        system = engine.System(name, params, host, interval=500)
+        measured = locality.characterise(accesses, system.meters)
+        cuts = engine.aligned_cuts(accesses, 500)[warm_up:]
+        result = engine.run(accesses, system, measured, cuts)
+        hits = int(result.tiers["hits"].sum())
+        assert 0 < hits <= opt_hits(accesses, 37, int(cuts[0])), params

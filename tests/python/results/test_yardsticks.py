@@ -1,0 +1,195 @@
+# Trusts: arithmetic done by hand beside each number.
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import made_up
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from mcsim.config import ExperimentSpec
+from mcsim.results.draft import Draft
+from mcsim.results.files import write_parquet
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
+from mcsim.results.seals import digest_of, listed, read_list
+from mcsim.results.yardsticks import YARDSTICKS, jain, render_yardsticks, yardsticks
+
+# Two tiers of 10 and 20 blocks that read a block in 1 and 10 ns; what has all takes 100.
+DEVICE = {"write": "1ns", "dollars_per_gb": 1}
+SPEC: dict[str, Any] = {
+    "name": "pair",
+    "workload": {"vms": ["a", "b"]},
+    "tiers": [
+        {"device": "dram", "capacity_blocks": 10, "read": "1ns", **DEVICE},
+        {"device": "flash", "capacity_blocks": 20, "read": "10ns", **DEVICE},
+    ],
+    "backend": {"device": "hdd", "read": "100ns", **DEVICE},
+    "systems": ["hindsight", "multicache"],
+}
+# Hits by system, VM and tier, all in the first of three intervals.
+HITS = {"hindsight": {"a": (40, 40), "b": (0, 10)}, "multicache": {"a": (50, 0), "b": (10, 0)}}
+# Targets by interval, VM and tier.
+TARGETS = {
+    "hindsight": 3 * [{"a": (8, 12), "b": (2, 8)}],
+    # 3 + 0 blocks go to b, then 5 + 4 to a.
+    "multicache": [
+        {"a": (5, 10), "b": (5, 10)},
+        {"a": (2, 10), "b": (8, 10)},
+        {"a": (7, 14), "b": (3, 6)},
+    ],
+}
+
+
+def decision(system: str, interval: int, reason: str) -> dict[str, Any]:
+    return {"system": system, "interval": interval, "infeasible": reason}
+
+
+def draft_of(tmp_path: Path, spec: dict[str, Any] = SPEC, **tables: pa.Table) -> Draft:
+    draft = Draft.begin(tmp_path, "pair-0", "build")
+    metrics, vms = [], []
+    for system in spec["systems"]:
+        for interval, targets in enumerate(TARGETS[system]):
+            for vm, of_tiers in targets.items():
+                hits = HITS[system][vm] if interval == 0 else (0, 0)
+                accesses = 100 if interval == 0 else 0
+                missed = accesses - sum(hits)
+                vms.append(made_up.of_vm(system, interval, vm, interval, accesses, missed))
+                for tier, target in enumerate(of_tiers):
+                    metrics.append(
+                        made_up.of_tier(system, interval, vm, tier, hits[tier], target=target)
+                    )
+    tables = {
+        "metrics": made_up.table("metrics", metrics),
+        "vms": made_up.table("vms", vms),
+        "curves": SCHEMAS["curves"].empty_table(),
+        "decisions": SCHEMAS["decisions"].empty_table(),
+    } | tables
+    for name, table in tables.items():
+        draft.write_table(name, table)
+    draft.write_spec(ExperimentSpec.model_validate(spec))
+    draft.write_json("environment", {"synthetic": False})
+    timing = {"replay_seconds": 0.5, "decide_seconds": 0.25}
+    draft.write_json("timings", {"stages": {}, "systems": dict.fromkeys(spec["systems"], timing)})
+    return draft
+
+
+# On its own a hits 60 times in 10 blocks and 80 times in 30; b never.
+CURVES = pa.table(
+    {
+        "vm": ["a", "a", "a", "b", "b"],
+        "scope": 5 * ["trace"],
+        "capacity": [1, 10, 30, 10, 30],
+        "hits": [7, 60, 80, 0, 0],
+        "accesses": 5 * [100],
+    }
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    rows = [
+        decision("hindsight", 0, ""),
+        decision("multicache", 1, "vm a needs 3 blocks more"),
+        decision("multicache", 2, "vm a needs 2 blocks more"),
+        decision("multicache", 2, ""),
+    ]
+    return draft_of(
+        tmp_path,
+        curves=CURVES,
+        decisions=made_up.table("decisions", rows),
+        bounds=pa.table({"system": ["hindsight", "multicache"], "opt_hits": [100, 120]}),
+    ).finish()
+
+
+def column(results: Results, name: str) -> list[Any]:
+    found = yardsticks(results)
+    assert found.schema == YARDSTICKS
+    assert found["system"].to_pylist() == ["hindsight", "multicache"]
+    values: list[Any] = found[name].to_pylist()
+    return values
+
+
+def shown(results: Results) -> str:
+    out = io.StringIO()
+    Console(file=out, width=100).print(render_yardsticks(results))
+    return out.getvalue()
+
+
+def test_hits_are_a_share_of_those_of_opt(results: Results) -> None:
+    assert column(results, "share_of_opt") == [90 / 100, 60 / 120]
+
+
+def test_the_distance_to_hindsight_is_in_hit_ratio(results: Results) -> None:
+    assert column(results, "over_hindsight") == pytest.approx([0, 60 / 200 - 90 / 200])
+
+
+def test_slowdown_is_against_all_tiers_of_ones_own(results: Results) -> None:
+    # Alone: a 60·1 + 20·10 + 20·100 = 2260; b 100·100 = 10,000.
+    # hindsight: a 40·1 + 40·10 + 20·100 = 2440; b 10·10 + 90·100 = 9100.
+    # multicache: a 50·1 + 50·100 = 5050; b 10·1 + 90·100 = 9010.
+    a, b = 2440 / 2260, 9100 / 10_000
+    c, d = 5050 / 2260, 9010 / 10_000
+    assert column(results, "worst_slowdown") == pytest.approx([a, c])
+    fairness = [(a + b) ** 2 / (2 * (a * a + b * b)), (c + d) ** 2 / (2 * (c * c + d * d))]
+    assert column(results, "fairness") == pytest.approx(fairness)
+
+
+def test_jains_index_is_one_of_equals_and_1_by_n_of_a_single_one() -> None:
+    assert jain([3, 3, 3, 3]) == 1
+    assert jain([0, 0, 5, 0]) == 0.25
+
+
+def test_churn_counts_blocks_that_are_granted_anew(results: Results) -> None:
+    assert column(results, "churn") == [0, (3 + 9) / 2]
+
+
+def test_decisions_that_could_not_have_what_was_asked_for_are_counted(results: Results) -> None:
+    assert column(results, "infeasible") == [0, 2]
+
+
+def test_controllers_take_time(results: Results) -> None:
+    assert column(results, "decide_seconds") == [0.25, 0.25]
+
+
+def test_the_table_fits_a_terminal(results: Results) -> None:
+    text = shown(results)
+    assert max(map(len, text.splitlines())) <= 100
+    for value in ("90.00", "50.00", "-15.00", "2.23×", "infeasible"):
+        assert value in text
+
+
+def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
+    spec = SPEC | {"systems": ["multicache"]}
+    results = draft_of(tmp_path, spec).finish()
+    (row,) = yardsticks(results).to_pylist()
+    for name in ("share_of_opt", "over_hindsight", "fairness", "worst_slowdown"):
+        assert row[name] is None
+    text = shown(results)
+    for absent in ("OPT", "hindsight", "fair", "slowdown", "infeasible"):
+        assert absent not in text
+    assert "moved" in text
+
+
+def test_nobody_compares_with_curves_of_other_accesses(tmp_path: Path) -> None:
+    other = CURVES.set_column(4, "accesses", pa.array(5 * [101], pa.int64()))
+    results = draft_of(tmp_path, curves=other).finish()
+    assert column(results, "fairness") == [None, None]
+
+
+def test_results_of_before_are_readable(tmp_path: Path) -> None:
+    """Decisions without `infeasible`, and no table of bounds."""
+    rows = [decision("multicache", 1, "")]
+    results = draft_of(tmp_path, decisions=made_up.table("decisions", rows)).finish()
+    file = results.path / "decisions.parquet"
+    write_parquet(file, pq.read_table(file).drop_columns(["infeasible"]))
+    sums = read_list(results.path / "DONE") | {file.name: digest_of(file)}
+    (results.path / "DONE").write_text(listed(sums), encoding="utf-8")
+    old = Results.open(results.path)
+    assert old.decisions()["infeasible"].to_pylist() == [None]
+    assert old.bounds().num_rows == 0
+    assert column(old, "infeasible") == [0, 0]
