@@ -32,7 +32,7 @@ class Steady final : public System {
   struct Params : DataPathParams {
     HitWorth objective = HitWorth::kHits;
     Duration period{0};
-    Count grid = 4'000;
+    Count grid = 1'000;
     double regret_half_life = 8;
     ResizeMode resize_mode = ResizeMode::kLazy;
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,14 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS
 
-__all__ = ["bound_table", "curve_table", "system_tables", "unique_blocks"]
+__all__ = [
+    "bound_table",
+    "curve_table",
+    "intensity_of",
+    "intensity_table",
+    "system_tables",
+    "unique_blocks",
+]
 
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
@@ -34,6 +41,39 @@ def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]
             "capacity": capacities,
             "hits": curve.hits(capacities),
             "accesses": np.full(rows, curve.accesses),
+        }
+    )
+
+
+def intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
+    """Return the meter whose windows are written down: the first, or else a usual one."""
+    specs = list(specs)
+    for spec in specs:
+        if spec.meter == "intensity" and spec.params["kind"] == "share":
+            return spec
+    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
+
+
+def intensity_table(
+    accesses: engine.Accesses,
+    measured: locality.Characterised,
+    spec: locality.MeterSpec | None,
+) -> pa.Table:
+    """Tabulate reuse intensity by VM and window, of windows in which nothing warms up."""
+    if spec is None:
+        return SCHEMAS["reuse_intensity"].empty_table()
+    windows = measured.windows(spec)
+    names = pa.array([vm.name for vm in accesses.vms], pa.string())
+    start, begin = accesses.request_time[[0, accesses.warm_up]]
+    length = spec.params["window"]
+    after = start + (windows["end"] - start - 1) // length * length >= begin
+    after |= accesses.warm_up == 0
+    return pa.table(
+        {
+            "vm": names.take(pa.array(windows["vm"][after])),
+            "window_end_ns": windows["end"][after] - begin,
+            "reuse_intensity": windows["intensity"][after],
+            "accesses": windows["accesses"][after],
         }
     )
 

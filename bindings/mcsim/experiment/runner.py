@@ -32,14 +32,20 @@ from mcsim.base.progress import Reporter
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
-from mcsim.experiment.bound import MOST_ACCESSES, opt_hits
+from mcsim.experiment.bound import is_bound_wanted, opt_hits
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
-from mcsim.experiment.recorded import bound_table, curve_table, system_tables, unique_blocks
+from mcsim.experiment.recorded import (
+    bound_table,
+    curve_table,
+    intensity_of,
+    intensity_table,
+    system_tables,
+    unique_blocks,
+)
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
@@ -236,7 +242,7 @@ class _Run:
         accesses = self._intern(view, wanted_by)
         asking = [systems[index] for index in (members if whole else pending)]
         specs = _distinct([spec for system in asking for spec in system.meters])
-        intensity = _intensity_of(specs)
+        intensity = intensity_of(specs)
         if intensity is not None:
             specs = _distinct([*specs, intensity])
         measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
@@ -244,26 +250,20 @@ class _Run:
             with self.reporter.stage("tables"):
                 self._write_environment(accesses)
                 self._write_curves(accesses, measured.whole_curves)
-                self._write_reuse_intensity(accesses, measured, intensity)
+                windows = intensity_table(accesses, measured, intensity)
+                self.draft.write_table("reuse_intensity", windows)
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
         # first, which waits for nobody.
         bound = None
-        if pending and self._wants_bound(accesses):
+        if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self._pool.submit(self._find_bound, accesses)
         for index in pending:
             self._pool.submit(self._replay_one, accesses, index, systems[index], measured, bound)
 
-    def _wants_bound(self, accesses: engine.Accesses) -> bool:
-        # Of a line or extent there is more in a tier than was ever asked for.
-        if accesses.line_blocks > 1:
-            return False
-        wanted = self.experiment.spec.opt
-        return accesses.access_count <= MOST_ACCESSES if wanted is None else wanted
-
     def _find_bound(self, accesses: engine.Accesses) -> int:
         spec = self.experiment.spec
         total = accesses.access_count
-        first = int(engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals])
+        first = engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals]
         blocks = sum(tier.capacity_blocks for tier in spec.tiers)
         with self.reporter.stage("bound", total, "accesses", about="OPT") as stage:
 
@@ -271,7 +271,7 @@ class _Run:
                 self._pool.check()
                 stage.update(done)
 
-            hits = opt_hits(accesses, blocks, first, progress)
+            hits = opt_hits(accesses, blocks, int(first), progress)
             stage.update(total)
         return hits
 
@@ -315,31 +315,6 @@ class _Run:
             for vm, curve in zip(accesses.vms, curves, strict=True)
         ]
         self.draft.write_table("curves", pa.concat_tables(tables))
-
-    def _write_reuse_intensity(
-        self,
-        accesses: engine.Accesses,
-        measured: locality.Characterised,
-        spec: locality.MeterSpec | None,
-    ) -> None:
-        table = SCHEMAS["reuse_intensity"].empty_table()
-        if spec is not None:
-            windows = measured.windows(spec)
-            names = pa.array([vm.name for vm in accesses.vms], pa.string())
-            start, begin = accesses.request_time[[0, accesses.warm_up]]
-            # Windows in which nothing warms up.
-            length = spec.params["window"]
-            after = start + (windows["end"] - start - 1) // length * length >= begin
-            after |= accesses.warm_up == 0
-            table = pa.table(
-                {
-                    "vm": names.take(pa.array(windows["vm"][after])),
-                    "window_end_ns": windows["end"][after] - begin,
-                    "reuse_intensity": windows["intensity"][after],
-                    "accesses": windows["accesses"][after],
-                }
-            )
-        self.draft.write_table("reuse_intensity", table)
 
     def _replay_one(
         self,
@@ -414,15 +389,6 @@ class _Run:
             self.draft.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.draft.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
-    """Return the meter whose windows are written down: the first, or else a usual one."""
-    specs = list(specs)
-    for spec in specs:
-        if spec.meter == "intensity" and spec.params["kind"] == "share":
-            return spec
-    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

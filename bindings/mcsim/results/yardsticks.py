@@ -46,7 +46,7 @@ def yardsticks(results: Results) -> pa.Table:
     if len(decisions):
         decisions = decisions.filter(pc.invert(decisions["warm_up"]))
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
-    rows = []
+    rows: list[dict[str, Any]] = []
     hindsight = None
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
