@@ -32,7 +32,7 @@ py::dict to_dict(const GivenCounts& given) {
   return d;
 }
 
-void bind_trace_view(py::module_& m) {
+void bind_accesses(py::module_& m) {
   py::class_<VmInfo>(m, "VmInfo")
       .def_readonly("name", &VmInfo::name)
       .def_readonly("first_id", &VmInfo::first_id)
@@ -70,6 +70,19 @@ void bind_trace_view(py::module_& m) {
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count);
 
+  m.def(
+      "aligned_cuts",
+      [](const Accesses& trace, Nanoseconds length) {
+        const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+        raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
+        Cuts cuts = aligned_cuts(counted, length);
+        for (std::size_t& cut : cuts) cut += trace.warm_up;
+        return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
+      },
+      py::arg("accesses"), py::arg("length"));
+}
+
+void bind_access_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
                        bool whole_seconds, std::uint32_t line_blocks, std::uint32_t cut_bytes,
@@ -116,17 +129,6 @@ void bind_trace_view(py::module_& m) {
         py::gil_scoped_release release;
         return value_or_raise(std::move(builder).finish());
       });
-
-  m.def(
-      "aligned_cuts",
-      [](const Accesses& trace, Nanoseconds length) {
-        const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
-        raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
-        Cuts cuts = aligned_cuts(counted, length);
-        for (std::size_t& cut : cuts) cut += trace.warm_up;
-        return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
-      },
-      py::arg("accesses"), py::arg("length"));
 }
 
 void bind_machine(py::module_& m) {
@@ -356,7 +358,8 @@ void bind_run(py::module_& m) {
 
 void bind_engine(py::module_& parent) {
   py::module_ m = parent.def_submodule("engine");
-  bind_trace_view(m);
+  bind_accesses(m);
+  bind_access_builder(m);
   bind_machine(m);
   bind_system(m);
   bind_run(m);

@@ -33,7 +33,7 @@ void bind_spec(py::module_& m) {
                               .what = value_or_raise(meter_named(meter, params))};
            }),
            py::arg("meter"), py::arg("params") = ParamMap{}, py::kw_only(),
-           py::arg("interval") = Clock{}.period, py::arg("drifting") = false)
+           py::arg("interval") = TimerClock{}.period, py::arg("drifting") = false)
       .def_property_readonly("meter", [](const MeterSpec& s) { return name_of(s.what); })
       .def_property_readonly("params", [](const MeterSpec& s) { return params_of(s.what); })
       .def_property_readonly("interval", [](const MeterSpec& s) { return s.clock.period; })

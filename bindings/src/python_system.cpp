@@ -235,9 +235,11 @@ class PythonSystem final : public System {
         "vm_backend_ns"_a =
             by_vm(vms, [&](std::size_t v) { return machine_.backend_read_ns(vm_names_[v]); }),
         "latency_ns"_a =
-            by_vm(vms, [&](std::size_t v) { return mean_ns(seen.since[v], machine_, vm_names_[v]); }),
-        "meters"_a = meters,
-        "_curves"_a = shown(seen.meters[kCurves]));
+            by_vm(vms,
+                  [&](std::size_t v) {
+                    return seen.departed[v] ? 0.0 : mean_ns(seen.since[v], machine_, vm_names_[v]);
+                  }),
+        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
   }
 
   absl::StatusOr<Allocation> targets_given(const py::object& answer, std::size_t vms) const {

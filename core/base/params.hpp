@@ -133,57 +133,64 @@ ParamValue to_value(const T& value) {
   }
 }
 
-// A number given where another kind of number is wanted is taken only if it
-// loses nothing.
 template <class T>
-absl::Status assign(const ParamInfo& info, const ParamValue& given, T& target) {
-  const auto in_range = [&](double x) -> absl::Status {
-    if (x >= info.min && x <= info.max) return absl::OkStatus();
-    return out_of_range("{}: {} is outside [{}, {}]", info.name, x, info.min, info.max);
-  };
-  if constexpr (std::is_enum_v<T>) {
-    if (const auto* text = std::get_if<std::string>(&given)) {
-      MCSIM_ASSIGN_OR_RETURN(target, choice_named<T>(info.name, *text));
-      return absl::OkStatus();
-    }
+absl::Status assign_choice(const ParamInfo& info, const ParamValue& given, T& target) {
+  const auto* text = std::get_if<std::string>(&given);
+  if (text == nullptr) {
     return invalid_argument("{}: expected one of {}", info.name, fmt::join(info.choices, ", "));
-  } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
-                       std::is_same_v<T, PerVm>) {
-    if (const auto* value = std::get_if<T>(&given)) {
-      target = *value;
-      return absl::OkStatus();
-    }
+  }
+  MCSIM_ASSIGN_OR_RETURN(target, choice_named<T>(info.name, *text));
+  return absl::OkStatus();
+}
+
+template <class T>
+absl::Status assign_as_it_is(const ParamInfo& info, const ParamValue& given, T& target) {
+  const auto* value = std::get_if<T>(&given);
+  if (value == nullptr) {
     constexpr const char* kWanted = std::is_same_v<T, bool>    ? "true or false"
                                     : std::is_same_v<T, PerVm> ? "a map from VM name to number"
                                                                : "text";
     return invalid_argument("{}: expected {}", info.name, kWanted);
-  } else {
-    double number = 0;
-    if (const auto* whole = std::get_if<std::int64_t>(&given)) {
-      number = static_cast<double>(*whole);
-      if constexpr (std::is_same_v<T, Duration>) {
-        target.ns = *whole;
-      } else {
-        target = static_cast<T>(*whole);
-      }
-    } else if (const auto* real = std::get_if<double>(&given)) {
-      number = *real;
-      if constexpr (std::is_same_v<T, Duration>) {
-        target.ns = static_cast<Nanoseconds>(number);
-      } else if constexpr (std::is_integral_v<T>) {
-        if (static_cast<double>(static_cast<T>(number)) != number) {
-          return invalid_argument("{}: expected a whole number, got {}", info.name, number);
-        }
-        target = static_cast<T>(number);
-      } else {
-        target = static_cast<T>(number);
-      }
-    } else {
-      return invalid_argument(
-          "{}: expected {}", info.name,
-          std::is_same_v<T, Duration> ? "a length of time such as 1h" : "a number");
+  }
+  target = *value;
+  return absl::OkStatus();
+}
+
+// A number given where another kind of number is wanted is taken only if it
+// loses nothing.
+template <class T>
+absl::Status assign_number(const ParamInfo& info, const ParamValue& given, T& target) {
+  constexpr bool kIsDuration = std::is_same_v<T, Duration>;
+  const auto* whole = std::get_if<std::int64_t>(&given);
+  const auto* real = std::get_if<double>(&given);
+  if (whole == nullptr && real == nullptr) {
+    return invalid_argument("{}: expected {}", info.name,
+                            kIsDuration ? "a length of time such as 1h" : "a number");
+  }
+  const double number = whole != nullptr ? static_cast<double>(*whole) : *real;
+  if constexpr (std::is_integral_v<T>) {
+    if (whole == nullptr && static_cast<double>(static_cast<T>(number)) != number) {
+      return invalid_argument("{}: expected a whole number, got {}", info.name, number);
     }
-    return in_range(number);
+  }
+  if constexpr (kIsDuration) {
+    target.ns = whole != nullptr ? *whole : static_cast<Nanoseconds>(number);
+  } else {
+    target = whole != nullptr ? static_cast<T>(*whole) : static_cast<T>(number);
+  }
+  if (number >= info.min && number <= info.max) return absl::OkStatus();
+  return out_of_range("{}: {} is outside [{}, {}]", info.name, number, info.min, info.max);
+}
+
+template <class T>
+absl::Status assign(const ParamInfo& info, const ParamValue& given, T& target) {
+  if constexpr (std::is_enum_v<T>) {
+    return assign_choice(info, given, target);
+  } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string> ||
+                       std::is_same_v<T, PerVm>) {
+    return assign_as_it_is(info, given, target);
+  } else {
+    return assign_number(info, given, target);
   }
 }
 

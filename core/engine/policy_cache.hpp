@@ -161,10 +161,7 @@ class PolicyCacheOf final : public TierCache {
       : cache_(params, setup, index_for(setup)) {}
 
   absl::Status replay(const AccessBatch<>& batch) override {
-    if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
-      return invalid_argument("{} operations of {} accesses", batch.ops.size(),
-                              batch.blocks.size());
-    }
+    MCSIM_RETURN_IF_ERROR(batch.check());
     if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
       return invalid_argument("{} needs the next use of every access", kInfo.name);
     }

@@ -32,7 +32,7 @@ struct SystemContext {
 // declared first is first.
 struct Timer {
   std::string name;
-  Clock clock;
+  TimerClock clock;
   bool at_start = false;  // also before the first request
 };
 
@@ -44,13 +44,13 @@ struct Meter {
 
 // Everything a controller may look at when a timer rings.
 struct Observation {
-  std::size_t timer = 0;             // which, of those it declared
-  std::size_t interval = 0;          // how often it rang before
-  Nanoseconds now = 0;               // since the trace began
-  std::span<const Reading> meters;   // as it declared them, each of its timer's last period
-  std::span<const VmCounters> counters;  // running totals
-  std::span<const VmCounters> since;     // counts since this timer rang last
-  const Allocation& current;             // targets in force
+  std::size_t timer = 0;                   // which, of those it declared
+  std::size_t interval = 0;                // how often it rang before
+  Nanoseconds now = 0;                     // since the trace began
+  std::span<const Reading> meters;         // as it declared them, each of its timer's last period
+  std::span<const VmCounters> counters;    // running totals
+  std::span<const VmCounters> since;       // counts since this timer rang last
+  const Allocation& current;               // targets in force
   std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};

@@ -33,6 +33,12 @@ struct AccessBatch {
     };
     return {cut(blocks), cut(ops), cut(next_uses)};
   }
+
+  // Whether there is an operation for each access, or for none.
+  absl::Status check() const {
+    if (ops.empty() || ops.size() == blocks.size()) return absl::OkStatus();
+    return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
+  }
 };
 
 struct CacheCounts {
@@ -51,6 +57,14 @@ struct CacheCounts {
             .write_hits = write_hits - before.write_hits,
             .evictions = evictions - before.evictions,
             .partial_misses = partial_misses - before.partial_misses};
+  }
+  CacheCounts plus(const CacheCounts& other) const {
+    return {.accesses = accesses + other.accesses,
+            .hits = hits + other.hits,
+            .writes = writes + other.writes,
+            .write_hits = write_hits + other.write_hits,
+            .evictions = evictions + other.evictions,
+            .partial_misses = partial_misses + other.partial_misses};
   }
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };

@@ -3,6 +3,7 @@
 #include "core/base/registry.hpp"
 #include "core/engine/system.hpp"
 #include "policies/allocation/baa.hpp"
+#include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
 #include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/cloudcache.hpp"
@@ -32,7 +33,7 @@ namespace mcsim {
 using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
-             ThinProvisioning, Karma, Baa, Hystor, Vfrm, Steady, Hindsight, Clairvoyant>;
+             ThinProvisioning, Karma, CacheCow, Baa, Hystor, Vfrm, Steady, Hindsight, Clairvoyant>;
 
 const Registry<System, SystemContext>& system_registry();
 

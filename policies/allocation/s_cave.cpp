@@ -47,7 +47,9 @@ double SCave::score(const Observation& seen, std::size_t vm, Count blocks) {
     --state.unfriendly;
     return -1;
   }
-  const double asked = static_cast<double>(seen.meters[0].distinct[vm]) / granted;
+  const Count of_use = params_.metric == ScaveMetric::kWss ? seen.meters[0].distinct[vm]
+                                                           : seen.host[vm].distinct_hits;
+  const double asked = static_cast<double>(of_use) / granted;
   return full ? asked : asked * held / granted;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,14 +13,27 @@
 
 namespace mcsim {
 
+enum class ScaveMetric : std::uint8_t {
+  kWss,   // the working set: blocks that were accessed
+  kRecs,  // the effective cache space: blocks of the cache that were hit
+};
+
+template <>
+struct Choices<ScaveMetric> {
+  static constexpr std::array names{std::pair{"wss", ScaveMetric::kWss},
+                                    std::pair{"recs", ScaveMetric::kRecs}};
+};
+
 // S-CAVE: chunks move from the VMs that make least use of their space to those that would make
-// most of more. What a VM's working set asks for, in parts of what it has, is its score; where
-// it does not fill its part, so much less. A VM that got a chunk, filled its part and hits hardly
-// better is unfriendly to caches: for a few periods it scores lowest of all, and shrinks.
+// most of more. What a VM's working set asks for, or how much of its space was of use, in parts of
+// what it has, is its score; where it does not fill its part, so much less. A VM that got a chunk,
+// filled its part and hits hardly better is unfriendly to caches: for a few periods it scores
+// lowest of all, and shrinks.
 class SCave final : public ChunkMover {
  public:
   struct Params : ChunkMover::Params {
     Params() { period = {300 * kSecond}; }
+    ScaveMetric metric = ScaveMetric::kWss;
     double full = 0.95;
     double gain = 0.01;
     Count unfriendly = 3;
@@ -27,6 +43,8 @@ class SCave final : public ChunkMover {
     static constexpr auto fields() {
       return std::tuple_cat(
           std::tuple{
+              Field{"metric", &Params::metric,
+                    "what a VM's score is of: what it accessed, or what was hit of what it has"},
               Field{"full", &Params::full,
                     "share of its part that a VM fills if it is full; the source is silent", 0, 1},
               Field{"gain", &Params::gain,
@@ -58,7 +76,14 @@ class SCave final : public ChunkMover {
   SCave(const Params& params, SystemContext context)
       : ChunkMover(params, std::move(context)), params_(params) {}
 
-  std::vector<Meter> meters() const override { return {{.what = DistinctMeter{}}}; }
+  std::vector<Meter> meters() const override {
+    if (params_.metric == ScaveMetric::kRecs) return {};
+    return {{.what = DistinctMeter{}}};
+  }
+  std::optional<HostMeterSpec> host_meters() const override {
+    if (params_.metric == ScaveMetric::kWss) return std::nullopt;
+    return HostMeterSpec{};
+  }
 
  protected:
   absl::Status begin(const Accesses& trace, std::vector<Count>&) override {

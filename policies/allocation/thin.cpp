@@ -100,7 +100,7 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
   const double enough_misses =
       state.misses < 0 ? params_.busy_misses * mean(&Busy::misses) : state.misses;
 
-  const Count used = std::min(seen.meters[1].distinct[vm], held(counts));
+  const Count used = seen.host[vm].touched;
   const Count unused = std::max<Count>(blocks - used, 0);
   const Window window{.busy = requests > enough_requests && misses > enough_misses,
                       .idle = requests < enough_requests && misses < enough_misses,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -50,7 +51,7 @@ struct Choices<Twice> {
 // Those with most misses for their threshold borrow first, and each from the one that offers
 // most, the one with more unused space on a tie. A VM's thresholds of requests and misses are
 // given, or those of its busiest windows so far. Used are blocks that are held and were touched
-// in the window: under LRU the smaller one of what is held and what was accessed.
+// in the window, so that a VM that was busy once gives what it left behind.
 class ThinProvisioning final : public DividedCache {
  public:
   struct Params : DividedCache::Params {
@@ -121,9 +122,8 @@ class ThinProvisioning final : public DividedCache {
   ThinProvisioning(const Params& params, SystemContext context)
       : DividedCache(params, std::move(context)), params_(params) {}
 
-  std::vector<Meter> meters() const override {
-    return {{.what = LoadMeter{}}, {.what = DistinctMeter{}}};
-  }
+  std::vector<Meter> meters() const override { return {{.what = LoadMeter{}}}; }
+  std::optional<HostMeterSpec> host_meters() const override { return HostMeterSpec{}; }
 
  protected:
   absl::Status begin(const Accesses& trace, std::vector<Count>& blocks) override;

@@ -66,20 +66,17 @@ BentCache::BentCache(std::array<std::unique_ptr<TierCache>, 2> shards,
 }
 
 absl::Status BentCache::replay(const AccessBatch<>& batch) {
-  if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
-    return invalid_argument("{} operations of {} accesses", batch.ops.size(), batch.blocks.size());
-  }
-  for (std::size_t begin = 0; begin < batch.blocks.size();) {
-    const auto most = std::min(OnlineSample::kPiece, static_cast<std::size_t>(until_plan_));
-    const auto piece = batch.part(begin, most);
-    begin += piece.blocks.size();
+  const auto left_of_epoch = [&] { return static_cast<std::size_t>(until_plan_); };
+  const auto replay_one = [&](const AccessBatch<>& piece) -> absl::Status {
     MCSIM_RETURN_IF_ERROR(monitor_->process(piece.blocks));
     MCSIM_RETURN_IF_ERROR(replay_piece(piece));
     until_plan_ -= static_cast<Count>(piece.blocks.size());
     if (until_plan_ == 0) plan(victims_);
     moved_out_ += static_cast<Count>(victims_.size());
     victims_.clear();
-  }
+    return absl::OkStatus();
+  };
+  MCSIM_RETURN_IF_ERROR(replay_in_pieces(batch, left_of_epoch, replay_one));
   count();
   return absl::OkStatus();
 }
@@ -208,13 +205,8 @@ void BentCache::resize(Count capacity, std::vector<BlockId>& victims) {
 }
 
 void BentCache::count() {
-  counts_ = shards_[0]->counts();
-  const CacheCounts& other = shards_[1]->counts();
-  counts_.accesses += other.accesses;
-  counts_.hits += other.hits;
-  counts_.writes += other.writes;
-  counts_.write_hits += other.write_hits;
-  counts_.evictions += other.evictions + moved_out_;
+  counts_ = shards_[0]->counts().plus(shards_[1]->counts());
+  counts_.evictions += moved_out_;
 }
 
 absl::Status BentCache::check() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,19 @@ class OnlineSample {
   Pages<BlockId> number_;  // of the blocks that are picked
   std::vector<BlockId> picked_;
 };
+
+// Replays a batch in pieces that end where epochs do: `left()` tells how many accesses are left
+// of this one, `replay(piece)` does the work.
+template <class Left, class Replay>
+absl::Status replay_in_pieces(const AccessBatch<>& batch, Left left, Replay replay) {
+  MCSIM_RETURN_IF_ERROR(batch.check());
+  for (std::size_t begin = 0; begin < batch.blocks.size();) {
+    const AccessBatch<> piece = batch.part(begin, std::min(OnlineSample::kPiece, left()));
+    begin += piece.blocks.size();
+    MCSIM_RETURN_IF_ERROR(replay(piece));
+  }
+  return absl::OkStatus();
+}
 
 // What a cache is asked in a host, one block at a time. It is looked for, by a touch or to
 // be taken away, and that is a reference to it; and it comes in, for whatever reason.

@@ -9,18 +9,6 @@
 #include "policies/wrappers/bent_cache.hpp"
 
 namespace mcsim {
-namespace {
-
-// a + b, or with the sign turned a - b.
-CacheCounts sum(const CacheCounts& a, const CacheCounts& b, Count sign = 1) {
-  return {.accesses = a.accesses + sign * b.accesses,
-          .hits = a.hits + sign * b.hits,
-          .writes = a.writes + sign * b.writes,
-          .write_hits = a.write_hits + sign * b.write_hits,
-          .evictions = a.evictions + sign * b.evictions};
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<TierCache>> Switching::make(const Params& params,
                                                            const PolicySetup& setup) {
@@ -61,16 +49,14 @@ PolicySetup Switching::miniature_setup(Count capacity) const {
 }
 
 absl::Status Switching::replay(const AccessBatch<>& batch) {
-  if (!batch.ops.empty() && batch.ops.size() != batch.blocks.size()) {
-    return invalid_argument("{} operations of {} accesses", batch.ops.size(), batch.blocks.size());
-  }
-  for (std::size_t begin = 0; begin < batch.blocks.size();) {
-    const auto piece = batch.part(begin, std::min(OnlineSample::kPiece, epoch_.size() - in_epoch_));
-    begin += piece.blocks.size();
+  const auto left_of_epoch = [&] { return epoch_.size() - in_epoch_; };
+  const auto replay_one = [&](const AccessBatch<>& piece) -> absl::Status {
     MCSIM_RETURN_IF_ERROR(replay_piece(piece));
     if (in_epoch_ == epoch_.size()) MCSIM_RETURN_IF_ERROR(choose(victims_));
     victims_.clear();
-  }
+    return absl::OkStatus();
+  };
+  MCSIM_RETURN_IF_ERROR(replay_in_pieces(batch, left_of_epoch, replay_one));
   count();
   return absl::OkStatus();
 }
@@ -174,7 +160,7 @@ absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& 
     if (main_->contains(block) && !next->contains(block)) victims.push_back(block);
   }
 
-  settled_ = sum(sum(settled_, main_->counts()), next->counts(), -1);
+  settled_ = settled_.plus(main_->counts()).since(next->counts());
   // Those that the new policy would not keep all at once.
   settled_.evictions += main_->size() - next->size();
   main_ = std::move(next);
@@ -201,7 +187,7 @@ void Switching::resize_miniatures() {
   }
 }
 
-void Switching::count() { counts_ = sum(settled_, main_->counts()); }
+void Switching::count() { counts_ = settled_.plus(main_->counts()); }
 
 std::size_t Switching::bytes() const {
   std::size_t bytes = sample_.bytes() + epoch_.size() * sizeof(BlockId);

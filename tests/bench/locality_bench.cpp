@@ -47,8 +47,7 @@ Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) 
   return trace;
 }
 
-void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& specs,
-                       int threads) {
+void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& specs, int threads) {
   const Accesses trace = week(4, 20'000'000, static_cast<std::uint64_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(characterise(trace, specs, nullptr, threads));
   state.SetItemsProcessed(state.iterations() * trace.access_count());
@@ -60,7 +59,7 @@ const std::vector<MeterSpec> kHourly{{{}, CurveMeter{}}, {{}, IntensityMeter{}}}
 // The curves alone, by a pass over the trace for every hour.
 void hour_by_hour(benchmark::State& state) {
   const Accesses trace = week(4, 20'000'000, static_cast<std::uint64_t>(state.range(0)));
-  const Cuts cuts = aligned_cuts(trace.request_time, Clock{}.period);
+  const Cuts cuts = aligned_cuts(trace.request_time, TimerClock{}.period);
   for (auto _ : state) {
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
       const Nanoseconds begin = trace.request_time[cuts[k]];

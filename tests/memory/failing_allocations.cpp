@@ -201,7 +201,7 @@ TEST(FailingAllocations, Readers) {
 
 TEST(FailingAllocations, Characterising) {
   const Accesses trace = random_trace(2'000, 3, 100, 1);
-  const Clock clock{.period = 500};
+  const TimerClock clock{.period = 500};
   const std::vector<MeterSpec> specs{
       {clock, CurveMeter{}},
       {clock, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}},

@@ -52,9 +52,17 @@ class SCave:
     """SPEC: score, unfriendly VMs, disjoint pairs from the least to the greatest score."""
 
     resize_mode = "eager"
-    meters = {"wss": {"meter": "distinct"}}  # noqa: RUF012
 
-    def __init__(self, *, chunk: float = 0.01, epsilon: float = 0.01, theta: float = 0.1) -> None:
+    def __init__(
+        self,
+        *,
+        metric: str = "wss",
+        chunk: float = 0.01,
+        epsilon: float = 0.01,
+        theta: float = 0.1,
+    ) -> None:
+        self.metric = metric
+        self.meters = {metric: {"meter": "distinct" if metric == "wss" else "host"}}
         self.chunk, self.epsilon, self.theta = chunk, epsilon, theta
         self.hit_ratio: dict[int, float] = {}
         self.received: set[int] = set()
@@ -76,7 +84,9 @@ class SCave:
                     self.unfriendly_until[v] = seen.interval + 3
                     self.marked += 1
                 self.hit_ratio[v] = ratio
-            score = float(seen.meters["wss"][v]) / size
+            metric = seen.meters[self.metric]
+            demand = metric if self.metric == "wss" else metric["distinct_hits"]
+            score = float(demand[v]) / size
             if not full:
                 score = score * float(held[v]) / size
             unfriendly = seen.interval < self.unfriendly_until.get(v, 0)
@@ -275,6 +285,7 @@ class Thin:
             before = self.before.pop(v, {})
             if limits is None:
                 continue
+            # Under LRU what was touched and is held is what was touched last.
             c_used = min(int(seen.meters["touched"][v]), int(seen.occupancy[:, v].sum()))
             c_remain = max(blocks[v] - c_used, 0)
             quantum = self.quanta[v]
@@ -312,3 +323,64 @@ class Thin:
             blocks[v] += lent
             self.moves += 1
         return Decision(over_tiers(seen.capacities, blocks))
+
+
+class CacheCow:
+    """SPEC: who misses a target first, then from the coldest tail to the hottest ghosts."""
+
+    resize_mode = "eager"
+    meters = {"curve": {"meter": "curve", "scope": "warm"}}  # noqa: RUF012
+
+    def __init__(
+        self, targets: dict[str, float], *, chunk: float = 0.01, ghost: float = 0.1
+    ) -> None:
+        self.targets, self.chunk, self.ghost = targets, chunk, ghost
+        self.helped = self.gained = 0
+
+    def allocate(self, seen: Observation) -> Decision:
+        capacity = int(seen.capacities.sum())
+        chunk = max(1, floor(self.chunk * capacity))
+        length = floor(self.ghost * capacity)
+        blocks = [int(b) for b in seen.current.sum(axis=0)]
+        here = [v for v in range(len(blocks)) if not seen.departed[v]]
+        share_free(capacity, blocks, [v in here for v in range(len(blocks))])
+
+        def hits(v: int, size: int) -> float:
+            curve = seen.meters["curve"][v]
+            return max(
+                (h for c, h in zip(curve.capacities, curve.hits, strict=True) if c <= size),
+                default=0,
+            )
+
+        ghosts = {v: hits(v, blocks[v] + length) - hits(v, blocks[v]) for v in here}
+        tails = {v: hits(v, blocks[v]) - hits(v, max(blocks[v] - length, 0)) for v in here}
+        slack = {}
+        for v in here:
+            target = self.targets.get(seen.vms[v], inf) * 1e6
+            slack[v] = 1 - float(seen.latency_ns[v]) / target
+        late = sorted((v for v in here if slack[v] < 0), key=lambda v: (slack[v], v))
+        complaint = ""
+        if late:
+            donors = [v for v in here if v not in late and blocks[v] > chunk]
+            for v in late:
+                if not donors:
+                    complaint = f"{seen.vms[v]} waits too long"
+                    break
+                donor = min(donors, key=lambda d: (-slack[d], tails[d], d))
+                moved = min(chunk, blocks[donor] - chunk)
+                blocks[donor] -= moved
+                blocks[v] += moved
+                donors.remove(donor)
+                self.helped += 1
+        elif here:
+            to = max(here, key=lambda v: (ghosts[v], -v))
+            donors = [v for v in here if blocks[v] > chunk]
+            donor = min(donors, key=lambda v: (tails[v], v), default=to)
+            if donor != to and ghosts[to] > tails[donor]:
+                moved = min(chunk, blocks[donor] - chunk)
+                blocks[donor] -= moved
+                blocks[to] += moved
+                self.gained += 1
+        if not late and len(here) * chunk > capacity:
+            complaint = "the floors do not fit"
+        return Decision(over_tiers(seen.capacities, blocks), infeasible=complaint)

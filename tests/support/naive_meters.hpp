@@ -83,7 +83,7 @@ inline Keys keys_of(const std::vector<Row>& rows, std::size_t begin, std::size_t
 }
 
 // A meter of any kind, under any parameters that go together.
-inline MeterKind random_meter(Random& random, const Clock& clock, bool short_windows = true) {
+inline MeterKind random_meter(Random& random, const TimerClock& clock, bool short_windows = true) {
   const auto ops = [&] { return random.below(2) == 0 ? OpFilter::kAll : OpFilter::kReads; };
   const auto window = [&] {
     return Duration{clock.period * static_cast<Nanoseconds>(random.below(6))};
@@ -106,21 +106,21 @@ inline MeterKind random_meter(Random& random, const Clock& clock, bool short_win
     default:
       break;
   }
-  CurveMeter curve{.ops = ops(),
-                   .between = ops(),
-                   .scope = static_cast<DistanceScope>(random.below(3)),
-                   .window = window(),
-                   .distance_limit =
-                       random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
-                   .foresight = static_cast<Foresight>(random.below(3))};
+  CurveMeter curve{
+      .ops = ops(),
+      .between = ops(),
+      .scope = static_cast<DistanceScope>(random.below(3)),
+      .window = window(),
+      .distance_limit = random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
+      .foresight = static_cast<Foresight>(random.below(3))};
   if (curve.foresight == Foresight::kWhole) curve.ops = OpFilter::kAll;
   if (curve.ops == OpFilter::kAll) curve.between = OpFilter::kAll;
   return curve;
 }
 
 inline MeterSpec random_spec(Random& random, bool short_windows = true) {
-  const Clock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
-                    .drifting = random.below(2) == 1};
+  const TimerClock clock{.period = 1 + static_cast<Nanoseconds>(random.below(900)),
+                         .drifting = random.below(2) == 1};
   return {.clock = clock, .what = random_meter(random, clock, short_windows)};
 }
 
@@ -128,9 +128,10 @@ inline MeterSpec random_spec(Random& random, bool short_windows = true) {
 // it.
 class Meters {
  public:
-  Meters(const std::vector<Row>& rows, const Accesses& trace, const Clock& clock)
+  Meters(const std::vector<Row>& rows, const Accesses& trace, const TimerClock& clock)
       : rows_(rows), trace_(trace), clock_(clock) {
-    cuts_ = clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
+    cuts_ =
+        clock.drifting ? drifting_cuts(trace.request_time, clock.period) : cuts_of(clock.period);
   }
 
   const Cuts& cuts() const { return cuts_; }
@@ -164,8 +165,7 @@ class Meters {
     std::map<std::uint64_t, Count> times;
     const std::size_t begin = begin_of_window(period, meter.window);
     for (const auto key : keys_of(rows_, begin, cuts_[period + 1], vm, meter.ops)) ++times[key];
-    return std::ranges::count_if(times,
-                                 [&](const auto& of) { return of.second > meter.reuses; });
+    return std::ranges::count_if(times, [&](const auto& of) { return of.second > meter.reuses; });
   }
 
   ClassCounts classes(std::size_t period, VmId vm) const {
@@ -179,8 +179,9 @@ class Meters {
           ++counts.cold[op == Op::kRead ? 0 : 1];
         } else {
           const bool after_read = last[block] == Op::kRead;
-          const auto which = op == Op::kRead ? (after_read ? RequestClass::kRar : RequestClass::kRaw)
-                                             : (after_read ? RequestClass::kWar : RequestClass::kWaw);
+          const auto which = op == Op::kRead
+                                 ? (after_read ? RequestClass::kRar : RequestClass::kRaw)
+                                 : (after_read ? RequestClass::kWar : RequestClass::kWaw);
           ++counts.again[static_cast<std::size_t>(which)];
         }
         last[block] = op;
@@ -300,10 +301,10 @@ class Meters {
     }
     for (Nanoseconds from = 0; from <= last; from += length) {
       const Nanoseconds to = std::min(from + length, last);
-      const Nanoseconds period = from + length > last ? last / clock_.period
-                                                      : (to - 1) / clock_.period;
-      found.push_back({first_at(from), first_at(from + length), start + to,
-                       static_cast<std::size_t>(period)});
+      const Nanoseconds period =
+          from + length > last ? last / clock_.period : (to - 1) / clock_.period;
+      found.push_back(
+          {first_at(from), first_at(from + length), start + to, static_cast<std::size_t>(period)});
     }
     return found;
   }
@@ -324,8 +325,8 @@ class Meters {
   }
 
   double intensity(const IntensityMeter& meter, const Window& window, VmId vm) const {
-    const auto accesses = static_cast<double>(
-        keys_of(rows_, window.begin, window.end, vm, meter.ops).size());
+    const auto accesses =
+        static_cast<double>(keys_of(rows_, window.begin, window.end, vm, meter.ops).size());
     const auto distinct = static_cast<double>(unique_in(meter, window, vm));
     if (accesses == 0) return 0;
     if (meter.kind == IntensityKind::kShare) return 1 - distinct / accesses;
@@ -341,7 +342,7 @@ class Meters {
 
   const std::vector<Row>& rows_;
   const Accesses& trace_;
-  Clock clock_;
+  TimerClock clock_;
   Cuts cuts_;
 };
 

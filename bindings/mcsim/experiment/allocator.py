@@ -130,7 +130,7 @@ class Decision:
         ``"through"``, ``"back"`` or ``"around"``. What a VM no longer writes back is written
         back at once. As they are if not given.
     infeasible : str
-        Why what was asked for cannot be had, if it cannot; it is kept with the decision.
+        Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
     """
 
     targets: ArrayLike | None = None

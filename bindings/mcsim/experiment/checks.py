@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from mcsim.base.suggest import did_you_mean
 from mcsim.config import ExperimentSpec, Source
@@ -10,7 +10,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import WindowSpec
 from mcsim.config.values import Interval
 
-__all__ = ["check_figures", "check_times", "check_unique"]
+__all__ = ["check_backend", "check_figures", "check_times", "check_unique"]
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -38,6 +38,14 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
     if not spec.workload.vms and not spec.workload.profiles:
         raise source.complain(("workload",), "neither VMs nor a profile")
+
+
+def check_backend(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:
+    """Hold the VMs that have storage of their own to be those of the workload."""
+    for name in spec.backend.vms or {}:
+        if name not in names:
+            message = f"no VM {name!r}{did_you_mean(name, names)}"
+            raise source.complain(("backend", "vms", name), message)
 
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mcsim.results.schemas import SCHEMAS
 __all__ = [
     "bound_table",
     "curve_table",
-    "intensity_of",
+    "intensity_asked",
     "intensity_table",
     "system_tables",
     "unique_blocks",
@@ -27,39 +28,43 @@ __all__ = [
 _CURVE_POINTS = 1000
 
 
-def curve_table(vm: str, curve: locality.HitCurve, boundaries: NDArray[np.int64]) -> pa.Table:
-    """Tabulate a VM's curve at even and at growing steps, and at tiers' boundaries."""
-    last = max(1, curve.saturation)
-    steps = np.linspace(0, last, _CURVE_POINTS + 1)
-    growing = np.geomspace(1, last, _CURVE_POINTS)
-    capacities = np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
-    rows = len(capacities)
+def curve_table(
+    vms: Sequence[str], curves: Sequence[locality.HitCurve], boundaries: NDArray[np.int64]
+) -> pa.Table:
+    """Tabulate every VM's curve at even and at growing steps, and at tiers' boundaries."""
+    at = [_capacities(max(1, curve.saturation), tuple(boundaries.tolist())) for curve in curves]
+    rows = [len(capacities) for capacities in at]
+    names = pa.array(vms, pa.string())
     return pa.table(
         {
-            "vm": pa.repeat(pa.scalar(vm, pa.string()), rows),
-            "scope": pa.repeat(pa.scalar("trace", pa.string()), rows),
-            "capacity": capacities,
-            "hits": curve.hits(capacities),
-            "accesses": np.full(rows, curve.accesses),
+            "vm": names.take(pa.array(np.repeat(np.arange(len(curves)), rows))),
+            "scope": pa.repeat(pa.scalar("trace", pa.string()), sum(rows)),
+            "capacity": np.concatenate(at),
+            "hits": np.concatenate([c.hits(of) for c, of in zip(curves, at, strict=True)]),
+            "accesses": np.repeat([curve.accesses for curve in curves], rows),
         }
     )
 
 
-def intensity_of(specs: Iterable[locality.MeterSpec]) -> locality.MeterSpec | None:
+# Small VMs, of which there may be thousands, end at the same few sizes.
+@lru_cache(maxsize=256)
+def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
+    steps = np.linspace(0, last, _CURVE_POINTS + 1)
+    growing = np.geomspace(1, last, _CURVE_POINTS)
+    return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+
+
+def intensity_asked(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
     """Return the meter whose windows are written down: the first, or else a usual one."""
-    specs = list(specs)
-    for spec in specs:
-        if spec.meter == "intensity" and spec.params["kind"] == "share":
-            return spec
-    return locality.MeterSpec("intensity", interval=specs[0].interval) if specs else None
+    shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
+    usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
+    return next(iter(shares + usual), None)
 
 
 def intensity_table(
-    accesses: engine.Accesses,
-    measured: locality.Characterised,
-    spec: locality.MeterSpec | None,
+    accesses: engine.Accesses, measured: locality.Characterised, spec: locality.MeterSpec | None
 ) -> pa.Table:
-    """Tabulate reuse intensity by VM and window, of windows in which nothing warms up."""
+    """Tabulate the windows of an intensity meter in which nothing warms up; none of no meter."""
     if spec is None:
         return SCHEMAS["reuse_intensity"].empty_table()
     windows = measured.windows(spec)
@@ -99,8 +104,7 @@ def system_tables(
     decisions["request"] = requests - cuts[0]
     for name in ("objective", "upper_bound", "evaluations"):
         decisions[name] = np.array([d[name] for d in result.decisions])
-    reasons = [d["infeasible"] for d in result.decisions]
-    decisions["infeasible"] = pa.array(reasons, pa.string())
+    decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),

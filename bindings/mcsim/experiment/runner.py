@@ -29,17 +29,17 @@ from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted, opt_hits
+from mcsim.experiment.checks import check_backend
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.recorded import (
     bound_table,
     curve_table,
-    intensity_of,
+    intensity_asked,
     intensity_table,
     system_tables,
     unique_blocks,
@@ -110,7 +110,8 @@ def run(
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
-        _check_backend(workload, experiment)
+        names = [vm.name for vm in workload.vms]
+        check_backend(experiment.spec, experiment.source, names)
         if experiment.shares:
             experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
@@ -142,14 +143,6 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
     reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
-
-
-def _check_backend(workload: Workload, experiment: Experiment) -> None:
-    names = [vm.name for vm in workload.vms]
-    for name in experiment.spec.backend.vms or {}:
-        if name not in names:
-            message = f"no VM {name!r}{did_you_mean(name, names)}"
-            raise experiment.source.complain(("backend", "vms", name), message)
 
 
 def _own_view(spec: ExperimentSpec) -> View:
@@ -242,7 +235,7 @@ class _Run:
         accesses = self._intern(view, wanted_by)
         asking = [systems[index] for index in (members if whole else pending)]
         specs = _distinct([spec for system in asking for spec in system.meters])
-        intensity = intensity_of(specs)
+        intensity = intensity_asked(specs)
         if intensity is not None:
             specs = _distinct([*specs, intensity])
         measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
@@ -263,7 +256,7 @@ class _Run:
     def _find_bound(self, accesses: engine.Accesses) -> int:
         spec = self.experiment.spec
         total = accesses.access_count
-        first = engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals]
+        first = int(engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals])
         blocks = sum(tier.capacity_blocks for tier in spec.tiers)
         with self.reporter.stage("bound", total, "accesses", about="OPT") as stage:
 
@@ -271,7 +264,7 @@ class _Run:
                 self._pool.check()
                 stage.update(done)
 
-            hits = opt_hits(accesses, blocks, int(first), progress)
+            hits = opt_hits(accesses, blocks, first, progress)
             stage.update(total)
         return hits
 
@@ -310,11 +303,8 @@ class _Run:
 
     def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
-        tables = [
-            curve_table(vm.name, curve, np.cumsum(tiers))
-            for vm, curve in zip(accesses.vms, curves, strict=True)
-        ]
-        self.draft.write_table("curves", pa.concat_tables(tables))
+        names = [vm.name for vm in accesses.vms]
+        self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
 
     def _replay_one(
         self,
@@ -395,6 +385,5 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     """Values that differ, in order; for values that compare but do not hash."""
     found: list[Any] = []
     for value in values:
-        if value not in found:
-            found.append(value)
+        found += [] if value in found else [value]
     return found

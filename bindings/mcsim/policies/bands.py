@@ -12,28 +12,23 @@ if TYPE_CHECKING:
 
 __all__ = ["least_deviations", "margin_of", "squares_of_places"]
 
-# Two-sided quantiles of Student's t by degrees of freedom, and of the normal distribution.
-_T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-_Z975 = 1.959964
+# Two-sided 99 % quantiles of Student's t by degrees of freedom, and of the normal distribution:
+# sums that few blocks decide are within them 95 % of the time, and small caches, which turn cliffs
+# of a curve into slopes, are all a little off in the same way.
 _T995 = (63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169)
 _Z995 = 2.575829
 
 _COUNTERS = 1 << 16
 
 
-def margin_of(
-    estimates: NDArray[np.float64], least: NDArray[np.float64], *, wary: bool = False
-) -> NDArray[np.float64]:
+def margin_of(estimates: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return half the 95 % band of the mean over seeds.
 
     Parameters
     ----------
     estimates : array of shape (seeds, n)
     least : array of shape (n,)
-        What the standard deviation of the mean is at least. 99 % of the normal distribution are
-        taken: of sums that few blocks decide, 95 % are within it.
-    wary : bool
-        Take 99 % of Student's t as well, where the mean itself may be a little off.
+        What the standard deviation of the mean is at least.
 
     Returns
     -------
@@ -43,8 +38,7 @@ def margin_of(
     seeds = len(estimates)
     if seeds == 1:
         return np.full(estimates.shape[1], np.nan)
-    quantile = _student(seeds - 1, _T995, _Z995) if wary else _student(seeds - 1, _T975, _Z975)
-    seen = quantile * estimates.std(axis=0, ddof=1) / np.sqrt(seeds)
+    seen = _student(seeds - 1) * estimates.std(axis=0, ddof=1) / np.sqrt(seeds)
     return np.asarray(np.maximum(seen, _Z995 * least))
 
 
@@ -143,10 +137,11 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(keys ^ keys >> np.uint64(31))
 
 
-def _student(freedom: int, table: tuple[float, ...], z: float) -> float:
-    if freedom <= len(table):
-        return table[freedom - 1]
+def _student(freedom: int) -> float:
+    if freedom <= len(_T995):
+        return _T995[freedom - 1]
     # The expansion of Cornish and Fisher around the normal quantile.
+    z = _Z995
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

@@ -187,8 +187,7 @@ def _narrower(
             for name in (*ESTIMATES, "dirty")
         }
         margins = {
-            # Small caches turn a cliff of the curve into a slope, which shows in all seeds.
-            name: margin_of(estimates[name], np.array([of[name][side] for of in least]), wary=True)
+            name: margin_of(estimates[name], np.array([of[name][side] for of in least]))
             for name in ESTIMATES
         }
         found[correction] = estimates, margins

@@ -203,7 +203,10 @@ class Results:
         return self.table("reuse_intensity")
 
     def decisions(self) -> pa.Table:
-        """Objective and bound of every decision; `interval` is the first it acts in."""
+        """Objective and bound of every decision; `interval` is the first it acts in.
+
+        `infeasible` says why what was asked of a system cannot be had, where it cannot.
+        """
         return self.to_arrow("decisions")
 
     def bounds(self) -> pa.Table:

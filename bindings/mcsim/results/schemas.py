@@ -84,7 +84,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("objective", pa.float64()),
             ("upper_bound", pa.float64()),
             ("evaluations", pa.int64()),
-            ("infeasible", pa.string()),  # why not all that was asked for can be had; mostly ""
+            ("infeasible", pa.string()),  # why what was asked for cannot be had; empty if it can
         ]
     ),
     "bounds": pa.schema(

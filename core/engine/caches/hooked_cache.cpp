@@ -13,12 +13,7 @@ constexpr std::size_t kMostUntold = std::size_t{1} << 16;
 }  // namespace
 
 HookedCache::HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup)
-    : hooks_(std::move(hooks)),
-      setup_(setup),
-      capacity_(setup.capacity),
-      directory_(index_for(setup), setup.slots_for(setup.capacity)),
-      held_(setup.slots_for(setup.capacity)),
-      given_up_(setup.slots_for(setup.capacity)) {}
+    : AskingCache(setup), hooks_(std::move(hooks)), held_(slots()), given_up_(slots()) {}
 
 absl::Status HookedCache::replay(const AccessBatch<>& batch) {
   return replay_one_by_one(*this, batch, counts_, [](std::size_t) {});
@@ -55,12 +50,7 @@ bool HookedCache::take(BlockId block) {
 }
 
 void HookedCache::resize(Count capacity, std::vector<BlockId>& victims) {
-  if (capacity > setup_.capacity) {
-    failure_ = absl::UnimplementedError(fmt::format("{}: the cache was made for {} blocks, not {}",
-                                                    hooks_->name(), setup_.capacity, capacity));
-    return;
-  }
-  capacity_ = capacity;
+  if (!set_capacity(capacity, hooks_->name())) return;
   if (ahead_ > 0) {
     attempt([&]() -> absl::Status {
       MCSIM_RETURN_IF_ERROR(tell());
@@ -126,10 +116,10 @@ absl::Status HookedCache::ask() {
 }
 
 absl::Status HookedCache::check_victim(std::int64_t victim) const {
-  const auto slots = static_cast<std::int64_t>(setup_.slots_for(setup_.capacity));
-  if (victim < 0 || victim >= slots) {
+  const auto most = static_cast<std::int64_t>(slots());
+  if (victim < 0 || victim >= most) {
     return invalid_argument("{}: gave slot {} as a victim; the cache has slots 0 to {}",
-                            hooks_->name(), victim, slots - 1);
+                            hooks_->name(), victim, most - 1);
   }
   if (!held_[static_cast<Slot>(victim)]) {
     return invalid_argument("{}: gave slot {} as a victim, which is empty", hooks_->name(), victim);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/containers/bit_array.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/caches/asking_cache.hpp"
 
 namespace mcsim {
 
@@ -45,7 +45,7 @@ class PolicyHooks {
 //
 // A slot is a number below the capacity of the setup, above which the capacity cannot
 // grow. When the hooks fail, any block leaves from then on.
-class HookedCache final : public TierCache {
+class HookedCache final : public AskingCache {
  public:
   HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup);
 
@@ -54,14 +54,9 @@ class HookedCache final : public TierCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
-  using TierCache::resize;
+  using AskingCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
-  absl::Status failure() const override { return failure_; }
-  bool contains(BlockId block) const override { return directory_.find(block) != kNoSlot; }
-  Count size() const override { return static_cast<Count>(directory_.size()); }
-  Count capacity() const override { return capacity_; }
   std::size_t bytes() const override;
-  bool needs_next_use() const override { return false; }
   absl::Status check() const override;
 
  private:
@@ -89,16 +84,12 @@ class HookedCache final : public TierCache {
   absl::Status tell();
 
   std::unique_ptr<PolicyHooks> hooks_;
-  PolicySetup setup_;
-  Count capacity_;
-  Directory<DenseIndex> directory_;
   BitArray held_;  // by slot
   Untold untold_;
   std::size_t ahead_ = 0;              // victims asked for at a time; 0 before the start
   std::vector<std::int64_t> victims_;  // as chosen; those before `left_` have left
   std::size_t left_ = 0;
   BitArray given_up_;  // by slot: chosen, but still here
-  absl::Status failure_;
 };
 
 }  // namespace mcsim

@@ -12,6 +12,7 @@ namespace mcsim {
 template <class Cache, class Prefetch>
 absl::Status replay_one_by_one(Cache& cache, const AccessBatch<>& batch, CacheCounts& counts,
                                Prefetch prefetch) {
+  MCSIM_RETURN_IF_ERROR(batch.check());
   std::vector<BlockId> victims;
   for (std::size_t i = 0; i < batch.blocks.size() && cache.failure().ok(); ++i) {
     prefetch(i);

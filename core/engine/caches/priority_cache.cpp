@@ -16,12 +16,7 @@ constexpr std::int64_t kNewcomersAhead = 1 << 13;
 }  // namespace
 
 PriorityCache::PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup)
-    : function_(std::move(function)),
-      setup_(setup),
-      capacity_(setup.capacity),
-      directory_(index_for(setup), setup.slots_for(setup.capacity)),
-      heap_(setup.slots_for(setup.capacity)),
-      blocks_(setup.slots_for(setup.capacity)) {}
+    : AskingCache(setup), function_(std::move(function)), heap_(slots()), blocks_(slots()) {}
 
 void PriorityCache::start() {
   const auto terms = function_->start(setup_);
@@ -79,12 +74,7 @@ bool PriorityCache::take(BlockId block) {
 }
 
 void PriorityCache::resize(Count capacity, std::vector<BlockId>& victims) {
-  if (capacity > setup_.capacity) {
-    failure_ = absl::UnimplementedError(fmt::format("{}: the cache was made for {} blocks, not {}",
-                                                    function_->name(), setup_.capacity, capacity));
-    return;
-  }
-  capacity_ = capacity;
+  if (!set_capacity(capacity, function_->name())) return;
   while (size() > capacity_) evict(victims);
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/caches/asking_cache.hpp"
 
 namespace mcsim {
 
@@ -58,7 +58,7 @@ class PriorityFunction {
 //
 // The capacity cannot grow above that of the setup. When the function fails, the block on
 // top of the heap leaves from then on.
-class PriorityCache final : public TierCache {
+class PriorityCache final : public AskingCache {
  public:
   PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup);
 
@@ -67,15 +67,9 @@ class PriorityCache final : public TierCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
-  using TierCache::resize;
+  using AskingCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
-  absl::Status failure() const override { return failure_; }
-
-  bool contains(BlockId block) const override { return directory_.find(block) != kNoSlot; }
-  Count size() const override { return static_cast<Count>(directory_.size()); }
-  Count capacity() const override { return capacity_; }
   std::size_t bytes() const override;
-  bool needs_next_use() const override { return false; }
   absl::Status check() const override;
 
  private:
@@ -117,9 +111,6 @@ class PriorityCache final : public TierCache {
 
   std::unique_ptr<PriorityFunction> function_;
   PriorityFunction::Terms terms_;
-  PolicySetup setup_;
-  Count capacity_;
-  Directory<DenseIndex> directory_;
   SlotHeap<Key> heap_;
   Pages<Block> blocks_;      // by slot
   std::vector<Slot> stale_;  // those that are
@@ -128,7 +119,6 @@ class PriorityCache final : public TierCache {
   Question newcomers_;  // one for every access from newcomers_.now[0] on
   std::int64_t now_ = 0;
   bool started_ = false;
-  absl::Status failure_;
 };
 
 }  // namespace mcsim

@@ -25,14 +25,14 @@ struct Wants {
 // Distances of so many periods are told apart by a curve of a window, each at a cost.
 constexpr Nanoseconds kMostPeriods = 256;
 
-absl::Status check_window(const Accesses& trace, const Clock& clock, Duration window) {
+absl::Status check_window(const Accesses& trace, const TimerClock& clock, Duration window) {
   if (window.ns % clock.period == 0 && window.ns >= 0) return absl::OkStatus();
   return invalid_argument("window: expected a whole number of periods of {0} {2}, got {1} {2}",
                           clock.period, window.ns,
                           trace.time_base == TimeBase::kClock ? "ns" : "references");
 }
 
-absl::Status check_curve(const Accesses& trace, const Clock& clock, const CurveMeter& curve) {
+absl::Status check_curve(const Accesses& trace, const TimerClock& clock, const CurveMeter& curve) {
   if (curve.distance_limit < 0) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             curve.distance_limit);
@@ -122,7 +122,7 @@ void want(const MeterSpec& spec, Wants& wants) {
 
 // Meters that are read at the same times.
 struct Clocked {
-  Clock clock;
+  TimerClock clock;
   std::vector<Piece> periods;
   std::shared_ptr<const Cuts> cuts;
   struct Meter {
@@ -137,9 +137,9 @@ struct Clocked {
 class Plan {
  public:
   Plan(const Accesses& trace, std::span<const MeterSpec> specs)
-      : trace_(trace), has_writes_(std::ranges::find(trace.request_op,
-                                                     static_cast<std::uint8_t>(Op::kWrite)) !=
-                                   trace.request_op.end()) {
+      : trace_(trace),
+        has_writes_(std::ranges::find(trace.request_op, static_cast<std::uint8_t>(Op::kWrite)) !=
+                    trace.request_op.end()) {
     // Meters are pointed to: none may move once it is there.
     for (const MeterSpec& spec : specs) {
       const MeterSpec wanted = measured_by(spec, has_writes_);
@@ -176,7 +176,7 @@ class Plan {
   }
 
  private:
-  Clocked& clocked(const Clock& clock) {
+  Clocked& clocked(const TimerClock& clock) {
     const auto same = std::ranges::find(clocked_, clock, &Clocked::clock);
     if (same != clocked_.end()) return *same;
     Clocked& added = clocked_.emplace_back();
@@ -190,8 +190,7 @@ class Plan {
 
   void make_room(Clocked& at, Clocked::Meter& meter) const {
     if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
-      meter.windows =
-          pieces(trace_.request_time, intensity->window.ns, at.clock.drifting);
+      meter.windows = pieces(trace_.request_time, intensity->window.ns, at.clock.drifting);
     }
     meter.measured = std::make_shared<Measured>(room_for(setup(at, meter)));
   }

@@ -50,8 +50,8 @@ RunningCurve whole(const HitCurve& curve, Count limit) {
     // A count may not fit; the rest comes again.
     for (Count left = histogram.count[i]; left > 0;) {
       const Count now = std::min<Count>(left, 0xffff'ffff);
-      counts.push_back({static_cast<std::uint32_t>(histogram.distance[i]),
-                        static_cast<std::uint32_t>(now)});
+      counts.push_back(
+          {static_cast<std::uint32_t>(histogram.distance[i]), static_cast<std::uint32_t>(now)});
       left -= now;
     }
   }
@@ -77,12 +77,10 @@ void visit_rows(const Measured& measured, See see) {
 
 }  // namespace
 
-MeterReader::MeterReader(const Metered& metered)
-    : metered_(metered), forgotten_(metered.vms) {
+MeterReader::MeterReader(const Metered& metered) : metered_(metered), forgotten_(metered.vms) {
   if (std::holds_alternative<CurveMeter>(metered.spec.what)) curves_.resize(metered.vms);
-  visit_rows(*metered.measured, [&]<class T>(const Series<T>&) {
-    rows_ = std::vector<T>(metered.vms);
-  });
+  visit_rows(*metered.measured,
+             [&]<class T>(const Series<T>&) { rows_ = std::vector<T>(metered.vms); });
 }
 
 void MeterReader::advance() {

@@ -22,10 +22,10 @@
 namespace mcsim {
 
 // When meters are read: at the end of every period from the trace's first request on.
-struct Clock {
+struct TimerClock {
   Nanoseconds period = 3600 * kSecond;
   bool drifting = false;  // by drifting_cuts, not aligned_cuts
-  friend bool operator==(const Clock&, const Clock&) = default;
+  friend bool operator==(const TimerClock&, const TimerClock&) = default;
 };
 
 // What an access finds in the cache whose hits a curve counts.
@@ -83,10 +83,11 @@ struct CurveMeter {
   Count distance_limit = 0;
   Foresight foresight = Foresight::kNone;
 
-  static constexpr ComponentInfo kInfo{
-      .name = "curve",
-      .summary = "Hits of an LRU cache of any size.",
-      .reference = "Mattson et al., IBM Systems Journal 9(2), 1970; of reads: Ahmadian et al., POMACS 2(1), 2018"};
+  static constexpr ComponentInfo kInfo{.name = "curve",
+                                       .summary = "Hits of an LRU cache of any size.",
+                                       .reference =
+                                           "Mattson et al., IBM Systems Journal 9(2), 1970; of "
+                                           "reads: Ahmadian et al., POMACS 2(1), 2018"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"ops", &CurveMeter::ops,
@@ -109,10 +110,9 @@ struct CurveMeter {
 
 // How much there was in the period.
 struct LoadMeter {
-  static constexpr ComponentInfo kInfo{
-      .name = "load",
-      .summary = "Requests, accesses and reads of the period.",
-      .reference = "no publication: counts of the trace"};
+  static constexpr ComponentInfo kInfo{.name = "load",
+                                       .summary = "Requests, accesses and reads of the period.",
+                                       .reference = "no publication: counts of the trace"};
   static constexpr auto fields() { return std::tuple{}; }
   friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
 };
@@ -127,7 +127,8 @@ struct DistinctMeter {
   static constexpr ComponentInfo kInfo{
       .name = "distinct",
       .summary = "Blocks accessed in a sliding window, or of these those that were reused.",
-      .reference = "Denning, CACM 11(5), 1968; reused ones: Arteaga et al. (CloudCache), FAST 2016"};
+      .reference =
+          "Denning, CACM 11(5), 1968; reused ones: Arteaga et al. (CloudCache), FAST 2016"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"ops", &DistinctMeter::ops, "what counts as an access"},
@@ -153,7 +154,8 @@ struct IntensityMeter {
   static constexpr ComponentInfo kInfo{
       .name = "intensity",
       .summary = "Reuse intensity, window by window.",
-      .reference = "Multi-Cache (IC2E 2016); per second: Meng et al. (vCacheShare), USENIX ATC 2014"};
+      .reference =
+          "Multi-Cache (IC2E 2016); per second: Meng et al. (vCacheShare), USENIX ATC 2014"};
   static constexpr auto fields() {
     return std::tuple{
         Field{"kind", &IntensityMeter::kind, "share of repeats, or accesses a block and second"},
@@ -180,7 +182,7 @@ struct ClassMeter {
 using MeterKind = std::variant<CurveMeter, LoadMeter, DistinctMeter, IntensityMeter, ClassMeter>;
 
 struct MeterSpec {
-  Clock clock;
+  TimerClock clock;
   MeterKind what;
   friend bool operator==(const MeterSpec&, const MeterSpec&) = default;
 };

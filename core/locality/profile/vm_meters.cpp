@@ -376,7 +376,7 @@ Series<T> rows(const MeterSetup& setup) {
 
 std::size_t VmMeter::next_cut() const { return std::numeric_limits<std::size_t>::max(); }
 
-std::size_t periods_of(const Clock& clock, Duration window) {
+std::size_t periods_of(const TimerClock& clock, Duration window) {
   return window.ns == 0 ? 1 : static_cast<std::size_t>(window.ns / clock.period);
 }
 

@@ -27,7 +27,7 @@ struct Stretch {
   Stream all;
   Stream reads;  // among each other; the same where there are no writes
   // Of all accesses; empty where nobody asks.
-  std::span<const std::uint8_t> writes;         // whether it is one
+  std::span<const std::uint8_t> writes;          // whether it is one
   std::span<const std::uint8_t> written_before;  // whether the last to its block was one
 };
 
@@ -57,7 +57,7 @@ struct MeterSetup {
 };
 
 // So many periods make the window of a meter.
-std::size_t periods_of(const Clock& clock, Duration window);
+std::size_t periods_of(const TimerClock& clock, Duration window);
 
 // What `meter_of` writes to.
 Measured room_for(const MeterSetup& setup);

@@ -70,9 +70,8 @@ class Scripted final : public System {
       targets.at(1, vm) = 8;
     }
     MCSIM_ASSIGN_OR_RETURN(
-        auto host,
-        make_divided_lru(machine(), trace, targets, {.mode = ResizeMode::kEager},
-                         {.modes = std::vector(trace.vms.size(), WriteMode::kBack)}));
+        auto host, make_divided_lru(machine(), trace, targets, {.mode = ResizeMode::kEager},
+                                    {.modes = std::vector(trace.vms.size(), WriteMode::kBack)}));
     return wrap_ ? wrap_(std::move(host)) : std::move(host);
   }
 
@@ -123,9 +122,7 @@ RunResult run_all(const Accesses& trace, System& system) {
 }
 
 Timer timer(Nanoseconds period, bool at_start = false, bool drifting = false) {
-  return {.name = "timer",
-          .clock = {.period = period, .drifting = drifting},
-          .at_start = at_start};
+  return {.name = "timer", .clock = {.period = period, .drifting = drifting}, .at_start = at_start};
 }
 
 std::vector<Row> rows_of(Random& random) {
@@ -186,14 +183,13 @@ std::vector<Expected> expected_rings(const std::vector<Row>& rows,
       continue;
     }
     for (Nanoseconds now = period; now <= rows.back().time - begin; now += period) {
-      const auto before = std::ranges::count_if(
-          rows, [&](const Row& row) { return row.time - begin < now; });
+      const auto before =
+          std::ranges::count_if(rows, [&](const Row& row) { return row.time - begin < now; });
       expected.push_back({now, i, static_cast<std::size_t>(before)});
     }
   }
-  std::ranges::stable_sort(expected, {}, [](const Expected& of) {
-    return std::tuple(of.requests, of.now, of.timer);
-  });
+  std::ranges::stable_sort(
+      expected, {}, [](const Expected& of) { return std::tuple(of.requests, of.now, of.timer); });
   return expected;
 }
 
@@ -256,8 +252,8 @@ TEST(Timers, OfEqualTimesTheOneDeclaredFirstIsFirst) {
   run_all(intern(rows, 1), system);
   std::vector<std::pair<Nanoseconds, std::size_t>> rang;
   for (const Ring& ring : system.rings) rang.emplace_back(ring.now, ring.timer);
-  EXPECT_EQ(rang, (std::vector<std::pair<Nanoseconds, std::size_t>>{
-                      {10, 1}, {20, 0}, {20, 1}, {30, 1}}));
+  EXPECT_EQ(rang,
+            (std::vector<std::pair<Nanoseconds, std::size_t>>{{10, 1}, {20, 0}, {20, 1}, {30, 1}}));
   EXPECT_EQ(system.rings[0].counters[0].accesses, 1) << "not the access at that time";
 }
 
@@ -274,7 +270,7 @@ TEST(Timers, OneOfALongerPeriodThanTheTraceNeverRings) {
 TEST(Timers, AtTheStartNothingHasBeen) {
   Random random(2);
   const std::vector<Row> rows = rows_of(random);
-  const Clock clock{.period = 200};
+  const TimerClock clock{.period = 200};
   Scripted system({{.name = "sizes", .clock = clock, .at_start = true}},
                   {{CurveMeter{}},
                    {LoadMeter{}},
@@ -453,9 +449,8 @@ TEST(Laws, MetersDoNotSeeTheFuture) {
       // The first requests after it, so that it still rings.
       std::size_t end = 0;
       while (end < rows.size() && rows[end].time - rows[0].time <= ring.now) ++end;
-      const std::vector<Row> cut(rows.begin(),
-                                 rows.begin() + static_cast<std::ptrdiff_t>(
-                                                    std::min(end + 1, rows.size())));
+      const std::vector<Row> cut(
+          rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(std::min(end + 1, rows.size())));
       Scripted shorter(timers, meters);
       run_all(intern(cut, kVms), shorter);
       ASSERT_GT(shorter.rings.size(), i);
@@ -489,9 +484,8 @@ TEST(Laws, SplittingAPeriodChangesNothing) {
   Random random(8);
   for (int round = 0; round < 20; ++round) {
     const Accesses trace = intern(rows_of(random), kVms);
-    Scripted whole({timer(240)}, demand_meters(480), [](const Observation& seen) -> Answer {
-      return by_demand(seen);
-    });
+    Scripted whole({timer(240)}, demand_meters(480),
+                   [](const Observation& seen) -> Answer { return by_demand(seen); });
     const RunResult once = run_all(trace, whole);
     EXPECT_GT(once.decisions.size(), 0U);
     for (const std::size_t k : {2, 3, 4}) {

@@ -50,8 +50,7 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   Accesses trace;
   for (std::size_t v = 0; v < vms.size(); ++v) {
     curves.push_back(curve_of(vms[v].ratios, vms[v].accesses));
-    intensities.push_back(
-        {.value = vms[v].reuse_intensity, .window_unique = vms[v].window_unique});
+    intensities.push_back({.value = vms[v].reuse_intensity, .window_unique = vms[v].window_unique});
     trace.vms.push_back({.name = "vm" + std::to_string(v)});
   }
   params.try_emplace("grid", std::int64_t{1'000});
@@ -61,8 +60,8 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
   const std::vector<Reading> meters{{.curves = curves}, {.intensities = intensities}};
-  auto decision = system->decide(
-      {.meters = meters, .counters = {}, .since = {}, .current = current});
+  auto decision =
+      system->decide({.meters = meters, .counters = {}, .since = {}, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }
@@ -145,7 +144,8 @@ TEST(MultiCache, LinearReuseIntensityActsAsTheTextIntends) {
   machine.backend.read_ns = 100;
   machine.tiers[0].device.read_ns = 100;
   const ParamMap linear{{"ri_mode", std::string("linear")}};
-  EXPECT_THAT(decide("multicache", {}, machine, {calm, bursty}).targets->tier(0), ElementsAre(2, 2));
+  EXPECT_THAT(decide("multicache", {}, machine, {calm, bursty}).targets->tier(0),
+              ElementsAre(2, 2));
   EXPECT_THAT(decide("multicache", linear, machine, {calm, bursty}).targets->tier(0),
               ElementsAre(0, 4));
 }
@@ -197,8 +197,9 @@ TEST(MultiCache, SpaceThatIsWorthNothingIsSpreadInProportionToTheRest) {
   const Vm scanning{.ratios = {0, 0, 0}};
   const Vm useful{.ratios = {0, .1, .2, .2}};
   const Vm twice{.ratios = {0, .1, .2, .3, .4}};
-  EXPECT_THAT(decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
-              ElementsAre(0, 4, 8));
+  EXPECT_THAT(
+      decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
+      ElementsAre(0, 4, 8));
   EXPECT_THAT(
       decide("multicache-joint", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
       ElementsAre(0, 4, 8));

@@ -120,6 +120,9 @@ TWINS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [
     ("cloudcache", {"reuses": 3, "smoothing": "exponential"},
      lambda: naive.CloudCache(reuses=3, smoothing="exponential")),
     ("cloudcache", {"spike": 0.7, "reuses": 0}, lambda: naive.CloudCache(spike=0.7, reuses=0)),
+    ("cachecow", {}, lambda: naive.CacheCow({})),
+    ("cachecow", {"latency_ms": {"vm0": 2.0, "vm1": 0.5, "vm3": 4.0}, "chunk": 0.04, "ghost": 0.3},
+     lambda: naive.CacheCow({"vm0": 2.0, "vm1": 0.5, "vm3": 4.0}, chunk=0.04, ghost=0.3)),
     ("thin", {}, lambda: naive.Thin()),
     ("thin", {"twice": "all", "donor_windows": 1, "busy_windows": 12},
      lambda: naive.Thin(twice="all", donor_windows=1)),
@@ -359,3 +362,37 @@ class TestThin:
             ours("thin", machine(10), quantum=0.5)
         with pytest.raises(ConfigError, match=r"request_thresholds: there is no VM 'web'"):
             run(mixed(1), ours("thin", machine(10), request_thresholds={"web": 1.0}))
+
+
+class TestCacheCow:
+    def test_meets_what_a_fixed_partition_meets(self) -> None:
+        trace = Trace(12, writes=0)
+        for blocks in (400, 300):
+            trace.vm((skewed(blocks), 200_000, 100 * PERIOD))
+        accesses = trace.done()
+        for share in (3, 5, 7):
+            fixed = engine.System("static", {"shares": {"vm0": share, "vm1": 10 - share}}, MACHINE)
+            reached = latency_ms(run(accesses, fixed))
+            for factor, possible in ((1.05, True), (0.9, False)):
+                promised = {f"vm{v}": factor * float(reached[v]) for v in range(2)}
+                result = run(accesses, ours("cachecow", MACHINE, latency_ms=promised))
+                # When all are well off chunks move for hits, until somebody is not: a chunk more or
+                # less is 2 % of the latency.
+                kept = latency_ms(result) <= 1.03 * np.array(list(promised.values()))
+                assert kept.all() == possible
+                assert any(one["infeasible"] for one in result.decisions[-20:]) != possible
+
+    def test_a_promise_of_nothing_is_refused(self) -> None:
+        system = ours("cachecow", machine(10), latency_ms={"vm0": 0.0})
+        with pytest.raises(ConfigError, match=r"latency_ms: vm0: no access takes 0 ms"):
+            run(mixed(1), system)
+
+
+MACHINE = machine(200)
+
+
+def latency_ms(result: engine.RunResult) -> NDArray[np.float64]:
+    """Mean latency by VM over the last 30 intervals on MACHINE, where all is read."""
+    accesses, misses = (result.vms[name][-30:].sum(axis=0) for name in ("accesses", "misses"))
+    mean: NDArray[np.float64] = (5 * misses + 100e-6 * (accesses - misses)) / accesses
+    return mean

@@ -107,7 +107,7 @@ CASES = [
     ("centaur", {"latency_ms": {"vm0": 2.0, "vm1": 3.0, "vm2": 3.0, "vm3": 2.0}}),
     ("centaur", {"objective": "least-size", "miss_tolerance": 0.1}),
     ("centaur", {"objective": "least-size", "miss_tolerance": 1.0, "iops": {"vm1": 800.0}}),
-    ("centaur", {"objective": "least-size", "priorities": {"vm0": 2.0}}),
+    ("centaur", {"objective": "least-size", "priorities": {"vm3": 2.0, "vm0": 0.5}}),
     ("centaur", {"objective": "latency-shares", "shares": {"vm1": 2.0}}),
     ("centaur", {"baseline": "eci"}),
     ("eci-cache", {"min_blocks": 2}),

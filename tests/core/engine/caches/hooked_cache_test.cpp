@@ -116,6 +116,14 @@ TEST(HookedCache, LongRunsOfHitsAreToldInBetween) {
   EXPECT_LT(cache.bytes(), 4'000'000U);
 }
 
+TEST(HookedCache, ColumnsOfOtherLengthsAreRefused) {
+  const std::vector<BlockId> blocks{1, 2, 1};
+  const std::vector<std::uint8_t> ops{0, 1};
+  HookedCache cache(std::make_unique<ListHooks>(true, 1), {.capacity = 4, .blocks = 8});
+  EXPECT_EQ(message_of(cache.replay({.blocks = blocks, .ops = ops})), "2 operations of 3 accesses");
+  EXPECT_EQ(cache.counts().accesses, 0);
+}
+
 class WrongHooks final : public PolicyHooks {
  public:
   WrongHooks(std::vector<std::int64_t> victims, std::size_t ahead)

@@ -127,12 +127,11 @@ TEST(Characterise, CurvesOfAllKindsEqualTheirDefinitions) {
         for (const DistanceScope scope :
              {DistanceScope::kInterval, DistanceScope::kCumulative, DistanceScope::kWarm}) {
           for (const Nanoseconds periods : {0, 1, 2, 3, 5}) {
-            expect_naive(rows, 3,
-                         {.clock = {.period = 170, .drifting = drifting},
-                          .what = CurveMeter{.ops = ops,
-                                             .between = between,
-                                             .scope = scope,
-                                             .window = {170 * periods}}});
+            expect_naive(
+                rows, 3,
+                {.clock = {.period = 170, .drifting = drifting},
+                 .what = CurveMeter{
+                     .ops = ops, .between = between, .scope = scope, .window = {170 * periods}}});
           }
         }
       }
@@ -197,8 +196,8 @@ TEST(Characterise, WhatDiffersInTheLookAloneIsMeasuredOnce) {
 
 TEST(Characterise, WithoutWritesReadsAreAll) {
   const std::vector<Row> rows{{0, 0, {1, 2}}, {150, 0, {1}}, {420, 0, {2}}};
-  EXPECT_TRUE(shared(rows, CurveMeter{},
-                     CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}));
+  EXPECT_TRUE(
+      shared(rows, CurveMeter{}, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}));
   EXPECT_TRUE(shared(rows, DistinctMeter{}, DistinctMeter{.ops = OpFilter::kReads}));
   EXPECT_TRUE(shared(rows, IntensityMeter{.window = {10}},
                      IntensityMeter{.ops = OpFilter::kReads, .window = {10}}));
@@ -210,7 +209,7 @@ Metered metered_of(const std::vector<Row>& rows, const MeterSpec& spec, VmId vm_
   return *std::move(found);
 }
 
-IntensitySeries intensities_of(const std::vector<Row>& rows, const Clock& clock,
+IntensitySeries intensities_of(const std::vector<Row>& rows, const TimerClock& clock,
                                const IntensityMeter& meter, VmId vm_count = 1) {
   return std::get<IntensitySeries>(*metered_of(rows, {clock, meter}, vm_count).measured);
 }
@@ -285,9 +284,14 @@ TEST(IntensityMeter, BySketchIsWithinItsErrorAndMayBeNegative) {
 }
 
 TEST(ClassMeter, IsTheExampleOfECICachePeriodByPeriod) {
-  const std::vector<Row> rows{{0, 0, {1}, Op::kWrite},  {1, 0, {1}, Op::kWrite}, {2, 0, {1}},
-                              {3, 0, {1}},              {4, 0, {1}, Op::kWrite}, {10, 0, {1}},
-                              {11, 0, {1}, Op::kWrite}, {12, 0, {2}}};
+  const std::vector<Row> rows{{0, 0, {1}, Op::kWrite},
+                              {1, 0, {1}, Op::kWrite},
+                              {2, 0, {1}},
+                              {3, 0, {1}},
+                              {4, 0, {1}, Op::kWrite},
+                              {10, 0, {1}},
+                              {11, 0, {1}, Op::kWrite},
+                              {12, 0, {2}}};
   const auto found = std::get<Series<ClassCounts>>(
       *metered_of(rows, {.clock = {.period = 10}, .what = ClassMeter{}}).measured);
   EXPECT_EQ(found[0][0], (ClassCounts{.cold = {0, 1}, .again = {1, 1, 1, 1}}));
@@ -340,8 +344,8 @@ TEST(CurveMeter, UsefulDistancesAreThoseOfReadsWithOrWithoutWritesInBetween) {
       {0, 0, {1}}, {1, 0, {2}, Op::kWrite}, {2, 0, {3}}, {3, 0, {1}}, {4, 0, {2}}};
   const auto curve = [&](OpFilter between) {
     return curve_after(
-        metered_of(rows, {.clock = {}, .what = CurveMeter{.ops = OpFilter::kReads,
-                                                          .between = between}}),
+        metered_of(rows,
+                   {.clock = {}, .what = CurveMeter{.ops = OpFilter::kReads, .between = between}}),
         0, 0);
   };
   EXPECT_EQ(curve(OpFilter::kAll),
@@ -355,9 +359,9 @@ TEST(Characterise, PeriodsSumToTheRun) {
   Random random(13);
   const std::vector<Row> rows = random_rows(random, 3);
   const Accesses trace = intern(rows, 3);
-  const Clock clock{.period = 70};
-  const std::vector<MeterSpec> specs{{clock, LoadMeter{}}, {clock, CurveMeter{}},
-                                     {clock, ClassMeter{}}};
+  const TimerClock clock{.period = 70};
+  const std::vector<MeterSpec> specs{
+      {clock, LoadMeter{}}, {clock, CurveMeter{}}, {clock, ClassMeter{}}};
   const Characterised found = characterise(trace, specs).value();
   for (VmId vm = 0; vm < 3; ++vm) {
     Load sum;
@@ -379,7 +383,7 @@ TEST(Characterise, PeriodsSumToTheRun) {
 
 TEST(Characterise, PeriodsWithoutRequestsAreKept) {
   const std::vector<Row> rows{{0, 0, {1, 1}}, {35, 0, {1}}};
-  const Clock clock{.period = 10};
+  const TimerClock clock{.period = 10};
   const Metered load = metered_of(rows, {clock, LoadMeter{}});
   ASSERT_EQ(load.periods(), 4U);
   EXPECT_EQ(std::get<Series<Load>>(*load.measured)[1][0], Load{});
@@ -395,9 +399,9 @@ std::vector<HitCurve> whole_curves(const Accesses& trace) {
 }
 
 TEST(Characterise, OfNoRequestsHasNoPeriods) {
-  for (const MeterKind& meter : {MeterKind{CurveMeter{}}, MeterKind{LoadMeter{}},
-                                 MeterKind{DistinctMeter{.reuses = 1}},
-                                 MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}}) {
+  for (const MeterKind& meter :
+       {MeterKind{CurveMeter{}}, MeterKind{LoadMeter{}}, MeterKind{DistinctMeter{.reuses = 1}},
+        MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}}) {
     EXPECT_EQ(metered_of({}, {.clock = {}, .what = meter}, 2).periods(), 0U);
   }
   EXPECT_EQ(whole_curves(intern({}, 2)), std::vector<HitCurve>(2));
@@ -458,7 +462,8 @@ TEST(Characterise, MistakesAreNamed) {
             "interval: must be positive, got -5 ns");
   EXPECT_EQ(complaint({.clock = {.period = 1000}, .what = LoadMeter{}}),
             "interval: 1000 ns cut this trace into 3600000001 pieces; at most 1048576 can be kept");
-  EXPECT_EQ(complaint_of(IntensityMeter{.window = {0}}), "meter 'intensity': window: must be positive, got 0 ns");
+  EXPECT_EQ(complaint_of(IntensityMeter{.window = {0}}),
+            "meter 'intensity': window: must be positive, got 0 ns");
   EXPECT_EQ(complaint_of(IntensityMeter{.window = {100}}),
             "meter 'intensity': window: 100 ns cut this trace into 36000000001 pieces; at most "
             "33554432 can be kept");
@@ -478,8 +483,8 @@ TEST(Characterise, MistakesAreNamed) {
             "-3600000000000 ns");
   EXPECT_EQ(complaint_of(CurveMeter{.window = {3600 * kSecond * 300}}),
             "meter 'curve': window: at most 256 periods can be told apart, got 300");
-  EXPECT_EQ(complaint_of(CurveMeter{.scope = DistanceScope::kCumulative,
-                                    .window = {3600 * kSecond * 300}}),
+  EXPECT_EQ(complaint_of(
+                CurveMeter{.scope = DistanceScope::kCumulative, .window = {3600 * kSecond * 300}}),
             "")
       << "all so far has no window";
   EXPECT_EQ(complaint_of(DistinctMeter{.window = {3600 * kSecond * 300}}), "")
@@ -491,7 +496,9 @@ Accesses long_trace() {
   std::vector<Row> rows;
   Random random(15);
   for (Nanoseconds r = 0; r < 60'000; ++r) {
-    Row row{r, static_cast<VmId>(random.below(1 + random.below(5))), {},
+    Row row{r,
+            static_cast<VmId>(random.below(1 + random.below(5))),
+            {},
             random.below(3) == 0 ? Op::kWrite : Op::kRead};
     const std::uint64_t first = random.below(1 + random.below(2000));
     for (std::uint64_t b = 0; b < 40; ++b) row.blocks.push_back(first + b);
@@ -508,7 +515,7 @@ TEST(Characterise, PeriodsOfManyBlocksAddUpToTheWholeCurve) {
     rows.push_back({r, static_cast<VmId>(random.below(2)), {first, first + 1, first + 7}});
   }
   const Accesses trace = intern(rows, 2);
-  const Clock clock{.period = 9'000};
+  const TimerClock clock{.period = 9'000};
   const std::vector<MeterSpec> specs{
       {clock, DistinctMeter{}},
       {clock, CurveMeter{.scope = DistanceScope::kCumulative}},
@@ -527,7 +534,7 @@ TEST(Characterise, PeriodsOfManyBlocksAddUpToTheWholeCurve) {
 
 TEST(Characterise, DoesNotDependOnThreads) {
   const Accesses trace = long_trace();
-  const Clock clock{.period = 7000};
+  const TimerClock clock{.period = 7000};
   const std::vector<MeterSpec> specs{
       {clock, CurveMeter{}},
       {clock, CurveMeter{.ops = OpFilter::kReads, .window = {21'000}}},

@@ -52,8 +52,7 @@ TEST(Meters, MistakesAreNamed) {
   EXPECT_EQ(complaint("distinct", {{"reuses", std::int64_t{-1}}}),
             "reuses: -1 is outside [0, inf]");
   EXPECT_EQ(complaint("distinct", {{"reuses", std::string("many")}}), "reuses: expected a number");
-  EXPECT_EQ(complaint("intensity", {{"window", std::int64_t{0}}}),
-            "window: 0 is outside [1, inf]");
+  EXPECT_EQ(complaint("intensity", {{"window", std::int64_t{0}}}), "window: 0 is outside [1, inf]");
 }
 
 }  // namespace
