@@ -100,8 +100,9 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   }
   if (to < backend()) {
     TierCounters& entered = vm.tiers[to];
-    (from == backend() ? entered.fills : from > to ? entered.promotions : entered.demotions) +=
-        blocks;
+    (from == backend() ? entered.fills
+     : from > to       ? entered.promotions
+                       : entered.demotions) += blocks;
     entered.occupancy += blocks;
     held_[to] += blocks;
   } else {

@@ -372,8 +372,7 @@ absl::Status TieredHost::attach(HostMeters& meters) {
 }
 
 bool TieredHost::holds(std::size_t vm, BlockId block) const {
-  return std::ranges::any_of(tiers_,
-                             [&](const Tier& tier) { return tier.holds(part(vm), block); });
+  return std::ranges::any_of(tiers_, [&](const Tier& tier) { return tier.holds(part(vm), block); });
 }
 
 void TieredHost::release(std::size_t vm) {

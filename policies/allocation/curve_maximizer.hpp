@@ -38,10 +38,10 @@ struct Choices<IdlePolicy> {
 };
 
 // A system that divides tiers anew every interval so that what all VMs get is worth the
-// most, as their curves of the last interval say: those of its first meter. A member states the sizes to choose from,
-// what they are worth to a VM and what it is sure of (the functions it overrides), and by
-// `Rules` what becomes of leftover space. Here are the rest: the data path, the problem, its
-// solution, leftover space, and what is reported of objective and bound.
+// most, as their curves of the last interval say: those of its first meter. A member states the
+// sizes to choose from, what they are worth to a VM and what it is sure of (the functions it
+// overrides), and by `Rules` what becomes of leftover space. Here are the rest: the data path, the
+// problem, its solution, leftover space, and what is reported of objective and bound.
 //
 // Tiers are solved in stages, from the fastest on, each given the result of those above: one
 // tier a stage, or all tiers in one. A system that knows of one cache alone has all tiers

@@ -30,8 +30,9 @@ class Hystor final : public ExtentPlacer {
   static constexpr ComponentInfo kInfo{
       .name = "hystor",
       .summary = "Hystor: extents that cost a disk most live in the faster tiers.",
-      .reference = "Chen, Koufaty, Zhang: Hystor: making the best use of solid state drives in "
-                   "high performance storage systems, ICS 2011"};
+      .reference =
+          "Chen, Koufaty, Zhang: Hystor: making the best use of solid state drives in "
+          "high performance storage systems, ICS 2011"};
 
   Hystor(const Params& params, SystemContext context)
       : ExtentPlacer(params, std::move(context)), saturation_(params.saturation) {}

@@ -115,8 +115,8 @@ double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_
   const RunningCurve& curve = curves(seen)[vm];
   const Count base = stage.base[vm];
   const double gained = curve.ratio(base + blocks) - curve.ratio(base);
-  const double reuse =
-      reuse_weight(machine(), stage.first) * reuse_term(seen.meters[1].intensities[vm], stage, blocks);
+  const double reuse = reuse_weight(machine(), stage.first) *
+                       reuse_term(seen.meters[1].intensities[vm], stage, blocks);
   if (params_.percent_utility) return std::trunc(100 * (gained + reuse));
   const double speed = machine().backend.read_ns / machine().tiers[stage.first].device.read_ns;
   return weight(seen, vm) * (speed * gained + reuse);
@@ -138,8 +138,7 @@ double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blo
     case RiMode::kLinear: {
       const Count full = std::min(stage.capacities.front(), of.window_unique);
       if (full <= 0) return 0;
-      return of.value *
-             std::min(1.0, static_cast<double>(blocks) / static_cast<double>(full));
+      return of.value * std::min(1.0, static_cast<double>(blocks) / static_cast<double>(full));
     }
   }
   return 0;

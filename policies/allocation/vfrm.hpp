@@ -28,8 +28,9 @@ class Vfrm final : public ExtentPlacer {
   static constexpr ComponentInfo kInfo{
       .name = "vfrm",
       .summary = "vFRM: the most accessed extents live in the faster tiers.",
-      .reference = "Tai, Liu, et al.: vFRM: Flash resource manager in VMware ESX server, "
-                   "NOMS 2014"};
+      .reference =
+          "Tai, Liu, et al.: vFRM: Flash resource manager in VMware ESX server, "
+          "NOMS 2014"};
 
   Vfrm(const Params& params, SystemContext context)
       : ExtentPlacer(params, std::move(context)), memory_(params.memory) {}

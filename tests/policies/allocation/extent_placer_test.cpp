@@ -30,8 +30,7 @@ Accesses extent_trace(std::uint64_t seed) {
     Requests requests;
     for (Nanoseconds at = 0; at < 3'000; ++at) {
       const std::uint64_t hot = at < 1'500 ? 0 : 20;
-      const std::uint64_t extent =
-          random.below(3) == 0 ? random.below(40) : hot + random.below(5);
+      const std::uint64_t extent = random.below(3) == 0 ? random.below(40) : hot + random.below(5);
       const Op op = random.below(4) == 0 ? Op::kWrite : Op::kRead;
       const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(6)));
       requests.push(at, 0, op, 4096 * (extent * kExtent + random.below(kExtent)), bytes);

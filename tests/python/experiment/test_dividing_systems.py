@@ -113,6 +113,7 @@ TWINS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [
     ("s-cave", {}, lambda: naive.SCave()),
     ("s-cave", {"chunk": 0.07, "threshold": 0.5}, lambda: naive.SCave(chunk=0.07, theta=0.5)),
     ("s-cave", {"gain": 0.2}, lambda: naive.SCave(epsilon=0.2)),
+    ("s-cave", {"metric": "recs"}, lambda: naive.SCave(metric="recs")),
     ("karma", {}, lambda: naive.Karma()),
     ("karma", {"alpha": 0.0}, lambda: naive.Karma(alpha=0.0)),
     ("karma", {"alpha": 1.0, "demand": "curve"}, lambda: naive.Karma(alpha=1, demand="curve")),

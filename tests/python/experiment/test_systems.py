@@ -115,7 +115,7 @@ CASES = [
     ("eci-cache", {"drop_writes": False, "write_share_of": "accesses", "theta": 0.3}),
     ("slo", {"latency_ms": {"vm0": 4.0, "vm3": 2.0}}),
     ("slo", {"latency_ms": {"vm0": 3.0, "vm1": 5.0}, "correction": 0.5}),
-    ("slo", {"iops": {"vm1": 200.0}, "outstanding": {"vm1": 2.0}, "weight": "rate"}),
+    ("slo", {"iops": {"vm0": 300.0}, "outstanding": {"vm0": 2.0}, "weight": "rate"}),
     ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}}),
     ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}, "curve": "neville", "steps": 20}),
     ("maxperf", {"iops": {"vm2": 1e5}, "priorities": {"vm3": 9.0}}),
@@ -149,6 +149,17 @@ def test_every_decision_is_the_twins(
             infeasible += bool(mine["infeasible"])
     if params.get("iops", {}).get("vm3") or params.get("iops", {}).get("vm2") == 1e5:
         assert infeasible > 0
+
+
+@pytest.mark.parametrize("writes", ["through", "back", "around"])
+@pytest.mark.parametrize("chain", ["exclusive", "victim", "inclusive", "independent"])
+@pytest.mark.parametrize("name", TWINS)
+def test_every_data_path_keeps_the_laws_of_counting(name: str, chain: str, writes: str) -> None:
+    """Trusts: what a run checks at the end of every interval."""
+    trace = random_accesses(1)
+    params = {"chain": chain, "writes": writes, "policy": "lru / arc"}
+    params |= {"window": 0} if name == "vcacheshare" else {}
+    assert len(decided(trace, name, machine(12, 50), **params)) > 4
 
 
 def one_after_the_other(sequence: str) -> engine.Accesses:
