@@ -50,7 +50,7 @@ void Steady::begin(const Observation& seen) {
       Candidate& candidate = candidates_.emplace_back();
       candidate.memory = memories_.size() - 1;
       candidate.reluctance = reluctance;
-      candidate.division = seen.current;
+      candidate.division = candidate.before = seen.current;
     }
   }
 }
@@ -58,6 +58,22 @@ void Steady::begin(const Observation& seen) {
 double Steady::worth(const HitTable& table, const Allocation& division) const {
   return worth_of(division, gains_,
                   [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
+}
+
+double Steady::worth_after_move(const HitTable& table, const Candidate& candidate) const {
+  double sum = 0;
+  for (std::size_t v = 0; v < candidate.division.vms(); ++v) {
+    Count before = 0;
+    Count after = 0;
+    for (std::size_t k = 0; k < candidate.division.tiers(); ++k) {
+      before += candidate.before.at(k, v);
+      after += candidate.division.at(k, v);
+      const double at_least = table.at(v, std::min(before, after));
+      const auto grown = static_cast<double>(std::max<Count>(0, after - before));
+      sum += gains_[k] * std::max(at_least, table.at(v, after) - grown);
+    }
+  }
+  return sum;
 }
 
 double Steady::cost(const Allocation& from, const Allocation& to) const {
@@ -103,7 +119,8 @@ absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) 
   const HitTable last = hits_of(seen.meters[0].curves, unit_, most_);
   const double keep = std::exp2(-1 / params_.regret_half_life);
   for (Candidate& candidate : candidates_) {
-    candidate.score = keep * candidate.score + worth(last, candidate.division) - candidate.spent;
+    candidate.score = keep * candidate.score + worth_after_move(last, candidate);
+    candidate.before = candidate.division;
   }
   Decision decision;
   for (Memory& memory : memories_) {
@@ -115,10 +132,7 @@ absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) 
   }
   for (Candidate& candidate : candidates_) {
     const Memory& memory = memories_[candidate.memory];
-    candidate.spent = 0;
-    if (!pays(memory, candidate.reluctance, candidate.division)) continue;
-    candidate.spent = cost(candidate.division, memory.best);
-    candidate.division = memory.best;
+    if (pays(memory, candidate.reluctance, candidate.division)) candidate.division = memory.best;
   }
   const auto leader = std::ranges::max_element(candidates_, {}, &Candidate::score);
   const Memory& memory = memories_[leader->memory];

@@ -24,15 +24,15 @@ namespace mcsim {
 // charged after every interval for what they would have hit in it less what their last move cost,
 // and the one that has done best lately is followed.
 //
-// Space that a VM gets is empty at first: it costs a hit for every block until it is filled, at
-// the gain of its tier. A candidate moves if a better division gains more in an interval than
-// that cost times its reluctance.
+// Space that a VM gets is empty at first: in that interval a hit is lost for every block, as long
+// as some are left of what the space was to bring. A candidate moves if a better division gains
+// more in an interval than that cost times its reluctance.
 class Steady final : public System {
  public:
   struct Params : DataPathParams {
     HitWorth objective = HitWorth::kHits;
     Duration period{0};
-    Count grid = 4'000;
+    Count grid = 1'000;
     double regret_half_life = 8;
     ResizeMode resize_mode = ResizeMode::kLazy;
 
@@ -86,13 +86,15 @@ class Steady final : public System {
     std::size_t memory = 0;
     double reluctance = 0;
     Allocation division;
-    double score = 0;  // worth of hits, lately
-    double spent = 0;  // on its last move
+    double score = 0;   // worth of hits, lately
+    Allocation before;  // its division one interval ago
   };
 
   void begin(const Observation& seen);
   static void add(const HitTable& last, const std::vector<bool>& departed, Memory& memory);
   double worth(const HitTable& table, const Allocation& division) const;
+  // The same, of an interval that began with a move from another division.
+  double worth_after_move(const HitTable& table, const Candidate& candidate) const;
   double cost(const Allocation& from, const Allocation& to) const;
   // Whether to go from a division to the best that a memory knows.
   bool pays(const Memory& memory, double reluctance, const Allocation& from) const;

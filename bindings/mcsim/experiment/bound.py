@@ -7,11 +7,22 @@ from collections.abc import Callable
 import numpy as np
 
 from mcsim._core import engine, policies
+from mcsim.config import ExperimentSpec
 
-__all__ = ["MOST_ACCESSES", "opt_hits"]
+__all__ = ["is_bound_wanted", "opt_hits"]
 
 # So many are looked at unasked: seconds of time and less than 1 GiB of memory.
-MOST_ACCESSES = 32_000_000
+_MOST_ACCESSES = 32_000_000
+
+
+def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
+    """Whether a run finds what OPT hits on a view of its trace.
+
+    Of lines and extents a tier holds more than was ever asked for, so there it is no bound.
+    """
+    if accesses.line_blocks > 1:
+        return False
+    return accesses.access_count <= _MOST_ACCESSES if spec.opt is None else spec.opt
 
 
 def opt_hits(

@@ -31,7 +31,7 @@ from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
-from mcsim.experiment.bound import MOST_ACCESSES, opt_hits
+from mcsim.experiment.bound import is_bound_wanted, opt_hits
 from mcsim.experiment.checks import check_backend
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
@@ -248,17 +248,10 @@ class _Run:
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
         # first, which waits for nobody.
         bound = None
-        if pending and self._wants_bound(accesses):
+        if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self._pool.submit(self._find_bound, accesses)
         for index in pending:
             self._pool.submit(self._replay_one, accesses, index, systems[index], measured, bound)
-
-    def _wants_bound(self, accesses: engine.Accesses) -> bool:
-        # Of a line or extent there is more in a tier than was ever asked for.
-        if accesses.line_blocks > 1:
-            return False
-        wanted = self.experiment.spec.opt
-        return accesses.access_count <= MOST_ACCESSES if wanted is None else wanted
 
     def _find_bound(self, accesses: engine.Accesses) -> int:
         spec = self.experiment.spec

@@ -60,7 +60,7 @@ class Twin {
     for (const double half_life : {0.5, 1.0, 2.0, 4.0, 16.0, 0.0}) {
       memories_.push_back({half_life, 0, {}, {}});
       for (const double reluctance : {0.0, 0.1, 0.5}) {
-        followers_.push_back({memories_.size() - 1, reluctance, current_, 0, 0});
+        followers_.push_back({memories_.size() - 1, reluctance, current_, 0, current_});
       }
     }
   }
@@ -80,7 +80,18 @@ class Twin {
       }
     }
     for (Follower& f : followers_) {
-      f.score = std::exp2(-1.0 / 8) * f.score + worth(last, f.division) - f.spent;
+      f.score *= std::exp2(-1.0 / 8);
+      for (std::size_t v = 0; v < f.division.vms(); ++v) {
+        const Count before = all_of(f.before, v);
+        const Count after = all_of(f.division, v);
+        if (after <= before) {
+          f.score += hits_at(last, v, after);
+        } else {
+          const double filled = hits_at(last, v, after) - static_cast<double>(after - before);
+          f.score += std::max(hits_at(last, v, before), filled);
+        }
+      }
+      f.before = f.division;
     }
     for (Memory& m : memories_) {
       const double fade = m.half_life > 0 ? std::pow(2, -1 / m.half_life) : 1;
@@ -97,10 +108,8 @@ class Twin {
     }
     for (Follower& f : followers_) {
       const Memory& m = memories_[f.memory];
-      f.spent = 0;
       const double gain = (worth(m.sums, m.best) - worth(m.sums, f.division)) / m.weight;
       if (gain <= f.reluctance * grown(f.division, m.best)) continue;
-      f.spent = grown(f.division, m.best);
       f.division = m.best;
     }
     std::size_t leader = 0;
@@ -126,7 +135,7 @@ class Twin {
     double reluctance;
     Allocation division;
     double score;
-    double spent;
+    Allocation before;
   };
 
   static Allocation equal(const Accesses& trace, const Machine& machine) {
@@ -146,11 +155,14 @@ class Twin {
     for (std::size_t k = 0; k < of.tiers(); ++k) blocks += of.at(k, v);
     return blocks;
   }
+  static double hits_at(const HitTable& table, std::size_t v, Count blocks) {
+    const std::vector<double>& hits = table.hits[v];
+    return hits[std::min(static_cast<std::size_t>(blocks), hits.size() - 1)];
+  }
   static double worth(const HitTable& table, const Allocation& division) {
     double sum = 0;
     for (std::size_t v = 0; v < division.vms(); ++v) {
-      const auto blocks = static_cast<std::size_t>(all_of(division, v));
-      sum += table.hits[v][std::min(blocks, table.hits[v].size() - 1)];
+      sum += hits_at(table, v, all_of(division, v));
     }
     return sum;
   }
