@@ -319,7 +319,7 @@ TEST(Timers, EachMeterIsReadByItsOwn) {
 TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
   std::vector<Row> rows;
   for (Nanoseconds t = 0; t < 100; ++t) {
-    const VmId vm = t < 30 ? 0 : static_cast<VmId>(t % 2);
+    const auto vm = static_cast<VmId>(t < 30 ? 0 : t % 2);
     rows.push_back({t, vm, {static_cast<std::uint64_t>(t % 5)}});
   }
   Accesses trace = intern(rows, kVms);  // the third never comes
