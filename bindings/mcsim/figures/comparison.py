@@ -35,6 +35,7 @@ __all__ = [
 
 _HIDDEN_BELOW = 0.01
 _ALL = "all VMs"
+_MOST_BARS = 10  # of a group that can be told apart
 _TIER_HATCHES = ("", "//////", "......")
 
 # Rows of `mcsim.results.tables.comparison` by system and VM.
@@ -75,9 +76,7 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
         hits, accesses = (sum(row[name] for row in whole) for name in ("hits", "accesses"))
         bars[system.title].append(100 * hits / accesses)
 
-    sheet = new_sheet(PAGE, 2.5)
-    _grouped_bars(sheet, groups, _looks_of_run(runs[0], systems), bars)
-    sheet.axes[0].set_ylabel("Hit ratio (%)")
+    sheet = _by_group(groups, _looks_of_run(runs[0], systems), bars, "Hit ratio (%)")
     if hidden:
         sheet.notes.append(f"Below 1 % under every system, not shown: {', '.join(hidden)}.")
     return sheet
@@ -92,10 +91,7 @@ def latency_by_vm(results: Results) -> Sheet:
         system.title: [(rows[system.title, vm]["mean_latency_ns"] or 0) / 1e6 for vm in groups]
         for system in systems
     }
-    sheet = new_sheet(PAGE, 2.5)
-    _grouped_bars(sheet, groups, system_looks(systems), bars)
-    sheet.axes[0].set_ylabel("Mean latency (ms)")
-    return sheet
+    return _by_group(groups, system_looks(systems), bars, "Mean latency (ms)")
 
 
 def hit_ratio_by_tier(results: Results) -> Sheet:
@@ -105,6 +101,8 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
     rows = _rows(results)
     looks = system_looks(results.spec.systems)
     groups = [*vm_looks(results), _ALL]
+    if len(looks) > _MOST_BARS:
+        raise CannotDrawError(f"needs {_MOST_BARS} systems or fewer, not {len(looks)}")
     sheet = new_sheet(PAGE, 2.6)
     (axes,) = sheet.axes
     tiers = results.spec.tiers
@@ -245,6 +243,42 @@ def _looks_of_run(run: Results, systems: Sequence[SystemSpec]) -> dict[str, Look
 def _places(groups: int, index: int, count: int) -> NDArray[np.floating]:
     """Where the bars of one of `count` series stand, one in each group."""
     return np.arange(groups) + 0.8 * ((index + 0.5) / count - 0.5)
+
+
+def _by_group(
+    groups: list[str], looks: Mapping[str, Look], values: Mapping[str, list[float]], label: str
+) -> Sheet:
+    """Plot a number for every group and system: as bars, or of many systems as a table."""
+    if len(looks) > _MOST_BARS:
+        return _shaded_table(groups, looks, values, label)
+    sheet = new_sheet(PAGE, 2.5)
+    _grouped_bars(sheet, groups, looks, values)
+    sheet.axes[0].set_ylabel(label)
+    return sheet
+
+
+def _shaded_table(
+    groups: list[str], looks: Mapping[str, Look], values: Mapping[str, list[float]], label: str
+) -> Sheet:
+    """Plot a row for each system and a column for each group: the more, the darker."""
+    cells = np.array([values[title] for title in looks])
+    sheet = new_sheet(PAGE, 1.2 + 0.16 * len(looks))
+    (axes,) = sheet.axes
+    most = float(cells.max()) or 1.0
+    axes.imshow(cells, cmap="Greys", vmin=0, vmax=1.2 * most, aspect="auto")
+    digits = 0 if most >= 20 else 1
+    small: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5}
+    for row, column in np.ndindex(cells.shape):
+        value = cells[row, column]
+        ink = "white" if value > 0.65 * most else "black"
+        axes.text(column, row, f"{value:.{digits}f}", color=ink, **small)
+    axes.set_yticks(range(len(looks)), [look.label for look in looks.values()])
+    axes.tick_params(axis="y", length=0)
+    _group_ticks(axes, groups)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    axes.grid(visible=False)
+    axes.set_title(label, loc="left")
+    return sheet
 
 
 def _grouped_bars(

@@ -167,7 +167,10 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
     """Return the look of every system, by title, in the order given."""
     kinds = [_kind(system) for system in systems]
     left = [look for kind, look in _SYSTEM_LOOKS.items() if kind not in kinds]
-    spare = [*_SPARE_LOOKS, *left]
+    fixed = {(color, hatch) for color, _, _, hatch in (*_SYSTEM_LOOKS.values(), *_SPARE_LOOKS)}
+    many = looks_of([str(i) for i in range(len(_COLORS) * len(_HATCHES))]).values()
+    more = [(o.color, o.dashes, o.marker, o.hatch) for o in many if (o.color, o.hatch) not in fixed]
+    spare = [*_SPARE_LOOKS, *left, *more]
     owners: dict[str, str] = {}
     for system, kind in zip(systems, kinds, strict=True):
         if kind in _SYSTEM_LOOKS and (kind not in owners or system.title == system.name):

@@ -26,6 +26,7 @@ from mcsim.base import units
 from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
+from mcsim.results.schemas import counts_of
 from mcsim.results.tables import Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
@@ -183,13 +184,9 @@ def devices(results: Results) -> pa.Table:
 
 def _loads(results: Results, system: str) -> Iterator[_Load]:
     def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
-        """Sum the columns over VMs: by interval, and by tier if there are tiers."""
-        keys = ["interval", "tier"] if "tier" in table.column_names else ["interval"]
-        groups = table.group_by(keys, use_threads=False)
-        sums = groups.aggregate([(name, "sum") for name in columns])
-        total = np.sum([np.asarray(sums[f"{name}_sum"]) for name in columns], axis=0)
-        intervals = len(pc.unique(table["interval"]))
-        return np.asarray(total, dtype=np.int64).reshape(intervals, -1)
+        """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
+        total = np.sum([counts_of(table, name) for name in columns], axis=0)
+        return np.asarray(np.sum(total, axis=1), dtype=np.int64)
 
     def of(table: pa.Table) -> pa.Table:
         return table.filter(pc.equal(table["system"], system))

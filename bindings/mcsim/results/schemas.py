@@ -1,12 +1,15 @@
-"""The columns of a run's tables."""
+"""The columns of a run's tables, and the order of their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS"]
+__all__ = ["SCHEMAS", "counts_of"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -94,3 +97,16 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         ]
     ),
 }
+
+
+def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
+    """Return a column of one system's `metrics` or `vms`, whose rows come in this order.
+
+    Returns
+    -------
+    array of int64, shape (intervals, vms, tiers), or (intervals, vms, 1) of `vms`
+    """
+    if len(table) == 0:
+        return np.zeros((0, 0, 1), np.int64)
+    intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
+    return np.asarray(table[name]).reshape(intervals, vms, -1)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
+from mcsim.results.schemas import counts_of
 
 __all__ = [
     "COMPARISON",
@@ -115,33 +116,24 @@ def totals(results: Results) -> list[Totals]:
 
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
-    of_vm = _sums(vms, system, ["vm"], ("accesses", "misses", *_SERVED))
-    of_tier = _sums(metrics, system, ["vm", "tier"], ("hits", *_DEVICE_WRITES, *_SERVED))
-    names = tuple(of_vm["vm"].to_pylist())
+    of_vm, of_tier = (t.filter(pc.equal(t["system"], system.title)) for t in (vms, metrics))
 
     def by_vm(name: str) -> NDArray[np.int64]:
-        return np.asarray(of_vm[f"{name}_sum"])
+        return np.asarray(np.sum(counts_of(of_vm, name), axis=(0, 2)))
 
     def by_tier(name: str) -> NDArray[np.int64]:
-        return np.asarray(of_tier[f"{name}_sum"]).reshape(len(names), -1)
+        return np.asarray(np.sum(counts_of(of_tier, name), axis=0))
 
     served = {name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED}
     return Totals(
         system=system,
-        vms=names,
+        vms=tuple(pc.unique(of_vm["vm"]).to_pylist()),
         accesses=by_vm("accesses"),
         misses=by_vm("misses"),
         hits=by_tier("hits"),
         device_writes=np.sum([by_tier(name) for name in _DEVICE_WRITES], axis=0),
         **served,
     )
-
-
-def _sums(table: pa.Table, system: SystemSpec, by: list[str], counted: Sequence[str]) -> pa.Table:
-    """Sum over intervals; groups come in the order of the table: VM, then tier."""
-    of_system = table.filter(pc.equal(table["system"], system.title))
-    groups = of_system.group_by(by, use_threads=False)
-    return groups.aggregate([(name, "sum") for name in counted])
 
 
 def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
