@@ -24,7 +24,7 @@ class Slo final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params, LatencyGoals {
     double correction = 0;
-    DistanceScope distance_scope = DistanceScope::kInterval;
+    DistanceScope distance_scope = DistanceScope::kWarm;
 
     static constexpr auto fields() {
       return std::tuple_cat(
@@ -34,7 +34,8 @@ class Slo final : public OneCacheMaximizer {
               Field{"correction", &Params::correction,
                     "how much of what was missed so far is made up for in an interval (0: none)",
                     0},
-              Field{"distance_scope", &Params::distance_scope, "what an access finds in the cache"},
+              Field{"distance_scope", &Params::distance_scope,
+                    "what an access finds in the cache: warm, as it will be"},
           });
     }
   };

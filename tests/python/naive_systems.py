@@ -359,7 +359,7 @@ class EciTwin(Twin):
 class SloTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
-        scope = params.get("distance_scope", "interval")
+        scope = params.get("distance_scope", "warm")
         self.meters = {"curve": {"meter": "curve", "scope": scope}}
         self.missed: dict[int, float] = {}
 
