@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.config.spec import ExperimentSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -48,13 +47,14 @@ def yardsticks(results: Results) -> pa.Table:
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
     hindsight = None
+    alone = waits_alone(results)
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
         ratio = hits / accesses if accesses else 0.0
         title = of.system.title
         if hindsight is None and of.system.name == "hindsight":
             hindsight = ratio
-        slower = slowdowns(results, of)
+        slower = slowdowns(results, of, alone)
         opt = possible.get(title)
         own = decisions.filter(pc.equal(decisions["system"], title))
         reasons = pc.fill_null(own["infeasible"], "")
@@ -92,12 +92,19 @@ def jain(values: Sequence[float]) -> float | None:
     return sum(values) ** 2 / (len(values) * squares) if squares else None
 
 
-def slowdowns(results: Results, of: Totals) -> list[float] | None:
+def slowdowns(
+    results: Results, of: Totals, alone: Mapping[str, tuple[int, int]] | None = None
+) -> list[float] | None:
     """Return by which factor each VM waited longer than with all tiers of its own.
 
     Every access counts as a read of what had its block, for writing takes as long with one
     cache as with another. On its own a VM hits what its curve says of an exclusive LRU of these
     tiers. Below 1 is a system that serves the VM better than that.
+
+    Parameters
+    ----------
+    alone : mapping, optional
+        What `waits_alone` returns, where several systems are asked about.
 
     Returns
     -------
@@ -105,37 +112,50 @@ def slowdowns(results: Results, of: Totals) -> list[float] | None:
         By VM, those without accesses left out; None where the curves of the run are of other
         accesses: of other blocks, or of a warm-up too.
     """
-    spec = results.spec
-    used = devices_of(spec, of.hits.shape[1])
+    alone = waits_alone(results) if alone is None else alone
+    used = devices_of(results.spec, of.hits.shape[1])
+    reads_ns = np.array([known(device.read) for device in used], dtype=object)
     factors = []
-    for v, vm in enumerate(of.vms):
-        accesses = int(of.accesses[v])
-        if not accesses:
+    for vm, total, hits, misses in zip(of.vms, of.accesses, of.hits, of.misses, strict=True):
+        if not total:
             continue
-        alone = _alone_ns(results, spec, vm, accesses)
-        if alone is None:
+        accesses, alone_ns = alone.get(vm, (-1, 0))
+        if accesses != total:
             return None
-        served = [*(int(hits) for hits in of.hits[v]), int(of.misses[v])]
-        waited = sum(n * known(device.read) for n, device in zip(served, used, strict=True))
-        factors.append(waited / alone if alone else 1.0)
+        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns))
+        factors.append(waited / alone_ns if alone_ns else 1.0)
     return factors
 
 
-def _alone_ns(results: Results, spec: ExperimentSpec, vm: str, accesses: int) -> int | None:
-    """What all reads of a VM take that has every tier to itself; None if nobody knows."""
+def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
+    """Return of each VM its accesses, and what all take as reads with every tier to itself, in ns.
+
+    VMs whose curves do not have the ends of the tiers are left out.
+    """
+    spec = results.spec
+    ends = np.cumsum([tier.capacity_blocks for tier in spec.tiers])
     curves = results.curves()
-    curve = curves.filter(pc.and_(pc.equal(curves["vm"], vm), pc.equal(curves["scope"], "trace")))
-    hits = dict(zip(curve["capacity"].to_pylist(), curve["hits"].to_pylist(), strict=True))
-    if not len(curve) or curve["accesses"][0].as_py() != accesses:
-        return None
-    before, sum_ns, together = 0, 0, 0
-    for tier in spec.tiers:
-        together += tier.capacity_blocks
-        if together not in hits:
-            return None
-        sum_ns += (hits[together] - before) * known(tier.read)
-        before = hits[together]
-    return int(sum_ns + (accesses - before) * known(spec.backend.read))
+    wanted = pc.and_(
+        pc.equal(curves["scope"], "trace"), pc.is_in(curves["capacity"], pa.array(ends))
+    )
+    at_ends = curves.filter(wanted)
+    hits: dict[str, dict[int, int]] = {}
+    accesses: dict[str, int] = {}
+    for vm, capacity, count, of_all in zip(
+        *(at_ends[name].to_pylist() for name in ("vm", "capacity", "hits", "accesses")), strict=True
+    ):
+        hits.setdefault(vm, {})[capacity] = count
+        accesses[vm] = of_all
+    waits = {}
+    for vm, counts in hits.items():
+        if len(counts) == len(set(ends)):
+            before, sum_ns = 0, 0
+            for end, tier in zip(ends.tolist(), spec.tiers, strict=True):
+                sum_ns += (counts[end] - before) * known(tier.read)
+                before = counts[end]
+            sum_ns += (accesses[vm] - before) * known(spec.backend.read)
+            waits[vm] = accesses[vm], int(sum_ns)
+    return waits
 
 
 def churn(results: Results, system: str) -> float | None:
