@@ -9,7 +9,7 @@ alike. Run as
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
         [--most-accesses N] [--out results/bench/experiments]
 
-All of it takes some minutes of two quiet cores. A billion accesses take 12 GB and some minutes
+All of it takes some minutes of two quiet cores. A billion accesses take 15 GB and some minutes
 more: they are run if --most-accesses says so.
 """
 
