@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -55,7 +57,8 @@ class CloudCache final : public DividedCache {
               Field{"window", &Params::window,
                     "of the reuse working set (0: a period), a whole number of periods", 0},
               Field{"reuses", &Params::reuses,
-                    "how often a block of it is reused; staged(n) of `admission` is to be one more",
+                    "how often a block of it is reused; unless `admission` says otherwise it is "
+                    "staged until it was",
                     0},
               Field{"smoothing", &Params::smoothing, "how working sets are forecast"},
               Field{"history", &Params::history,
@@ -77,6 +80,9 @@ class CloudCache final : public DividedCache {
           "for cloud computing, FAST 2016"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    if (params.admission == Params().admission) {
+      params.admission = fmt::format("staged(n={})", params.reuses + 1);
+    }
     return make_checked<CloudCache>(std::move(params), std::move(context));
   }
   CloudCache(const Params& params, SystemContext context)

@@ -179,7 +179,7 @@ class CloudCache:
     def __init__(self, *, reuses: int = 1, smoothing: str = "holt", spike: float = 3) -> None:
         self.smoothing, self.spike = smoothing, spike
         self.meters = {"rwss": {"meter": "distinct", "reuses": reuses}}
-        self.data_path = {"writes": "back", "admission": "staged"}
+        self.data_path = {"writes": "back", "admission": f"staged(n={reuses + 1})"}
         self.raw: dict[int, list[int]] = {}
         self.smooth: dict[int, list[float]] = {}
         self.forecasts: dict[int, float] = {}

@@ -290,6 +290,15 @@ class TestCloudCache:
         _, times = np.unique(accesses.ids, return_counts=True)
         assert run(accesses, system).tiers["fills"].sum() == (times >= staged).sum()
 
+    @pytest.mark.parametrize("reuses", [0, 1, 2])
+    def test_a_block_is_staged_until_it_was_reused_so_often(self, reuses: int) -> None:
+        trace = Trace(9, writes=0)
+        trace.vm((skewed(300), 700, 2 * PERIOD))
+        accesses = trace.done()
+        system = ours("cloudcache", machine(1_000), period=1_000 * PERIOD, reuses=reuses)
+        _, times = np.unique(accesses.ids, return_counts=True)
+        assert run(accesses, system).tiers["fills"].sum() == (times > reuses).sum()
+
     def test_nothing_comes_in_where_nothing_is_staged(self) -> None:
         system = ours("cloudcache", machine(100), admission="staged(space=0)")
         result = run(mixed(2), system)
