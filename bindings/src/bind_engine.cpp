@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings/src/bind.hpp"
@@ -216,6 +217,16 @@ void bind_system(py::module_& m) {
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
+      // The last: whether it rings however short the trace is.
+      .def_property_readonly("timers",
+                             [](const SystemHandle& h) {
+                               std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
+                               for (const Timer& of : h.system->timers()) {
+                                 timers.emplace_back(of.name, of.clock.period,
+                                                     of.at_start || of.clock.drifting);
+                               }
+                               return timers;
+                             })
       .def_property_readonly("meters",
                              [](const SystemHandle& h) { return meter_specs(*h.system); });
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from mcsim._core import engine
 from mcsim.base.suggest import did_you_mean
+from mcsim.base.units import format_duration
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import WindowSpec
 from mcsim.config.values import Interval
 
-__all__ = ["check_backend", "check_figures", "check_times", "check_unique"]
+__all__ = ["check_backend", "check_figures", "check_times", "check_unique", "silent_timers"]
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -92,3 +94,16 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
         check(vm.arrives, (*where, "arrives"))
         check(vm.departs, (*where, "departs"))
         check_order(vm.arrives, vm.departs, (*where, "departs"))
+
+
+def silent_timers(
+    system: engine.System, accesses: engine.Accesses, spec: ExperimentSpec
+) -> Iterable[str]:
+    """Tell of each timer of a system that does not ring before the trace ends."""
+    first, last = accesses.request_time[[0, -1]]
+    for name, period, always in system.timers:
+        if always or period <= last - first:
+            continue
+        by_reference = spec.interval.by_reference
+        length = f"{period:,} references" if by_reference else format_duration(period)
+        yield f"nothing is decided each {length} ({name}): the trace ends before"

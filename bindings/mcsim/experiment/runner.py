@@ -32,7 +32,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted, opt_hits
-from mcsim.experiment.checks import check_backend
+from mcsim.experiment.checks import check_backend, silent_timers
 from mcsim.experiment.code import AllowCode, blamed
 from mcsim.experiment.environment import build_digest, describe_environment
 from mcsim.experiment.experiment import Experiment, Given
@@ -317,6 +317,8 @@ class _Run:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
         title = self._titles[index]
+        for silence in silent_timers(system, accesses, spec):
+            self.reporter.note(f"{title}: {silence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
         result = self._replay_watched(accesses, system, measured, cuts, title)
         names = [vm.name for vm in accesses.vms]

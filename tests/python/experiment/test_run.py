@@ -835,3 +835,17 @@ def test_figures_may_be_asked_for_by_either_name(tmp_path: Path) -> None:
     assert files == ["curves.png", "fig8.png"]
     with pytest.raises(ConfigError, match=r"unknown figure 'curve7' \(did you mean 'curves?'\?\)"):
         run(given | {"figures": ["curve7"]}, out=tmp_path)
+
+
+def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
+    systems = [
+        {"name": "s-cave", "period": "10d"},
+        {"name": "s-cave", "label": "often", "period": "10min"},
+        {"name": "multicache", "label": "drifting", "legacy": True, "rd_interval": "10d"},
+        "hindsight",
+    ]
+    results = mcsim.run(tiny(systems=systems), out=tmp_path, figures=False)
+    log = (results.path / "log.txt").read_text(encoding="utf-8")
+    told = [line for line in log.splitlines() if "the trace ends before" in line]
+    assert len(told) == 1
+    assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
