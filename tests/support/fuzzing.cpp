@@ -101,7 +101,7 @@ Requests take_columns(Bytes input, std::size_t rows) {
 std::string count_anew(const RequestsView& rows, std::uint32_t block_bytes) {
   constexpr std::uint64_t kMostBlocks = 1U << 16;
   std::uint64_t blocks = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) blocks += rows.length[i] / block_bytes + 2;
+  for (const std::uint64_t length : rows.length) blocks += length / block_bytes + 2;
   if (blocks > kMostBlocks) return "";  // takes long
   TraceSummary summary(block_bytes);
   summary.add(rows);
@@ -208,15 +208,24 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
     }
   }
 
-  // Two VMs, three rows: times, offsets, responses, lengths, VMs, operations.
-  std::string store{"\x02\x03\x0c"};
+  // VMs, rows and the block size as a power of two; times, offsets, responses, lengths, VMs,
+  // operations.
+  std::string store;
   const auto column = [&](std::initializer_list<std::uint64_t> values, std::size_t bytes) {
     for (const std::uint64_t value : values) {
       for (std::size_t i = 0; i < bytes; ++i) store += static_cast<char>(value >> (8 * i));
     }
   };
-  column({1, 1, 9}, 8), column({0, 4096, 8191}, 8), column({5, 6, ~std::uint64_t{0}}, 8);
-  column({512, 0, 8192}, 4), column({0, 1, 0}, 2), column({0, 1, 1}, 1);
+  constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  column({2, 3, 12}, 1), column({1, 1, 9}, 8), column({0, 4096, 8191}, 8);
+  column({5, 6, kUnknown}, 8), column({512, 0, 8192}, 4), column({0, 1, 0}, 2);
+  column({0, 1, 1}, 1);
+  add(entries.size(), store);
+
+  // The longest request there is, in blocks of one byte.
+  store.clear();
+  column({1, 1, 0}, 1), column({1}, 8), column({0}, 8), column({kUnknown}, 8);
+  column({0xffff'ffff}, 4), column({0}, 2), column({0}, 1);
   add(entries.size(), store);
 
   for (const Count limit : {0, 2}) {
