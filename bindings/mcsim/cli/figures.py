@@ -80,9 +80,10 @@ def figures(
 
 def _list_figures(reasons: Mapping[str, str]) -> None:
     """Print every figure's names and what it shows; of a run, also why it cannot be drawn."""
-    from mcsim.figures import FIGURES
+    from mcsim.figures import ALIASES, FIGURES
 
-    names = {name: f"{name} (fig{figure.paper})" for name, figure in FIGURES.items()}
+    alias = {name: f" ({short})" for short, name in ALIASES.items()}
+    names = {name: name + alias.get(name, "") for name in FIGURES}
     width = max(map(len, names.values()))
     for name, figure in FIGURES.items():
         why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""

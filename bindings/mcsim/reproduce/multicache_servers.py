@@ -1,0 +1,277 @@
+"""Figures of the Multi-Cache paper that show whole servers: the table of them, figures 6 and 14."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+from ruamel.yaml import YAML
+
+from mcsim.figures import comparison
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.measured import ALL, drawn, rows_of, said
+from mcsim.reproduce.multicache_web import (
+    GLOBAL,
+    GLOBAL_CODED,
+    HISTORY,
+    MULTICACHES,
+    web,
+)
+from mcsim.results.results import Results
+from mcsim.results.series import vms_of
+
+__all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
+
+_BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
+
+_STOOD_IN_FOR = ("web", "prn")
+"""Servers whose weeks are generated where they were not recorded."""
+
+FLASH_BLOCKS = (250_000, 750_000, 1_500_000, 2_500_000, 4_000_000, 6_000_000)
+_SMALL = 1_500_000
+"""Up to here the paper sees no difference."""
+
+
+@dataclass(frozen=True)
+class _Server:
+    name: str
+    function: str
+    volumes: tuple[str, ...]
+
+
+def _servers(context: Context) -> list[_Server]:
+    listed = YAML(typ="safe").load(context.folder("multicache/servers.yaml"))
+    return [
+        _Server(name, of["function"], tuple(f"{name}_{i}" for i in range(of["volumes"])))
+        for name, of in listed.items()
+    ]
+
+
+def find_servers(context: Context) -> Found:
+    """The table of servers: what of it is there, and how much that is."""
+    rows = [row for server in _servers(context) for row in _inventory(server, context)]
+    recorded = [row["volume"] for row in rows if row["source"] == "recorded"]
+    synthetic = [row["volume"] for row in rows if row["source"] == "synthetic"]
+    by_server = [(server, len(list(of))) for server, of in groupby(row["server"] for row in rows)]
+    sizes = [row for row in rows if row["source"] is not None]
+    checks = [
+        Check(
+            "every volume is recorded",
+            True if len(recorded) == len(rows) else None,
+            f"{len(recorded)} of {len(rows)} are ({', '.join(recorded) or 'none'}): trace set 388 "
+            "of the SNIA IOTTA repository has all, --trace-dir says where they are; generated "
+            f"instead: {', '.join(synthetic) or 'none'}",
+        ),
+        Check(
+            "no volume has more distinct blocks than it reads",
+            all(row["distinct_blocks"] <= row["blocks_read"] for row in sizes),
+            f"{len(sizes)} volumes looked at",
+        ),
+    ]
+    return Found(
+        values={"servers": len(by_server), "volumes": len(rows)},
+        checks=checks,
+        tables={"volumes": pa.Table.from_pylist(rows)},
+        ran=["an inventory of traces"],
+        recorded=bool(recorded),
+    )
+
+
+def _inventory(server: _Server, context: Context) -> Iterator[dict[str, Any]]:
+    """Yield a row for every volume: requests and blocks read, distinct blocks, where from."""
+    stood_in = _run_of(server, context)
+    traces = {} if stood_in is None else {t["vm"]: t for t in stood_in.environment["traces"]}
+    for volume in server.volumes:
+        found = traces.get(volume)
+        source = None
+        if found is not None and stood_in is not None:
+            source = "synthetic" if stood_in.synthetic else "recorded"
+        yield {
+            "server": server.name,
+            "function": server.function,
+            "volume": volume,
+            "source": source,
+            "read_requests": None if found is None else found["requests"],
+            "blocks_read": None if found is None else found["accesses"],
+            "distinct_blocks": None if found is None else found["unique_blocks"],
+        }
+
+
+def _run_of(server: _Server, context: Context) -> Results | None:
+    """Run a server that was recorded whole, or that can be stood in for."""
+    there = all(context.trace(volume) is not None for volume in server.volumes)
+    if server.name == "web":
+        return web(context)
+    if not there and server.name not in _STOOD_IN_FOR:
+        return None
+    vms = ", ".join(f"{{name: {volume}, format: msr}}" for volume in server.volumes)
+    return context.run("multicache/server.yaml", [f"workload.vms=[{vms}]"])
+
+
+def find_hit_ratio_by_volume(context: Context) -> Found:
+    """Figure 6: hit ratio of every volume, one server at a time; and the abstract's latency."""
+    runs = [run for server in _servers(context) if (run := _run_of(server, context)) is not None]
+    worse = {title: _worst(runs, title) for title in MULTICACHES}
+    gain = {title: _gain(runs, title, GLOBAL) for title in MULTICACHES}
+    over_coded = {title: _gain(runs, title, GLOBAL_CODED) for title in MULTICACHES}
+    volume, best = min(_latencies(runs, HISTORY).items(), key=lambda entry: entry[1])
+    synthetic = any(run.synthetic for run in runs)
+    checks = [
+        Check(
+            "no volume hits less than under Global LRU by more than half a point",
+            worse[HISTORY][1] >= -0.5,
+            f"the worst is {worse[HISTORY][0]} with {worse[HISTORY][1]:+.2f} points",
+        ),
+        Check(
+            "all volumes together hit more than under Global LRU",
+            gain[HISTORY] > 0,
+            said(gain) + " % more",
+        ),
+        Check(
+            "all volumes together hit more than under the authors' Global LRU",
+            over_coded[HISTORY] > 0,
+            said(over_coded) + " % more",
+        ),
+    ]
+    return Found(
+        values={"total": gain[HISTORY], "total over coded": over_coded[HISTORY], "latency": best},
+        checks=checks,
+        tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
+        draw=drawn(runs, {"": lambda: comparison.hit_ratio_by_vm(runs)}, [_BY_HISTORY]),
+        ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
+        recorded=not synthetic,
+    )
+
+
+def _totals(runs: Sequence[Results], title: str, tier: int | None = None) -> float:
+    """Return the hit ratio of all volumes of all runs, or that of one tier."""
+    rows = [rows_of(run)[title, ALL] for run in runs]
+    hits = sum(row["hits"] if tier is None else row["tier_hits"][tier] for row in rows)
+    ratio: float = hits / sum(row["accesses"] for row in rows)
+    return ratio
+
+
+def _gain(runs: Sequence[Results], title: str, base: str, tier: int | None = None) -> float:
+    """Return by how much more percent a system hits than another."""
+    return 100 * (_totals(runs, title, tier) / _totals(runs, base, tier) - 1)
+
+
+def _worst(runs: Sequence[Results], title: str) -> tuple[str, float]:
+    """Return the volume that loses most against Global LRU, and how many points."""
+    points = {
+        vm: 100 * (rows[title, vm]["hit_ratio"] - rows[GLOBAL, vm]["hit_ratio"])
+        for run in runs
+        for rows in [rows_of(run)]
+        for vm in vms_of(run)
+    }
+    return min(points.items(), key=lambda entry: entry[1])
+
+
+def _latencies(runs: Sequence[Results], title: str) -> dict[str, float]:
+    """Return by how many percent the mean latency of each volume is above Global LRU's."""
+    return {
+        vm: 100 * (rows[title, vm]["mean_latency_ns"] / rows[GLOBAL, vm]["mean_latency_ns"] - 1)
+        for run in runs
+        for rows in [rows_of(run)]
+        for vm in vms_of(run)
+    }
+
+
+def _volume_table(runs: Sequence[Results]) -> pa.Table:
+    rows = [
+        {
+            "volume": vm,
+            "system": system.title,
+            "hit_ratio": rows_of(run)[system.title, vm]["hit_ratio"],
+        }
+        for run in runs
+        for vm in vms_of(run)
+        for system in run.spec.systems
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _latency_table(runs: Sequence[Results]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [
+            {"volume": vm, "system": title, "latency_percent": percent}
+            for title in MULTICACHES
+            for vm, percent in _latencies(runs, title).items()
+        ]
+    )
+
+
+def find_hit_ratio_by_size(context: Context) -> Found:
+    """Figure 14: hit ratio of six volumes over the size of the caches."""
+    runs = {blocks: _of_size(blocks, context) for blocks in FLASH_BLOCKS}
+    every = list(runs.values())
+    total = {
+        title: {blocks: 100 * _totals([run], title) for blocks, run in runs.items()}
+        for title in (GLOBAL, GLOBAL_CODED, *MULTICACHES)
+    }
+    points = {blocks: total[HISTORY][blocks] - total[GLOBAL][blocks] for blocks in FLASH_BLOCKS}
+    by_size = ", ".join(f"{blocks / 1e6:g} M {gain:+.2f}" for blocks, gain in points.items())
+    largest = [runs[FLASH_BLOCKS[-1]]]
+    upper = FLASH_BLOCKS[len(FLASH_BLOCKS) // 2 :]
+    small = [abs(gain) for blocks, gain in points.items() if blocks < _SMALL]
+    last = {title: of[FLASH_BLOCKS[-1]] - of[FLASH_BLOCKS[-2]] for title, of in total.items()}
+    checks = [
+        Check(
+            "Multi-Cache is nowhere below Global LRU by more than a point",
+            min(points.values()) >= -1,
+            by_size + " points",
+        ),
+        Check(
+            "it gains most in the upper half of the sizes",
+            max(points, key=points.__getitem__) in upper,
+            by_size + " points",
+        ),
+        Check(
+            "below 1.5 million blocks both are within a point", max(small) <= 1, by_size + " points"
+        ),
+        Check(
+            "Global LRU levels off: the last step of sizes gives it less than Multi-Cache",
+            last[GLOBAL] < last[HISTORY],
+            said({title: last[title] for title in (GLOBAL, HISTORY)}, 2) + " points",
+        ),
+    ]
+    return Found(
+        values={
+            "total": _gain(largest, HISTORY, GLOBAL),
+            "total over coded": _gain(largest, HISTORY, GLOBAL_CODED),
+            "fast tier": _gain(largest, HISTORY, GLOBAL, 0),
+            "fast tier over coded": _gain(largest, HISTORY, GLOBAL_CODED, 0),
+        },
+        checks=checks,
+        tables={"sizes": _size_table(runs)},
+        draw=drawn(every, {"": lambda: comparison.hit_ratio_by_capacity(every)}, [_BY_HISTORY]),
+        ran=[run.run_id for run in every],
+        recorded=not any(run.synthetic for run in every),
+    )
+
+
+def _of_size(blocks: int, context: Context) -> Results:
+    tiers = [f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate((blocks // 10, blocks))]
+    return context.run("multicache/sizes.yaml", tiers)
+
+
+def _size_table(runs: Mapping[int, Results]) -> pa.Table:
+    rows = []
+    for blocks, run in runs.items():
+        for system in run.spec.systems:
+            row = rows_of(run)[system.title, ALL]
+            fast, slow = row["tier_hit_ratio"]
+            rows.append(
+                {
+                    "flash_blocks": blocks,
+                    "system": system.title,
+                    "hit_ratio": row["hit_ratio"],
+                    "fast_hit_ratio": fast,
+                    "slow_hit_ratio": slow,
+                }
+            )
+    return pa.Table.from_pylist(rows)
