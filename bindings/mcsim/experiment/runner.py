@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mcsim import _core
 from mcsim._core import engine, locality
-from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
@@ -44,7 +44,8 @@ from mcsim.experiment.recorded import (
     system_tables,
     unique_blocks,
 )
-from mcsim.results.draft import Draft
+from mcsim.results.draft import Draft, clear_left, draft_folder
+from mcsim.results.parts import Part
 from mcsim.results.results import Results
 from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
@@ -53,8 +54,6 @@ from mcsim.traces.workload import Workload
 __all__ = ["run"]
 
 View = dict[str, Any]
-
-_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
 
 
 def run(
@@ -116,8 +115,7 @@ def run(
             experiment = _sized(experiment, workload, reporter)
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
-        if not force and (final / "DONE").exists():
-            results = _reopened(final, reporter)
+        if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:
                 _draw_figures(results, threads_given(threads), reporter)
             return results
@@ -163,11 +161,21 @@ def _sized(experiment: Experiment, workload: Workload, reporter: Reporter) -> Ex
     return experiment.sized(whole.id_count)
 
 
-def _reopened(final: Path, reporter: Reporter) -> Results:
-    results = Results.open(final)
-    results.check()
+def _reopened(final: Path, reporter: Reporter) -> Results | None:
+    """Open what was finished before; None if there is nothing, or not as it was written."""
+    if not (final / "DONE").exists():
+        return None
+    try:
+        results = Results.open(final)
+        results.check()
+        environment = results.environment
+    except ConfigError as error:
+        damage = str(error).partition(": run the experiment")[0].partition("; run the exp")[0]
+        reporter.note(f"{damage}; the experiment is run again")
+        return None
+    clear_left(draft_folder(final.parent, final.name))
     reporter.note(f"{final} was finished before; --force runs it again")
-    if results.environment["build"] != build_digest():
+    if environment["build"] != build_digest():
         reporter.note("it was made by another build of mcsim")
     return results
 
@@ -228,7 +236,7 @@ class _Run:
         """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
         pending = [index for index in members if self.draft.part(index) is None]
-        whole = own and not self.draft.has(*_OF_THE_WORKLOAD)
+        whole = own and self.draft.workload() is None
         if not pending and not whole:
             return
         wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
@@ -241,10 +249,11 @@ class _Run:
         measured = self._characterise(accesses, specs, needed=bool(specs) or whole)
         if whole:
             with self.reporter.stage("tables"):
-                self._write_environment(accesses)
-                self._write_curves(accesses, measured.whole_curves)
-                windows = intensity_table(accesses, measured, intensity)
-                self.draft.write_table("reuse_intensity", windows)
+                tables = {
+                    "curves": self._curves(accesses, measured.whole_curves),
+                    "reuse_intensity": intensity_table(accesses, measured, intensity),
+                }
+                self.draft.save_workload(Part(tables, self._environment(accesses)))
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
         # first, which waits for nobody.
         bound = None
@@ -301,10 +310,10 @@ class _Run:
             stage.update(total)
         return found
 
-    def _write_curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> None:
+    def _curves(self, accesses: engine.Accesses, curves: Sequence[locality.HitCurve]) -> pa.Table:
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         names = [vm.name for vm in accesses.vms]
-        self.draft.write_table("curves", curve_table(names, curves, np.cumsum(tiers)))
+        return curve_table(names, curves, np.cumsum(tiers))
 
     def _replay_one(
         self,
@@ -347,34 +356,32 @@ class _Run:
             stage.update(total)
         return result
 
-    def _write_environment(self, accesses: engine.Accesses) -> None:
+    def _environment(self, accesses: engine.Accesses) -> dict[str, Any]:
         described = self.workload.describe()
         for entry, vm, unique in zip(described, accesses.vms, unique_blocks(accesses), strict=True):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
             entry["unique_blocks"] = unique
-        self.draft.write_json(
-            "environment",
-            describe_environment()
-            | {
-                "synthetic": self.workload.synthetic,
-                "first_access_ns": int(accesses.request_time[accesses.warm_up]),
-                "missing": list(self.workload.missing),
-                "traces": described,
-                "code": self.experiment.code_digests(),
-            },
-        )
+        return describe_environment() | {
+            "synthetic": self.workload.synthetic,
+            "first_access_ns": int(accesses.request_time[accesses.warm_up]),
+            "missing": list(self.workload.missing),
+            "traces": described,
+            "code": self.experiment.code_digests(),
+        }
 
     def _write(self) -> None:
         """Join the parts of all systems, in the order of the spec."""
         systems = self.experiment.spec.systems
         parts = [self.draft.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
-        if len(complete) < len(systems):
-            raise HostError(
-                f"{self.draft.folder}: files changed while the run went on; run it again"
-            )
+        workload = self.draft.workload()
+        assert workload is not None
+        assert len(complete) == len(systems)
         with self.reporter.stage("tables"):
+            self.draft.write_json("environment", workload.facts)
+            for name, table in workload.tables.items():
+                self.draft.write_table(name, table)
             for name in ("metrics", "vms", "decisions", "bounds"):
                 joined = pa.concat_tables([getattr(part, name) for part in complete])
                 self.draft.write_table(name, joined)

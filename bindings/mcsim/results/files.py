@@ -1,4 +1,4 @@
-"""Files of a run, written and read."""
+"""Files of a run: what is in them, and how they are read."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mcsim.base.files import replacing
-
-__all__ = ["read_json", "write_json", "write_parquet"]
+__all__ = ["json_of", "parquet_of", "read_json"]
 
 
-def write_parquet(path: Path, table: pa.Table) -> None:
-    """Write a table, which is there whole or not at all."""
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+def parquet_of(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def json_of(value: Mapping[str, Any]) -> bytes:
+    """Return a mapping as JSON for people."""
+    return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read what `write_json` wrote."""
+    """Read a file of `json_of`."""
     value = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(value, dict)
     return value
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON for people, which is there whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
