@@ -30,8 +30,10 @@ __all__ = [
     "changed_ns",
     "claim_folder",
     "hold",
+    "is_claim",
     "is_claimed",
     "is_left",
+    "leave_all",
     "left_in",
     "let_go",
     "new_claim",
@@ -59,6 +61,11 @@ def new_claim() -> str:
     process = os.getpid()
     begun = _begun(process) or 0
     return f"{host}.{job or 'nojob'}.{process}-{begun}-{_place()}.{secrets.token_hex(4)}"
+
+
+def is_claim(name: str) -> bool:
+    """Tell whether a name is that of something that is, or was, somebody's."""
+    return bool(_CLAIM.fullmatch(name) or _FREE.fullmatch(name))
 
 
 def is_left(path: Path, claim: str, now_ns: int) -> bool:
@@ -151,6 +158,16 @@ def let_go(mine: Path, *, keep: bool) -> None:
         mine.parent.rmdir()
 
 
+def leave_all() -> None:
+    """Leave everything that this process holds to others, for it ends here and now."""
+    for path in _renewer.held():
+        with suppress(OSError):
+            if path.is_dir():
+                path.rename(path.with_name(f"left.{secrets.token_hex(4)}"))
+            else:
+                path.unlink()
+
+
 def hold(path: Path) -> None:
     """Renew the lease of a file or folder from now on, until it is gone."""
     _renewer.add(path)
@@ -180,12 +197,14 @@ class _Renewer:
         with self._lock:
             self._held.discard(path)
 
+    def held(self) -> list[Path]:
+        with self._lock:
+            return list(self._held)
+
     def _renew(self) -> None:
         asleep = threading.Event()
         while not asleep.wait(RENEWED_SECONDS):
-            with self._lock:
-                held = list(self._held)
-            for path in held:
+            for path in self.held():
                 try:
                     os.utime(path)
                 except FileNotFoundError:

@@ -200,16 +200,19 @@ class Draft:
             return self._parts.get(name)
 
     def _read(self, name: str) -> Part | None:
+        """Read a part; one that is not whole, or of another build, is gone afterwards."""
         file = self._mine / _PARTS / name
         try:
-            return Part.from_bytes(file.read_bytes(), self._build)
+            part = Part.from_bytes(file.read_bytes(), self._build)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-            _log.warning("%s: cannot be read, and is made again: %s", file, error)
+            _log.warning("%s: cannot be read (%s); it is made again", file, error)
+            part = None
+        if part is None:
             with suppress(OSError):
                 file.unlink()
-            return None
+        return part
 
     def _keep(self, name: str, part: Part) -> None:
         with self._lock:
