@@ -45,6 +45,8 @@ LEASE_SECONDS = 180.0
 
 RENEWED_SECONDS = 20.0
 
+_TIMES = 1000
+
 _CLAIM = re.compile(
     r"(?P<host>[\w-]*)\.(?P<job>[\w-]*)\.(?P<process>\d+)-(?P<begun>\d+)-(?P<place>[0-9a-f]{8})"
     r"\.(?P<random>[0-9a-f]{8})"
@@ -112,10 +114,7 @@ def claim_folder(home: Path) -> Path:
         If it cannot be made.
     """
     mine = home / new_claim()
-    while not mine.is_dir():
-        home.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):  # somebody who was done has just removed `home`
-            mine.mkdir()
+    _make(mine)
     hold(mine)
     reached("claim made")
     for left in left_in(home, changed_ns(mine)):
@@ -123,6 +122,19 @@ def claim_folder(home: Path) -> Path:
             left.rename(mine / f"taken.{secrets.token_hex(4)}")
             reached("claim taken")
     return mine
+
+
+def _make(mine: Path) -> None:
+    for again in range(_TIMES, -1, -1):
+        try:
+            mine.parent.mkdir(parents=True, exist_ok=True)
+            mine.mkdir()
+        except (FileNotFoundError, FileExistsError):
+            # Somebody who was done may have removed its home just now, or made it.
+            if not again:
+                raise
+        else:
+            return
 
 
 def left_in(home: Path, now_ns: int) -> Iterator[Path]:

@@ -31,6 +31,7 @@ _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),

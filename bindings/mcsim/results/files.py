@@ -1,4 +1,4 @@
-"""Files of a run: what is in them, and how they are read."""
+"""Files of a run, written and read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["json_of", "parquet_of", "read_json"]
+from mcsim.base.files import replacing
+
+__all__ = ["json_of", "parquet_of", "read_json", "write_json", "write_parquet"]
 
 
 def parquet_of(table: pa.Table) -> bytes:
@@ -20,13 +22,25 @@ def parquet_of(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a table, which is there whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(parquet_of(table))
+
+
 def json_of(value: Mapping[str, Any]) -> bytes:
     """Return a mapping as JSON for people."""
     return (json.dumps(value, indent=2) + "\n").encode()
 
 
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a mapping as JSON for people, which is there whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(json_of(value))
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file of `json_of`."""
+    """Read what `write_json` wrote."""
     value = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(value, dict)
     return value

@@ -43,10 +43,9 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.files import replacing
 from mcsim.base.rows import polars_frame
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import json_of, read_json
+from mcsim.results.files import read_json, write_json
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -245,5 +244,4 @@ class Results:
         """Add the time of a stage that works on the finished run, such as figures."""
         timings = self.timings
         timings["stages"][stage] = seconds
-        with replacing(self.path / "timings.json") as file:
-            file.write_bytes(json_of(timings))
+        write_json(self.path / "timings.json", timings)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mcsim.config import ExperimentSpec
 from mcsim.results.draft import Draft
-from mcsim.results.files import parquet_of
+from mcsim.results.files import write_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import digest_of, listed, read_list
@@ -186,7 +186,7 @@ def test_results_of_before_are_readable(tmp_path: Path) -> None:
     rows = [decision("multicache", 1, "")]
     results = draft_of(tmp_path, decisions=made_up.table("decisions", rows)).finish()
     file = results.path / "decisions.parquet"
-    file.write_bytes(parquet_of(pq.read_table(file).drop_columns(["infeasible"])))
+    write_parquet(file, pq.read_table(file).drop_columns(["infeasible"]))
     sums = read_list(results.path / "DONE") | {file.name: digest_of(file)}
     (results.path / "DONE").write_text(listed(sums), encoding="utf-8")
     old = Results.open(results.path)
