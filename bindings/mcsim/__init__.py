@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         reuse_distances,
     )
     from mcsim.locality.measure import hit_ratio_curves
+    from mcsim.locality.mix import mix
+    from mcsim.locality.whatif import what_if
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
@@ -67,6 +69,7 @@ _HOME = {
     "load_policies": "policies.specs",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
+    "mix": "locality.mix",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
     "reuse_distances": "locality",
@@ -74,6 +77,7 @@ _HOME = {
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
     "tune": "policies.tuning",
+    "what_if": "locality.whatif",
     "wrapper_names": "policies.specs",
 }
 
@@ -103,6 +107,7 @@ __all__ = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
     "reuse_distances",
@@ -110,6 +115,7 @@ __all__ = [
     "simulate",
     "simulate_lines",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 

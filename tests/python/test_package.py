@@ -57,6 +57,7 @@ PUBLIC = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
     "reuse_distances",
@@ -64,6 +65,7 @@ PUBLIC = [
     "simulate",
     "simulate_lines",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 
