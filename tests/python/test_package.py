@@ -20,6 +20,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 # From the top floor down: a room imports from those after it, and from the compiled core.
 FLOORS = [
     "cli",
+    "reproduce",
     "experiment",
     "figures",
     "results",
@@ -60,6 +61,7 @@ PUBLIC = [
     "mix",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
