@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
     from mcsim.results.results import Results
+    from mcsim.sweeps.sweep import Sweep, sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -55,6 +56,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
+    "Sweep": "sweeps.sweep",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -73,6 +75,7 @@ _HOME = {
     "run": "experiment.runner",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
+    "sweep": "sweeps.sweep",
     "tune": "policies.tuning",
     "wrapper_names": "policies.specs",
 }
@@ -91,6 +94,7 @@ __all__ = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -109,6 +113,7 @@ __all__ = [
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
     "wrapper_names",
 ]

@@ -20,6 +20,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 # From the top floor down: a room imports from those after it, and from the compiled core.
 FLOORS = [
     "cli",
+    "sweeps",
     "experiment",
     "figures",
     "results",
@@ -45,6 +46,7 @@ PUBLIC = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -63,6 +65,7 @@ PUBLIC = [
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
     "wrapper_names",
 ]

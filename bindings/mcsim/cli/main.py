@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
+    "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
 }
