@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
     from mcsim.sweeps.sweep import Sweep, sweep
     from mcsim.traces.blocks import Blocks
@@ -109,6 +110,7 @@ __all__ = [
     "miniature",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
@@ -119,8 +121,8 @@ __all__ = [
 ]
 
 
-# Rooms whose own names are documented: `help(mcsim.optimizers.Optimizer)`.
-_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+# Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")
 
 
 def __getattr__(name: str) -> Any:

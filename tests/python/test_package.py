@@ -20,6 +20,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 # From the top floor down: a room imports from those after it, and from the compiled core.
 FLOORS = [
     "cli",
+    "reproduce",
     "sweeps",
     "experiment",
     "figures",
@@ -61,6 +62,7 @@ PUBLIC = [
     "miniature",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",

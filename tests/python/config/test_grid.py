@@ -131,9 +131,8 @@ def test_cells_are_left_out(tmp_path: Path) -> None:
         ),
         (
             "seed: linear(0, 1, 3)",
-            "grid.yaml:10: sweep.seed: 'linear(0, 1, 3)' comes to 0 "
-            "more than "
-            "once: ask for fewer, or give ends with a point, such as 1.0, for what need not be whole",
+            "grid.yaml:10: sweep.seed: 'linear(0, 1, 3)' comes to 0 more than once: ask for "
+            "fewer, or give ends with a point, such as 1.0, for what need not be whole",
         ),
         (
             "seed: linear(1h, 4KiB, 3)",
