@@ -53,7 +53,16 @@ def test_squares_of_places_are_those_of_a_count(ops: str, place: int) -> None:
 # In the first samples may all lack what has most references, and agree; in the second caches are
 # at a cliff; the others are what bands are easy for.
 @pytest.mark.parametrize(
-    "kind", ["one hot", "once, 1 hot", "once, some twice", "once, few twice", "uniform, then once", "loop"]
+    "kind",
+    [
+        "one hot",
+        "once, 1 hot",
+        "once, some twice",
+        "once, few twice",
+        "uniform, then once",
+        "loop",
+        "zipf 1.2",
+    ],
 )
 def test_margins_of_tuning_hold_the_truth(kind: str) -> None:
     keys = np.unique(trials.synthetic(30_000)[kind], return_inverse=True)[1].astype(np.uint64)
