@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mcsim.policies.tuning import tune
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
+    from mcsim.sweeps.sweep import Sweep, sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -58,6 +59,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
+    "Sweep": "sweeps.sweep",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -77,6 +79,7 @@ _HOME = {
     "run": "experiment.runner",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
+    "sweep": "sweeps.sweep",
     "tune": "policies.tuning",
     "what_if": "locality.whatif",
     "wrapper_names": "policies.specs",
@@ -96,6 +99,7 @@ __all__ = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -116,6 +120,7 @@ __all__ = [
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
     "what_if",
     "wrapper_names",

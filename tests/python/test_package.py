@@ -21,6 +21,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 FLOORS = [
     "cli",
     "reproduce",
+    "sweeps",
     "experiment",
     "figures",
     "results",
@@ -46,6 +47,7 @@ PUBLIC = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -66,6 +68,7 @@ PUBLIC = [
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
     "what_if",
     "wrapper_names",

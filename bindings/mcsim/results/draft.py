@@ -18,7 +18,7 @@ from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, write_json, write_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.seals import damaged, digest_of, listed, read_list
 
 __all__ = ["Draft", "SystemTables", "abandoned", "is_under_way"]
@@ -113,6 +113,10 @@ class Draft:
         """Write one of the tables of `SCHEMAS`."""
         write_parquet(self.folder / f"{name}.parquet", table.cast(SCHEMAS[name]))
         self._seal(f"{name}.parquet")
+
+    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
+        """Write curves at steps and, beside these, at points of this run's own."""
+        self.write_table("curves", joined_curves(steps, points))
 
     def has(self, *names: str) -> bool:
         """Whether these files are as this run, or the one it took over, wrote them."""
