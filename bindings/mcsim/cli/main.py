@@ -30,12 +30,15 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
+    "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
+    "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
+    "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
 }
 
 

@@ -27,7 +27,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of
 from mcsim.results.parts import Part
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
 __all__ = ["Draft", "SystemTables", "clear_left", "draft_folder", "is_under_way"]
@@ -117,28 +117,39 @@ class Draft:
     def part(self, index: int) -> SystemTables | None:
         """Return what the system at `index` left when it had finished, if it had."""
         part = self._part(str(index))
-        return None if part is None else SystemTables(**part.tables, timing=dict(part.facts))
+        if part is None:
+            return None
+        tables = {name: pa.ipc.open_stream(part.files[name]).read_all() for name in _OF_A_SYSTEM}
+        return SystemTables(**tables, timing=dict(part.facts))
 
     def save_part(self, index: int, tables: SystemTables) -> None:
         """Keep what a system produced, all of it or nothing."""
-        named = {name: getattr(tables, name) for name in _OF_A_SYSTEM}
-        self._keep(str(index), Part(named, tables.timing))
+        streams = {name: _stream_of(getattr(tables, name)) for name in _OF_A_SYSTEM}
+        with self._lock:
+            self._parts[str(index)] = Part(streams, tables.timing)
+            self._unsaved.add(str(index))
+            if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
+                return
+            with _named(self.final):
+                self._anyhow(self._save)
 
-    def workload(self) -> Part | None:
-        """Return what was found out about the workload, if it was."""
-        return self._part("workload")
-
-    def save_workload(self, part: Part) -> None:
-        """Keep what was found out about the workload, all of it or nothing."""
-        self._keep("workload", part)
+    def has(self, *names: str) -> bool:
+        """Whether these files were written, by this run or by one whose parts it has."""
+        if (written := self._part(_FILES)) is not None:
+            self._files = {**written.files, **self._files}
+        return self._files.keys() >= set(names)
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
-        self._files[f"{name}.parquet"] = parquet_of(table.cast(SCHEMAS[name]))
+        self._write(f"{name}.parquet", parquet_of(table.cast(SCHEMAS[name])))
+
+    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
+        """Write curves at steps and, beside these, at points of this run's own."""
+        self.write_table("curves", joined_curves(steps, points))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `<name>.json`."""
-        self._files[f"{name}.json"] = json_of(value)
+        self._write(f"{name}.json", json_of(value))
 
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
@@ -147,7 +158,7 @@ class Draft:
         writer.default_flow_style = False
         text = io.BytesIO()
         writer.dump(spec.expanded(), text)
-        self._files["spec.yaml"] = text.getvalue()
+        self._write("spec.yaml", text.getvalue())
 
     def finish(self) -> Results:
         """Give the run its final name; one of the same id that was there before is replaced.
@@ -214,14 +225,11 @@ class Draft:
                 file.unlink()
         return part
 
-    def _keep(self, name: str, part: Part) -> None:
+    def _write(self, name: str, content: bytes) -> None:
         with self._lock:
-            self._parts[name] = part
-            self._unsaved.add(name)
-            if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
-                return
-            with _named(self.final):
-                self._anyhow(self._save)
+            self._files[name] = content
+            self._parts[_FILES] = Part(dict(self._files), {})
+            self._unsaved.add(_FILES)
 
     def _save(self) -> None:
         """Write the parts that are not written yet."""
@@ -289,8 +297,17 @@ class Draft:
 
 
 _PARTS = "parts"
+_FILES = "files"
 _OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds")
 _TIMES = 3
+
+
+def _stream_of(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

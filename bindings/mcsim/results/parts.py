@@ -1,35 +1,32 @@
-"""Parts of a run as bytes: tables and facts in one file that tells whether it is whole."""
+"""What is kept of a run before it is finished, in files that tell whether they are whole."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import pyarrow as pa
 
 __all__ = ["Part"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is kept of a run before it is finished.
+    """Contents by name, and facts.
 
     Its bytes are a line with the SHA-256 of all that follows; a line of JSON with the build that
-    made it, the facts, and the length of every table; the tables, each an Arrow IPC stream.
+    made it, the facts, and the length of every content; the contents.
     """
 
-    tables: Mapping[str, pa.Table]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes]
+    facts: Mapping[str, Any]
 
     def to_bytes(self, build: str) -> bytes:
         """Return the content of a file."""
-        streams = {name: _stream_of(table) for name, table in self.tables.items()}
-        lengths = {name: len(stream) for name, stream in streams.items()}
-        head = json.dumps({"build": build, "facts": self.facts, "tables": lengths})
-        content = b"\n".join([head.encode(), b"".join(streams.values())])
+        lengths = {name: len(content) for name, content in self.files.items()}
+        head = json.dumps({"build": build, "facts": self.facts, "files": lengths})
+        content = b"\n".join([head.encode(), b"".join(self.files.values())])
         return _digest_of(content) + b"\n" + content
 
     @classmethod
@@ -48,19 +45,11 @@ class Part:
         head = json.loads(line)
         if head["build"] != build:
             return None
-        tables, begin = {}, 0
-        for name, length in head["tables"].items():
-            tables[name] = pa.ipc.open_stream(rest[begin : begin + length]).read_all()
+        files, begin = {}, 0
+        for name, length in head["files"].items():
+            files[name] = rest[begin : begin + length]
             begin += length
-        return cls(tables, head["facts"])
-
-
-def _stream_of(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
+        return cls(files, head["facts"])
 
 
 def _digest_of(content: bytes) -> bytes:

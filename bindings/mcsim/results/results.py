@@ -74,7 +74,7 @@ class Results:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
-        """Open a finished run.
+        """Open a finished run, in a folder of its own or in a pack of a sweep.
 
         Raises
         ------
@@ -83,6 +83,10 @@ class Results:
         """
         path = Path(path)
         if not path.is_dir():
+            from mcsim.results.packs import packed
+
+            if (found := packed(path)) is not None:
+                return found
             raise ConfigError(f"{path}: no such run")
         if not (path / "DONE").exists():
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")

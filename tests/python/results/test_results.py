@@ -17,7 +17,6 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.config import ExperimentSpec
 from mcsim.results import draft as draft_module
 from mcsim.results.draft import Draft, SystemTables, draft_folder, is_under_way
-from mcsim.results.parts import Part
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
@@ -214,14 +213,35 @@ def test_a_damaged_part_is_made_again_and_told_once(
     resumed.abandon()
 
 
-def test_what_is_known_of_the_workload_is_kept(tmp_path: Path) -> None:
-    known = Part({"curves": one_row("curves")}, {"synthetic": True, "first": 3, "missing": []})
+def test_files_that_were_written_are_kept_with_the_systems(tmp_path: Path) -> None:
     draft = Draft.begin(tmp_path, RUN_ID, "build")
-    draft.save_workload(known)
+    assert not draft.has("environment.json")
+    draft.write_json("environment", {"synthetic": True})
+    draft.write_table("vms", one_row("vms"))
     draft.save_part(0, a_system())
     draft.abandon()
     resumed = Draft.begin(tmp_path, RUN_ID, "build")
-    assert resumed.workload() == known
+    assert resumed.has("environment.json", "vms.parquet")
+    assert not resumed.has("environment.json", "curves.parquet")
+    resumed.write_spec(SPEC)
+    results = resumed.finish()
+    assert results.synthetic
+    assert results.table("vms").equals(one_row("vms"))
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, how: str) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft.write_json("environment", {"synthetic": True})
+    draft.save_part(0, a_system())
+    draft.abandon()
+    (left,) = draft_folder(tmp_path, RUN_ID).iterdir()
+    damage(left / "parts" / "files", how)
+    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    assert not resumed.has("environment.json")
+    assert resumed.part(0) == a_system()
+    resumed.write_json("environment", {"synthetic": True})
+    assert resumed.has("environment.json")
     resumed.abandon()
 
 
