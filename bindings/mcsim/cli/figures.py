@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from mcsim.cli.options import folder_to_write
-from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
-    from mcsim.results.results import Results
 
-__all__ = ["figures", "show_published"]
+__all__ = ["figures"]
 
 
 @click.command()
@@ -74,8 +72,6 @@ def figures(
         raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
     for why in skipped:
         click.echo(why, err=True)
-    if len(runs) > 1:
-        show_published(runs)
 
 
 def _list_figures(reasons: Mapping[str, str]) -> None:
@@ -88,11 +84,3 @@ def _list_figures(reasons: Mapping[str, str]) -> None:
     for name, figure in FIGURES.items():
         why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""
         click.echo(f"  {names[name]:<{width}}  {figure.shows}{why}")
-
-
-def show_published(runs: Results | Sequence[Results]) -> None:
-    """Print the paper's numbers beside those of runs, where both are of the same."""
-    from mcsim.results.published import paper_comparison, render_published
-
-    if rows := paper_comparison(runs):
-        terminal().print(render_published(rows))

@@ -177,14 +177,12 @@ def run(
 @cli.command()
 @click.argument("folder", metavar="RUN", type=click.Path())
 def report(folder: str) -> None:
-    """Show the tables of a finished run again, and the paper's numbers beside its own."""
-    from mcsim.cli.figures import show_published
+    """Show the tables of a finished run again."""
     from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
     results = Results.open(folder)
     show_tables(results)
-    show_published(results)
 
 
 @cli.command("list")

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
 from mcsim.reproduce import multicache_examples as examples
+from mcsim.reproduce import multicache_gains as gains
 from mcsim.reproduce import multicache_servers as servers
 from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
@@ -88,10 +89,10 @@ FIGURES: Sequence[Figure] = (
         "multicache/fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time
     ),
     Figure("multicache/fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time),
-    Figure("multicache/fig10", "Hit ratio over time", 3, 3, _WEB, web.find_hit_ratio_over_time),
-    Figure("multicache/fig11", "Mean latency by volume", 2, 2, _WEB, web.find_latency),
+    Figure("multicache/fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time),
+    Figure("multicache/fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency),
     Figure("multicache/fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares),
-    Figure("multicache/fig13", "Hit ratio by tier", 2, 2, _WEB, web.find_hit_ratio_by_tier),
+    Figure("multicache/fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier),
     Figure(
         "multicache/fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size
     ),

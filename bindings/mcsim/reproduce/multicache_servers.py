@@ -16,6 +16,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.measured import ALL, drawn, rows_of, said
 from mcsim.reproduce.multicache_web import (
+    BY_HISTORY,
     GLOBAL,
     GLOBAL_CODED,
     HISTORY,
@@ -26,8 +27,6 @@ from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 
 __all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
-
-_BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
 
 _STOOD_IN_FOR = ("web", "prn")
 """Servers whose weeks are generated where they were not recorded."""
@@ -141,7 +140,7 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         values={"total": gain[HISTORY], "total over coded": over_coded[HISTORY], "latency": best},
         checks=checks,
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
-        draw=drawn(runs, {"": lambda: comparison.hit_ratio_by_vm(runs)}, [_BY_HISTORY]),
+        draw=drawn(runs, {"": lambda: comparison.hit_ratio_by_vm(runs)}, [BY_HISTORY]),
         ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
         recorded=not synthetic,
     )
@@ -250,7 +249,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         },
         checks=checks,
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
-        draw=drawn(every, {"": lambda: comparison.hit_ratio_by_capacity(every)}, [_BY_HISTORY]),
+        draw=drawn(every, {"": lambda: comparison.hit_ratio_by_capacity(every)}, [BY_HISTORY]),
         ran=[run.run_id for run in every],
         recorded=not any(run.synthetic for run in every),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from mcsim.figures import comparison, curves, timeline
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.measured import drawn, rows_of, said, system_of
+from mcsim.reproduce.measured import drawn, said, system_of
 from mcsim.reproduce.published import read_published
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
 
 __all__ = [
+    "BY_HISTORY",
     "CODED",
+    "EARLY_HOURS",
     "GLOBAL",
     "GLOBAL_CODED",
     "HISTORY",
@@ -27,12 +29,10 @@ __all__ = [
     "PRINTED",
     "find_curves",
     "find_granted_over_time",
-    "find_hit_ratio_by_tier",
-    "find_hit_ratio_over_time",
     "find_intensity",
-    "find_latency",
     "find_occupancy_over_time",
     "find_shares",
+    "hours_of",
     "web",
 ]
 
@@ -44,14 +44,11 @@ HISTORY, PRINTED, CODED = (
 )
 MULTICACHES = (HISTORY, PRINTED, CODED)
 
-_BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
+BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
 _BY_CODED = "The paper's figure is taken to show Multi-Cache as coded, whose logs hold targets."
 
-_EARLY_HOURS = 30
+EARLY_HOURS = 30
 _HOUR = 3600 * 10**9
-_ENOUGH = 100
-"""Accesses of an hour whose hit ratio says something."""
-
 _SPIKE = 0.3  # of reuse intensity
 
 
@@ -168,10 +165,10 @@ def find_granted_over_time(context: Context) -> Found:
     run = web(context)
     share = _granted(run, CODED)
     mean = [_by_vm(run, share[:, :, k].mean(axis=0)) for k in (0, 1)]
-    hours = _hours(run)
+    hours = hours_of(run)
     web_1 = share[:, vms_of(run).index("web_1"), :]
-    early = web_1[(hours > 0) & (hours < _EARLY_HOURS)].mean(axis=0)
-    late = web_1[hours >= _EARLY_HOURS].mean(axis=0)
+    early = web_1[(hours > 0) & (hours < EARLY_HOURS)].mean(axis=0)
+    late = web_1[hours >= EARLY_HOURS].mean(axis=0)
     checks = [
         Check(
             "web_2 is granted least: less than 15 % of each tier",
@@ -184,7 +181,7 @@ def find_granted_over_time(context: Context) -> Found:
             "; ".join(said(of) + " %" for of in mean),
         ),
         Check(
-            f"web_1 is granted less after hour {_EARLY_HOURS}",
+            f"web_1 is granted less after hour {EARLY_HOURS}",
             bool((late < early).all()),
             f"fast {early[0]:.1f} to {late[0]:.1f} %, slow {early[1]:.1f} to {late[1]:.1f} %",
         ),
@@ -198,95 +195,6 @@ def find_granted_over_time(context: Context) -> Found:
         checks=checks,
         tables={"targets": _blocks_table(run, MULTICACHES)},
         draw=drawn([run], sheets, [_BY_CODED]),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
-    )
-
-
-def find_hit_ratio_over_time(context: Context) -> Found:
-    """Figure 10: hit ratio by hour, and of all hours so far."""
-    run = web(context)
-    systems = [system_of(run, title) for title in (GLOBAL, *MULTICACHES)]
-    web_1 = vms_of(run).index("web_1")
-    series = {system.title: series_of(run, system) for system in systems}
-    hours = _hours(run)
-    early = hours < _EARLY_HOURS
-    best, of_global = (
-        100 * _best(series[title].accesses[early, web_1], series[title].hit_ratio[early, web_1])
-        for title in (HISTORY, GLOBAL)
-    )
-    week = 100 * float(series[HISTORY].cumulative_hit_ratio[-1, web_1])
-    at_30 = 100 * float(series[HISTORY].cumulative_hit_ratio[early, web_1][-1])
-    cold = {
-        title: 100 * float(np.nan_to_num(of.cumulative_hit_ratio[0]).mean())
-        for title, of in series.items()
-        if title in (GLOBAL, HISTORY)
-    }
-    checks = [
-        Check(
-            f"web_1 hits 70 to 86 % in the best of the first {_EARLY_HOURS} hours",
-            None if np.isnan(best) else 70 <= best <= 86,
-            f"no hour of the sample has {_ENOUGH} accesses of it"
-            if np.isnan(best)
-            else f"{best:.1f} %; under Global LRU {of_global:.1f} %",
-        ),
-        Check(
-            "then it drops: of the whole week less than 10 %",
-            week < 10 < at_30,
-            f"of the first {_EARLY_HOURS} hours {at_30:.1f} %, of the week {week:.1f} %",
-        ),
-        Check(
-            "while the caches are cold, Multi-Cache is no better than Global LRU",
-            abs(cold[HISTORY] - cold[GLOBAL]) < 1,
-            said(cold) + " % in the first hour, mean of volumes",
-        ),
-    ]
-    return Found(
-        values={"web_1 early": best},
-        checks=checks,
-        tables={"hit-ratio": _hits_table(run, series)},
-        draw=drawn(
-            [run],
-            {
-                "by-hour": lambda: timeline.hit_ratio_over_time(run, systems),
-                "so-far": lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
-            },
-            [_BY_HISTORY, "The authors' code never clears its counts: theirs is the ratio so far."],
-        ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
-    )
-
-
-def find_latency(context: Context) -> Found:
-    """Figure 11: mean latency by volume."""
-    run = web(context)
-    rows = rows_of(run)
-    vms = vms_of(run)
-    gains = {
-        vm: 100 * (rows[HISTORY, vm]["mean_latency_ns"] / rows[GLOBAL, vm]["mean_latency_ns"] - 1)
-        for vm in vms
-    }
-    latency = {vm: rows[HISTORY, vm]["mean_latency_ns"] / 1e6 for vm in vms}
-    checks = [
-        Check(
-            "no volume is slower than under Global LRU by more than half a percent",
-            max(gains.values()) <= 0.5,
-            _signed(gains),
-        ),
-        Check(
-            "web_3 has the lowest latency",
-            min(latency, key=latency.__getitem__) == "web_3",
-            said(latency, 2) + " ms",
-        ),
-        Check("web_0 is faster than under Global LRU", gains["web_0"] < 0, _signed(gains)),
-    ]
-    return Found(
-        values={f"{vm} latency": gain for vm, gain in gains.items()}
-        | {"worst": max(gains.values())},
-        checks=checks,
-        tables={"latency": _comparison_table(run)},
-        draw=drawn([run], {"": lambda: comparison.latency_by_vm(run)}, [_BY_HISTORY]),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -306,24 +214,8 @@ def find_shares(context: Context) -> Found:
         "web_3 fast": granted[0]["web_3"],
         "web_1 and web_2 fast": others,
     }
-    printed = {
-        entry.item: entry.value
-        for entry in read_published(context.folder("multicache"))
-        if entry.figure == "fig12" and isinstance(entry.value, float)
-    }
     checks = [
-        *(
-            Check(
-                f"targets are within 10 points of the paper's shares of the {tier} tier",
-                all(
-                    abs(measured[name] - value) <= 10
-                    for name, value in printed.items()
-                    if name.endswith(tier)
-                ),
-                said({name: of for name, of in measured.items() if name.endswith(tier)}, 0) + " %",
-            )
-            for tier in ("fast", "slow")
-        ),
+        *_near_the_printed(measured, context),
         Check(
             "under Global LRU web_2 holds more of the slow tier than all others",
             held[1]["web_2"] > 50,
@@ -347,43 +239,20 @@ def find_shares(context: Context) -> Found:
     )
 
 
-def find_hit_ratio_by_tier(context: Context) -> Found:
-    """Figure 13: hits by tier."""
-    run = web(context)
-    rows = rows_of(run)
-    by_tier = {vm: [100 * r for r in rows[HISTORY, vm]["tier_hit_ratio"]] for vm in vms_of(run)}
-    fast, slow = by_tier["web_0"]
-    checks = [
-        Check(
-            "web_0 hits more in the slow tier than in the fast",
-            slow > fast,
-            f"{fast:.1f} % fast, {slow:.1f} % slow",
-        ),
-        Check(
-            "web_3 hits in the fast tier alone: less than 1 % in the slow",
-            by_tier["web_3"][1] < 1 < by_tier["web_3"][0],
-            f"{by_tier['web_3'][0]:.1f} % fast, {by_tier['web_3'][1]:.2f} % slow",
-        ),
-    ]
-    return Found(
-        values={
-            "web_0 fast": fast,
-            "web_0 slow": slow,
-            "web_3 fast": by_tier["web_3"][0],
-            "web_3 slow": by_tier["web_3"][1],
-        },
-        checks=checks,
-        tables={"comparison": _comparison_table(run)},
-        draw=drawn([run], {"": lambda: comparison.hit_ratio_by_tier(run)}, [_BY_HISTORY]),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
-    )
-
-
-def _best(accesses: NDArray[np.int64], ratio: NDArray[np.float64]) -> float:
-    """Return the highest ratio of the intervals with enough accesses; NaN if none has."""
-    enough = accesses >= _ENOUGH
-    return float(ratio[enough].max()) if enough.any() else float("nan")
+def _near_the_printed(measured: Mapping[str, float], context: Context) -> Iterator[Check]:
+    """Hold shares of each tier to those that are printed."""
+    printed = {
+        entry.item: entry.value
+        for entry in read_published(context.folder("multicache"))
+        if entry.figure == "fig12" and isinstance(entry.value, float)
+    }
+    for tier in ("fast", "slow"):
+        of_tier = {item: value for item, value in measured.items() if item.endswith(tier)}
+        yield Check(
+            f"targets are within 10 points of the paper's shares of the {tier} tier",
+            all(abs(value - printed[item]) <= 10 for item, value in of_tier.items()),
+            said(of_tier, 0) + " %",
+        )
 
 
 def _granted(run: Results, title: str) -> NDArray[np.float64]:
@@ -393,7 +262,7 @@ def _granted(run: Results, title: str) -> NDArray[np.float64]:
     return share
 
 
-def _hours(run: Results) -> NDArray[np.float64]:
+def hours_of(run: Results) -> NDArray[np.float64]:
     """Return when the intervals begin, in hours since the first."""
     begin = clock_of(run).begin
     hours: NDArray[np.float64] = (begin - begin[0]) / _HOUR
@@ -404,26 +273,10 @@ def _by_vm(run: Results, values: NDArray[np.floating]) -> dict[str, float]:
     return dict(zip(vms_of(run), map(float, values), strict=True))
 
 
-def _signed(gains: Mapping[str, float]) -> str:
-    return ", ".join(f"{vm} {gain:+.1f} %" for vm, gain in gains.items())
-
-
-def _comparison_table(run: Results) -> pa.Table:
-    from mcsim.results.tables import comparison as compared
-
-    return compared(run)
-
-
 def _blocks_table(run: Results, titles: tuple[str, ...]) -> pa.Table:
     metrics = run.measured("metrics")
     chosen = metrics.filter(pc.is_in(metrics["system"], pa.array(titles)))
     return chosen.select(["system", "interval", "vm", "tier", "occupancy", "target"])
-
-
-def _hits_table(run: Results, series: Mapping[str, object]) -> pa.Table:
-    table = run.measured("metrics")
-    chosen = table.filter(pc.is_in(table["system"], pa.array(list(series))))
-    return chosen.select(["system", "interval", "vm", "tier", "hits"])
 
 
 def _share_table(run: Results) -> pa.Table:
