@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.report.make import report
     from mcsim.results.results import Results
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
@@ -69,6 +70,7 @@ _HOME = {
     "miniature": "policies.miniatures",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
+    "report": "report.make",
     "reuse_distances": "locality",
     "run": "experiment.runner",
     "simulate": "policies.simulation",
@@ -105,6 +107,7 @@ __all__ = [
     "miniature",
     "optimize",
     "policy_names",
+    "report",
     "reuse_distances",
     "run",
     "simulate",

@@ -21,6 +21,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 FLOORS = [
     "cli",
     "experiment",
+    "report",
     "figures",
     "results",
     "policies",
@@ -59,6 +60,7 @@ PUBLIC = [
     "miniature",
     "optimize",
     "policy_names",
+    "report",
     "reuse_distances",
     "run",
     "simulate",

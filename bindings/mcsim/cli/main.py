@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
     from mcsim.results.results import Results
 
-__all__ = ["main"]
+__all__ = ["main", "show_results"]
 
 INTERNAL = 70  # exit codes
 
@@ -35,6 +35,10 @@ _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "report": (
+        "mcsim.cli.report",
+        "Show the tables of finished runs again, or make a page of them.",
+    ),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
@@ -169,19 +173,7 @@ def run(
         figures=not no_figures,
         reporter=reporter_asked(),
     )
-    _show(results)
-
-
-@cli.command()
-@click.argument("folder", metavar="RUN", type=click.Path())
-def report(folder: str) -> None:
-    """Show the tables of a finished run again, and the paper's numbers beside its own."""
-    from mcsim.cli.figures import show_published
-    from mcsim.results.results import Results
-
-    results = Results.open(folder)
-    _show(results)
-    show_published(results)
+    show_results(results)
 
 
 @cli.command("list")
@@ -240,7 +232,8 @@ def schema() -> None:
     click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
 
 
-def _show(results: Results) -> None:
+def show_results(results: Results) -> None:
+    """Print the tables of a run."""
     from mcsim.results.models import render_devices, render_requests
     from mcsim.results.render import render_comparison, render_systems
     from mcsim.results.yardsticks import render_yardsticks
