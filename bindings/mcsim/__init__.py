@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         reuse_distances,
     )
     from mcsim.locality.measure import hit_ratio_curves
+    from mcsim.locality.mix import mix
+    from mcsim.locality.whatif import what_if
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
     from mcsim.report.make import report
+    from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
+    from mcsim.sweeps.sweep import Sweep, sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -56,6 +60,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
+    "Sweep": "sweeps.sweep",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -68,6 +73,7 @@ _HOME = {
     "load_policies": "policies.specs",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
+    "mix": "locality.mix",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
     "report": "report.make",
@@ -75,7 +81,9 @@ _HOME = {
     "run": "experiment.runner",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
+    "sweep": "sweeps.sweep",
     "tune": "policies.tuning",
+    "what_if": "locality.whatif",
     "wrapper_names": "policies.specs",
 }
 
@@ -93,6 +101,7 @@ __all__ = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -105,20 +114,24 @@ __all__ = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
     "report",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 
 
-# Rooms whose own names are documented: `help(mcsim.optimizers.Optimizer)`.
-_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+# Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None
     With --html several runs come to one page, side by side.
     """
     from mcsim.cli.figures import show_published
-    from mcsim.cli.main import show_results
+    from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
     runs = [Results.open(folder) for folder in folders]
@@ -36,5 +36,5 @@ def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None
         click.echo(html)
         return
     for results in runs:
-        show_results(results)
+        show_tables(results)
         show_published(results)

@@ -334,6 +334,7 @@ _inherited: list[_Task] = []
 
 def _begin_process(tasks: list[_Task]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _inherited[:] = tasks
 
 
