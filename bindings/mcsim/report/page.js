@@ -33,7 +33,8 @@
     plot.replaceChildren();
     figure.dataset.drawn = "no";
     const views = await Bokeh.embed.embed_item(item, plot);
-    figure.model = [...views.roots][0].model;
+    figure.view = [...views.roots][0];
+    figure.model = figure.view.model;
     if (matchMedia("(pointer: coarse)").matches) {
       // A finger that moves over a plot moves the page.
       for (const tool of figure.model.toolbar.tools) if (tool.overlay) tool.active = false;
@@ -61,10 +62,7 @@
     const [middle, half] = [(a + b) / 2 + shift * (b - a), (b - a) / 2 * factor];
     range.setv({ start: from(middle - half), end: from(middle + half) });
   };
-  const whole = (figure) => {
-    figure.model.x_range.reset();
-    figure.model.y_range.reset();
-  };
+  const whole = (figure) => figure.view.reset_range();
 
   const actions = {
     "+": (figure) => view(figure, 0.5, 0), "-": (figure) => view(figure, 2, 0),
