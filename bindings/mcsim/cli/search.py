@@ -12,7 +12,7 @@ from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
 from mcsim.cli.stream import interruptible, print_plainly, table_of
 
 if TYPE_CHECKING:
-    from mcsim.searches.search import Found
+    from mcsim.searches.hunt import Found
 
 __all__ = ["search"]
 

@@ -21,8 +21,8 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.results import models, tables
 from mcsim.searches.guides import Stack, rate_for
+from mcsim.searches.hunt import Found
 from mcsim.searches.replays import Replays
-from mcsim.searches.search import Found
 from mcsim.searches.space import Point
 from mcsim.traces.opened import open_workload
 from mcsim.traces.trace import Trace
