@@ -107,7 +107,7 @@ def run(
 def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
     """Say how many cells of FILE are there, or of all sweeps of a folder."""
     from mcsim.sweeps.plan import folder_of, read_grid
-    from mcsim.sweeps.sweep import Sweep
+    from mcsim.sweeps.swept import Sweep
 
     if file is not None:
         grid, _ = read_grid(file, None, overrides)

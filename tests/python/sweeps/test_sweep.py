@@ -17,7 +17,7 @@ from mcsim.results import tables
 from mcsim.results.packs import PackedResults, unpacked
 from mcsim.results.results import Results
 from mcsim.sweeps.plan import read_grid
-from mcsim.sweeps.sweep import Sweep
+from mcsim.sweeps.swept import Sweep
 
 ROOT = Path(__file__).parents[3]
 TINY: dict[str, Any] = {
