@@ -101,7 +101,7 @@ def done_at_desk(work: Callable[[], Any]) -> Any:
     return work() if desk is None else desk.ask(work)
 
 
-_GRACE = 1.0  # seconds
+_GRACE = 0.5  # seconds
 
 
 class Pool:

@@ -48,8 +48,6 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-INTERRUPTED = 130
-
 
 def references_options(command: Command) -> Command:
     """Give a command the options that say which references requests come to."""
@@ -330,11 +328,13 @@ def print_plainly(*lines: Any) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """End at Ctrl-C with a line of our own."""
+    from mcsim.base.signals import exit_code, what_ended
+
     try:
         yield
-    except KeyboardInterrupt:
-        click.echo("mcsim: interrupted; parsed traces are kept", err=True)
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt as error:
+        click.echo(f"mcsim: {what_ended(error)}; parsed traces are kept", err=True)
+        sys.exit(exit_code(error))
 
 
 estimator_option = click.option(

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mcsim import _core
+from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
@@ -27,7 +28,7 @@ from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages, own_view
-from mcsim.results.draft import Draft
+from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.traces.find import default_trace_dirs
 from mcsim.traces.opened import open_workload
@@ -96,8 +97,7 @@ def run(
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
         run_id = experiment.run_id(_core.__version__, workload.describe())
         final = Path(out) / run_id
-        if not force and (final / "DONE").exists():
-            results = _reopened(final, reporter)
+        if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:
                 _draw_figures(results, threads_given(threads), reporter)
             return results
@@ -125,11 +125,21 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
     reporter.note(f"synthetic workload {', '.join(experiment.spec.workload.profiles)}{why}")
 
 
-def _reopened(final: Path, reporter: Reporter) -> Results:
-    results = Results.open(final)
-    results.check()
+def _reopened(final: Path, reporter: Reporter) -> Results | None:
+    """Open what was finished before; None if there is nothing, or not as it was written."""
+    if not (final / "DONE").exists():
+        return None
+    try:
+        results = Results.open(final)
+        results.check()
+        environment = results.environment
+    except ConfigError as error:
+        damage = str(error).partition(": run the experiment")[0].partition("; run the exp")[0]
+        reporter.note(f"{damage}; the experiment is run again")
+        return None
+    clear_left(draft_folder(final.parent, final.name))
     reporter.note(f"{final} was finished before; --force runs it again")
-    if results.environment["build"] != build_digest():
+    if environment["build"] != build_digest():
         reporter.note("it was made by another build of mcsim")
     return results
 

@@ -37,7 +37,9 @@ _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parqu
 class Sink(Protocol):
     """Takes what a run finds; `mcsim.results.draft.Draft` is one."""
 
-    folder: Path
+    @property
+    def folder(self) -> Path:
+        """Where what is found goes."""
 
     def part(self, index: int) -> SystemTables | None:
         """Return what the system at `index` left when it had finished, if it had."""
