@@ -117,15 +117,16 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
     def check() -> None:
         nonlocal most
         most = max(most, _resident())
-        if watch.replays and time.monotonic() - watch.replays[-1].begun > _SECONDS:
-            raise Stopped
+        for stage in watch.replays[-1:]:
+            if stage.done and time.monotonic() - stage.begun > _SECONDS:
+                raise Stopped
 
     held = Held(cell.run_id, out)
     with suppress(Stopped):
         Stages(cell.experiment, cell.prepared, held, watch, Inline(check)).execute()
     most = max(most, _resident())
     rates = [
-        (stage.total or 0) / max(stage.done, 1) * seconds
+        (stage.total or 0) / stage.done * seconds
         for stage, seconds in zip(watch.replays, watch.seconds_of, strict=True)
     ]
     # Replays that were not come to are taken for as long as those that were.

@@ -32,15 +32,15 @@ __all__ = ["Batch", "Elsewhere", "Threads", "batches", "run_batches"]
 
 Batch = Sequence[PlannedCell]
 
-_GRACE = 1.0  # seconds, in which batches write what they have
+_GRACE = 0.7  # seconds, in which batches write what they have
 _MOST = 64  # cells
 
 
 class Place(Protocol):
     """Where batches run."""
 
-    def submit(self, batch: Batch) -> Future[int]:
-        """Have a batch run, at some time; the result is how many cells it had."""
+    def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
+        """Have batches run, at some time; results are how many cells each had."""
 
     def stop(self) -> None:
         """Begin no more batches, and end those under way after what they have."""
@@ -68,11 +68,10 @@ class Threads:
         self._lock = threading.Lock()
         self._left: Counter[int] = Counter()
 
-    def submit(self, batch: Batch) -> Future[int]:
-        """Have a batch run, at some time; the result is how many cells it had."""
-        with self._lock:
-            self._left[id(batch[0].prepared)] += 1
-        return self._pool.submit(self._run, batch)
+    def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
+        """Have batches run, at some time; results are how many cells each had."""
+        self._left.update(id(batch[0].prepared) for batch in found)
+        return {self._pool.submit(self._run, batch): batch for batch in found}
 
     def stop(self) -> None:
         """Begin no more batches, and end those under way after what they have."""
@@ -111,14 +110,15 @@ class Elsewhere:
         self, executor: Executor, task: Callable[[Batch], Task], done: Callable[[int], None]
     ) -> None:
         self._executor, self._task, self._done = executor, task, done
-        self._futures: list[Future[int]] = []
+        self._futures: dict[Future[int], Batch] = {}
 
-    def submit(self, batch: Batch) -> Future[int]:
-        """Have a batch run, at some time; the result is how many cells it had."""
-        future: Future[int] = self._executor.submit(run_task, self._task(batch))
-        future.add_done_callback(self._note)
-        self._futures.append(future)
-        return future
+    def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
+        """Have batches run, at some time; results are how many cells each had."""
+        for batch in found:
+            future: Future[int] = self._executor.submit(run_task, self._task(batch))
+            self._futures[future] = batch
+            future.add_done_callback(self._note)
+        return self._futures
 
     def stop(self) -> None:
         """Begin no more batches; those under way leave what they have."""
@@ -155,7 +155,7 @@ def run_batches(place: Place, found: Sequence[Batch]) -> None:
     KeyboardInterrupt
         If interrupted, after a moment in which finished cells are kept.
     """
-    futures = {place.submit(batch): batch for batch in found}
+    futures = place.submit(found)
     fatal: HostError | None = None
     try:
         for future in as_completed(futures):

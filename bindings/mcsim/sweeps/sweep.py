@@ -28,7 +28,7 @@ from mcsim.sweeps.swept import Sweep
 from mcsim.sweeps.task import Maker
 from mcsim.traces.find import default_trace_dirs
 
-__all__ = ["Prospect", "look", "sweep"]
+__all__ = ["Prospect", "look", "run_missing", "sweep", "told"]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def run_missing(
     executor: Executor | None,
     reporter: Reporter,
 ) -> None:
-    """Run the cells that are not there."""
+    """Run the cells that are not there: `jobs` at a time, or as many as the executor does."""
     missing, maker = prospect.missing, prospect.maker
     workers = jobs
     if executor is None:

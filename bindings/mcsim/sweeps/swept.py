@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.files import replacing
 from mcsim.results.files import write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
@@ -81,6 +83,14 @@ class Sweep:
         those of `mcsim.results.tables.COMPARISON`.
         """
         return self._table
+
+    def write_tables(self) -> pa.Table:
+        """Write `table.parquet` and `table.csv` into the folder; return the table."""
+        table = self.table()
+        write_parquet(self.path / "table.parquet", table)
+        with replacing(self.path / "table.csv") as temporary:
+            csv.write_csv(table, temporary)
+        return table
 
     @cached_property
     def _table(self) -> pa.Table:
