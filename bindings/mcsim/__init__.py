@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
@@ -105,6 +106,7 @@ __all__ = [
     "miniature",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
@@ -114,8 +116,8 @@ __all__ = [
 ]
 
 
-# Rooms whose own names are documented: `help(mcsim.optimizers.Optimizer)`.
-_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+# Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")
 
 
 def __getattr__(name: str) -> Any:

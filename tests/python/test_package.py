@@ -20,6 +20,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 # From the top floor down: a room imports from those after it, and from the compiled core.
 FLOORS = [
     "cli",
+    "reproduce",
     "experiment",
     "figures",
     "results",
@@ -59,6 +60,7 @@ PUBLIC = [
     "miniature",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",

@@ -117,7 +117,7 @@ class Reporter:
     @contextmanager
     def live(self) -> Iterator[None]:
         """Keep a live display for the stages inside, on a terminal."""
-        if self._console is None or not self._console.is_terminal:
+        if self._progress is not None or self._console is None or not self._console.is_terminal:
             yield
             return
         with _live_progress(self._console) as progress:
@@ -147,19 +147,34 @@ class Reporter:
         stage = Stage(name, total, unit)
         self._begin(name)
         title = f"{name} {about}".rstrip()
-        if self._progress is not None:
-            stage._progress = self._progress
-            stage._task = self._progress.add_task(title, total=total, rate="")
         finished = False
         try:
-            yield stage
+            with self.under_way(title, total) as stage._task:
+                stage._progress = self._progress
+                yield stage
             finished = True
         finally:
-            if self._progress is not None and stage._task is not None:
-                self._progress.remove_task(stage._task)
             self._end(name, finished)
         elapsed = time.monotonic() - stage.begun
         self.note(f"{title:<34} {elapsed:8.2f} s  {stage.summary()}".rstrip())
+
+    @contextmanager
+    def under_way(self, title: str, total: int | None = None) -> Iterator[TaskID | None]:
+        """Show a line while something lasts; unlike of a stage nothing is said at its end."""
+        if self._progress is None:
+            yield None
+            return
+        task = self._progress.add_task(title, total=total, rate="")
+        try:
+            yield task
+        finally:
+            self._progress.remove_task(task)
+
+    def quieter(self) -> Reporter:
+        """Return one for parts of what is under way: it adds to a live display, and no lines."""
+        inner = Reporter()
+        inner._progress = self._progress
+        return inner
 
     def _begin(self, name: str) -> None:
         with self._lock:

@@ -18,11 +18,9 @@ from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
-    from mcsim.results.results import Results
 
 __all__ = ["main"]
 
@@ -35,6 +33,8 @@ _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
+    "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
@@ -154,6 +154,7 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
+    from mcsim.cli.results import show_tables
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
@@ -169,7 +170,7 @@ def run(
         figures=not no_figures,
         reporter=reporter_asked(),
     )
-    _show(results)
+    show_tables(results)
 
 
 @cli.command()
@@ -177,10 +178,11 @@ def run(
 def report(folder: str) -> None:
     """Show the tables of a finished run again, and the paper's numbers beside its own."""
     from mcsim.cli.figures import show_published
+    from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
     results = Results.open(folder)
-    _show(results)
+    show_tables(results)
     show_published(results)
 
 
@@ -238,24 +240,6 @@ def schema() -> None:
     from mcsim.config import ExperimentSpec
 
     click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
-
-
-def _show(results: Results) -> None:
-    from mcsim.results.models import render_devices, render_requests
-    from mcsim.results.render import render_comparison, render_systems
-    from mcsim.results.yardsticks import render_yardsticks
-
-    console = terminal()
-    for render in (
-        render_comparison,
-        render_yardsticks,
-        render_systems,
-        render_requests,
-        render_devices,
-    ):
-        console.print(render(results))
-        console.print()
-    console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

@@ -31,7 +31,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
-__all__ = ["Location", "Source", "check", "check_spec", "format_location"]
+__all__ = ["Location", "Source", "check", "check_spec", "format_location", "to_plain"]
 
 # What no experiment comes near, and nothing that calls itself one can go beyond.
 _MOST_BYTES = 4 << 20

@@ -21,7 +21,7 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, digest_of, listed, read_list
 
-__all__ = ["Draft", "SystemTables"]
+__all__ = ["Draft", "SystemTables", "abandoned", "is_under_way"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Draft:
         for replaced in out.glob(f"{run_id}.replaced-*"):
             shutil.rmtree(replaced, ignore_errors=True)
         adopted: IO[str] | None = None
-        for left, lock in _abandoned(out, run_id):
+        for left, lock in abandoned(out, run_id):
             if adopted is None and _build_of(left) == build:
                 left.rename(folder)
                 adopted = lock
@@ -191,7 +191,16 @@ def _try_lock(folder: Path) -> IO[str] | None:
     return handle
 
 
-def _abandoned(out: Path, run_id: str) -> Iterator[tuple[Path, IO[str]]]:
+def is_under_way(folder: Path) -> bool:
+    """Whether somebody is at work on the run of a partial folder."""
+    lock = _try_lock(folder)
+    if lock is not None:
+        lock.close()
+    return lock is None and folder.is_dir()
+
+
+def abandoned(out: Path, run_id: str = "*") -> Iterator[tuple[Path, IO[str]]]:
+    """Return partial folders that nobody is at work on, each locked until its lock closes."""
     for left in sorted(out.glob(f"{run_id}.partial-*")):
         if (lock := _try_lock(left)) is not None:
             yield left, lock

@@ -96,11 +96,20 @@ class Results:
         for name in self._sums:
             self._checked(name)
 
+    def digest(self, table: str) -> str | None:
+        """Return the SHA-256 of a table's file; None if the run wrote none."""
+        return self._sums.get(f"{table}.parquet")
+
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
         nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
         return ExperimentSpec.model_validate(nodes)
+
+    @property
+    def spec_text(self) -> str:
+        """The file of the experiment, every default written out."""
+        return self._checked("spec.yaml").read_text(encoding="utf-8")
 
     @cached_property
     def environment(self) -> dict[str, Any]:

@@ -849,3 +849,32 @@ def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
     told = [line for line in log.splitlines() if "the trace ends before" in line]
     assert len(told) == 1
     assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
+
+
+def test_a_sample_has_its_share_of_the_blocks_and_hits_as_much_in_as_much_less(
+    tmp_path: Path,
+) -> None:
+    given = tiny(systems=["lru"], seed=3)
+    whole = run(given, out=tmp_path, figures=False)
+    workload = given["workload"] | {"sample": "1/4"}
+    tiers = [tier | {"capacity_blocks": tier["capacity_blocks"] // 4} for tier in given["tiers"]]
+    sampled = run(given | {"workload": workload, "tiers": tiers}, out=tmp_path, figures=False)
+    assert sampled.run_id != whole.run_id
+    assert sampled.spec.workload.sample == 0.25
+    for vm, part in zip(whole.environment["traces"], sampled.environment["traces"], strict=True):
+        assert part["unique_blocks"] == pytest.approx(vm["unique_blocks"] / 4, rel=0.15)
+        assert part["digest"] == vm["digest"]
+    (of_all,) = tables.comparison(whole, by_vm=False).to_pylist()
+    (of_part,) = tables.comparison(sampled, by_vm=False).to_pylist()
+    assert of_part["hit_ratio"] == pytest.approx(of_all["hit_ratio"], abs=0.06)
+    # Another seed, other blocks.
+    other = run(given | {"workload": workload, "seed": 4}, out=tmp_path, figures=False)
+    uniques = [[vm["unique_blocks"] for vm in r.environment["traces"]] for r in (sampled, other)]
+    assert uniques[0] != uniques[1]
+
+
+@pytest.mark.parametrize("share", [0, "3/2", True, "x"])
+def test_a_sample_is_a_share(share: object, tmp_path: Path) -> None:
+    workload = {"profile": str(TINY), "sample": share}
+    with pytest.raises(ConfigError, match=r"workload\.sample: expected (a share such|more than)"):
+        run(tiny(workload=workload), out=tmp_path)
