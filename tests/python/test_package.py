@@ -21,6 +21,7 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 FLOORS = [
     "cli",
     "reproduce",
+    "sweeps",
     "experiment",
     "figures",
     "results",
@@ -46,6 +47,7 @@ PUBLIC = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -58,6 +60,7 @@ PUBLIC = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
     "reproduce",
@@ -65,7 +68,9 @@ PUBLIC = [
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 

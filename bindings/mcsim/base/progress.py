@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,9 +89,7 @@ class Reporter:
         """Write the log here from now on, beginning with what is not written yet."""
         with self._lock:
             self._log = path
-            with path.open("a", encoding="utf-8") as file:
-                file.writelines(self._waiting)
-            self._waiting.clear()
+            self._write_log()
 
     def stop_log(self) -> None:
         """Keep what is logged until the next `log_to`."""
@@ -108,11 +106,17 @@ class Reporter:
         """Log a line without showing it."""
         line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
         with self._lock:
-            if self._log is None:
-                self._waiting.append(line)
-            else:
-                with self._log.open("a", encoding="utf-8") as file:
-                    file.write(line)
+            self._waiting.append(line)
+            self._write_log()
+
+    def _write_log(self) -> None:
+        """Write the lines that wait; where that cannot be, they wait on: no run fails for them."""
+        if self._log is None:
+            return
+        with suppress(OSError), self._log.open("a", encoding="utf-8") as file:
+            file.writelines(self._waiting)
+            file.flush()
+            self._waiting.clear()
 
     @contextmanager
     def live(self) -> Iterator[None]:

@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.suggest import did_you_mean
-from mcsim.results.draft import abandoned, is_under_way
+from mcsim.results.draft import clear_left, is_under_way
 from mcsim.results.results import Results
 from mcsim.results.seals import damaged, read_list
 
@@ -53,9 +54,9 @@ RUNS = pa.schema(
     ]
 )
 
-_NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced)-.+)?")
+_NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
 
-_OURS = {"DONE", "build", "environment.json", "lock", "log.txt", "parts", "spec.yaml"}
+_OURS = {"DONE", "environment.json", "log.txt", "spec.yaml"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Run:
             there = {file.name for file in path.iterdir()}
         except FileNotFoundError:  # finished, or removed, since its folder was read
             return None
-        if there and not there & _OURS:
+        if there and not there & _OURS and not any(map(is_claim, there)):
             return None
         return cls(path, named["run"], named["name"], _state(path, named["kind"], there))
 
@@ -238,12 +239,8 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
     ConfigError
         If there is no such folder.
     """
-    left = [run.path for run in runs_in(out) if run.state == "replaced"]
-    freed = {path: _bytes_below(path) if dry_run else _remove_tree(path) for path in left}
-    for path, claim in abandoned(Path(out)):
-        with claim:
-            freed[path] = _bytes_below(path) if dry_run else _remove_tree(path)
-    return dict(sorted(freed.items()))
+    left = [run for run in runs_in(out) if run.state in ("replaced", "abandoned")]
+    return {run.path: _bytes_below(run.path) if dry_run else _take_away(run) for run in left}
 
 
 def unsound_files(path: Path) -> list[str]:
@@ -270,10 +267,10 @@ def _folders(out: Path) -> list[Path]:
 
 
 def _state(path: Path, kind: str | None, there: set[str]) -> State:
-    if kind == "replaced":
-        return "replaced"
     if kind == "partial":
         return "under way" if is_under_way(path) else "abandoned"
+    if kind is not None:
+        return "replaced"
     sums = read_list(path / "DONE")
     return "finished" if sums and there.issuperset(sums) else "damaged"
 
@@ -309,6 +306,10 @@ def _take_away(run: Run) -> int:
     """Remove a run so that, whenever this ends, its folder is whole or has another name."""
     if run.state == "replaced":
         return _remove_tree(run.path)
+    if run.state == "abandoned":
+        size = _bytes_below(run.path)
+        clear_left(run.path)
+        return size
     gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
     try:
         run.path.rename(gone)

@@ -11,7 +11,8 @@ import mcsim
 from mcsim.base.units import format_size
 from mcsim.cli import main as cli
 from mcsim.results import collect, list_runs, open_run
-from mcsim.results.draft import Draft
+from mcsim.results.draft import Draft, SystemTables, draft_folder
+from mcsim.results.schemas import SCHEMAS
 
 TINY = Path(__file__).parents[3] / "experiments" / "tiny.yaml"
 
@@ -109,7 +110,10 @@ def test_rm_asks(
 def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draft = Draft.begin(out, "busy-0123456789ab", "build")
     code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--out", out)
-    assert (code, said) == (2, f"mcsim: {draft.folder}: this run is under way; end it first\n")
+    assert (code, said) == (
+        2,
+        f"mcsim: {draft_folder(out, 'busy-0123456789ab')}: this run is under way; end it first\n",
+    )
     assert len(list_runs(out)) == 3
     draft.abandon()
 
@@ -117,16 +121,17 @@ def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFix
 def test_gc_says_what_it_freed(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "gc", "--out", out) == (0, "nothing to remove\n", "")
     draft = Draft.begin(out, "left-0123456789ab", "build")
-    (draft.folder / "parts" / "0").mkdir()
-    (draft.folder / "parts" / "0" / "table").write_bytes(bytes(2000))
+    tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
+    draft.save_part(0, SystemTables(*tables, {}))
     draft.abandon()
+    left = draft_folder(out, "left-0123456789ab")
     (size,) = collect(out, dry_run=True).values()
     told = call(capsys, "gc", "--dry-run", "--out", out)[1]
-    assert told == (f"{draft.folder}  {format_size(size)}\n{format_size(size)} would be freed\n")
-    assert draft.folder.exists()
+    assert told == (f"{left}  {format_size(size)}\n{format_size(size)} would be freed\n")
+    assert left.exists()
     said = call(capsys, "gc", "--json", "--out", out)[1]
-    assert json.loads(said) == {"dry_run": False, "freed": {str(draft.folder): size}}
-    assert not draft.folder.exists()
+    assert json.loads(said) == {"dry_run": False, "freed": {str(left): size}}
+    assert not left.exists()
 
 
 def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

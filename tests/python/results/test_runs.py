@@ -20,7 +20,7 @@ from mcsim.results import (
     remove,
     unsound_files,
 )
-from mcsim.results.draft import Draft
+from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
 
@@ -53,9 +53,11 @@ def two(out: Path) -> tuple[Path, Path]:
 def killed(out: Path, run_id: str) -> Path:
     """What a run leaves that was killed when a system had finished."""
     draft = Draft.begin(out, run_id, "build")
-    (draft.folder / "parts" / "0").mkdir()
+    tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
+    draft.save_part(0, SystemTables(*tables, {}))
+    (draft.folder / "log.txt").write_text("x" * 1000)
     draft.abandon()
-    return draft.folder
+    return draft_folder(out, run_id)
 
 
 def states(out: Path) -> dict[str, str]:
@@ -97,7 +99,7 @@ def test_states_of_runs(out: Path) -> None:
         first.name: "damaged",
         "tiny-000000000001": "damaged",
         left.name: "abandoned",
-        at_work.folder.name: "under way",
+        draft_folder(out, "tiny-000000000003").name: "under way",
         f"{second.name}.replaced-0123abcd": "replaced",
     }
     at_work.abandon()
@@ -159,7 +161,10 @@ def test_runs_under_way_are_not_removed(out: Path) -> None:
     draft = Draft.begin(out, first.name, "build")
     with pytest.raises(ConfigError) as refused:
         remove(first, out)
-    assert str(refused.value) == f"{draft.folder}: this run is under way; end it first"
+    assert (
+        str(refused.value)
+        == f"{draft_folder(out, first.name)}: this run is under way; end it first"
+    )
     assert open_run(first).path == first
     draft.abandon()
 
@@ -177,7 +182,6 @@ def test_folders_of_others_are_not_removed(out: Path) -> None:
 def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
     first, second = two(out)
     left = killed(out, "tiny-000000000002")
-    (left / "log.txt").write_text("x" * 1000)
     replaced = out / f"{second.name}.replaced-0123abcd"
     shutil.copytree(second, replaced)
     at_work = Draft.begin(out, "tiny-000000000003", "build")
@@ -186,7 +190,7 @@ def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
     assert told[left] >= 1000
     assert left.exists()
     assert collect(out) == told
-    assert set(out.iterdir()) == {first, second, at_work.folder}
+    assert set(out.iterdir()) == {first, second, draft_folder(out, "tiny-000000000003")}
     assert collect(out) == {}
     at_work.abandon()
 
