@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.report.make import report
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
-    from mcsim.sweeps.sweep import Sweep, sweep
+    from mcsim.searches.search import search
+    from mcsim.sweeps.sweep import sweep
+    from mcsim.sweeps.swept import Sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -59,7 +62,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
-    "Sweep": "sweeps.sweep",
+    "Sweep": "sweeps.swept",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -75,8 +78,10 @@ _HOME = {
     "mix": "locality.mix",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
+    "report": "report.make",
     "reuse_distances": "locality",
     "run": "experiment.runner",
+    "search": "searches.search",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
     "sweep": "sweeps.sweep",
@@ -115,9 +120,11 @@ __all__ = [
     "mix",
     "optimize",
     "policy_names",
+    "report",
     "reproduce",
     "reuse_distances",
     "run",
+    "search",
     "simulate",
     "simulate_lines",
     "sweep",

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from mcsim.figures import curves, timeline
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.measured import drawn, rows_of, system_of
 from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
+from mcsim.reproduce.readings import drawn, rows_of, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from mcsim.figures import comparison, timeline
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.measured import drawn, rows_of, said, system_of
 from mcsim.reproduce.multicache_web import (
     BY_HISTORY,
     EARLY_HOURS,
@@ -22,6 +21,7 @@ from mcsim.reproduce.multicache_web import (
     hours_of,
     web,
 )
+from mcsim.reproduce.readings import drawn, rows_of, said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import comparison as comparison_table

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mcsim.figures import comparison, curves, timeline
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.measured import drawn, said, system_of
 from mcsim.reproduce.published import read_published
+from mcsim.reproduce.readings import drawn, said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
 
