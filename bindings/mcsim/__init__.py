@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from mcsim.policies.tuning import tune
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
-    from mcsim.sweeps.sweep import Sweep, sweep
+    from mcsim.sweeps.sweep import sweep
+    from mcsim.sweeps.swept import Sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -59,7 +60,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
-    "Sweep": "sweeps.sweep",
+    "Sweep": "sweeps.swept",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",

@@ -21,7 +21,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
-from mcsim.config.load import Location
+from mcsim.config.load import Location, to_plain
 from mcsim.config.spec import DeviceSpec, PlacedSpec
 from mcsim.experiment.checks import check_figures, check_times, check_unique
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
@@ -50,6 +50,8 @@ class Experiment:
         Where each of its values was written.
     code : Code
         The classes and libraries that it names.
+    given : mapping
+        The experiment as it was given, as plain values.
     shares : mapping of int to str
         By tier, capacities such as ``'10%'`` of the workload's distinct blocks: until `sized`
         the spec has others in their place.
@@ -58,6 +60,7 @@ class Experiment:
     spec: ExperimentSpec
     source: Source
     code: Code
+    given: Mapping[str, Any]
     shares: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
@@ -107,6 +110,7 @@ class Experiment:
         ConfigError
             As of `load`.
         """
+        given = to_plain(source.root)
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
@@ -118,7 +122,7 @@ class Experiment:
             spec = _resolve_devices(spec, source)
             spec = _resolve_systems(spec, source, code, complaints)
         complaints.tell()
-        return cls(spec, source, code, shares)
+        return cls(spec, source, code, given, shares)
 
     def sized(self, unique: int) -> Experiment:
         """Return the experiment with capacities that are shares of so many blocks."""
