@@ -19,8 +19,7 @@ static int error_number;
 static atomic_long left; /* the call that fails, from 1; below 1 none does any more */
 static atomic_long calls;
 
-/* Lets the n-th call of a kind ("write", "fsync", "rename", "open", "mkdir", "malloc") fail; none if
- * n is 0. */
+/* Lets the n-th call of a kind ("write", "fsync", "rename", "open", "mkdir", "malloc") fail. */
 void mcsim_fail(const char* which, long n, const char* folder, int number) {
   atomic_store(&left, 0);
   snprintf(kind, sizeof kind, "%s", which);

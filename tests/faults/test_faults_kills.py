@@ -87,7 +87,7 @@ def test_preempted_at_random_moments(
         code = process.wait()
         took = time.monotonic() - began
         assert code in (0, 128 + number, -number), process.said
-        assert took < 3, "on a busy machine; a second on an idle one"
+        assert took < 10  # on a busy machine; a second on an idle one
         assert_whole(tmp_path)
     again = nursery.run(tmp_path)
     assert again.wait() == 0, again.said
@@ -100,7 +100,8 @@ def test_two_at_once_and_one_is_killed(
     for point in ("part saved", "results flushed", "results in place"):
         out = tmp_path / point
         one, other = nursery.run(out, die_at=[point, 1]), nursery.run(out)
-        assert (one.wait(), other.wait()) == (-signal.SIGKILL, 0), other.said
+        assert other.wait() == 0, other.said
+        assert one.wait() in (0, -signal.SIGKILL), one.said  # 0: the other was first
         assert nursery.run(out).wait() == 0
         assert_finished(out, undisturbed)
 
