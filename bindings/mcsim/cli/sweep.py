@@ -20,6 +20,9 @@ __all__ = ["sweep"]
 class _FileOrCommand(click.Group):
     """A group in which what is no command is a file to run: `mcsim sweep FILE`."""
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or self.commands["run"]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["run", *args]
@@ -28,20 +31,11 @@ class _FileOrCommand(click.Group):
 
 @click.group(cls=_FileOrCommand)
 def sweep() -> None:
-    r"""Run an experiment at every point of a grid, and join the results.
+    """Run an experiment at every point of a grid, and join the results.
 
-    FILE is an experiment with axes:
-
-    \b
-        sweep:
-          tiers.0.capacity_blocks: log(64MiB, 1GiB, 5)
-          seed: 5 seeds
-
-    \b
-        mcsim sweep FILE             runs the cells that are not there yet
-        mcsim sweep status [FILE]    says how far it is
-        mcsim sweep table FILE       joins what is there
-        mcsim sweep figures FILE     draws it
+    `mcsim sweep FILE` runs the cells that are not there yet of an experiment that has axes: under
+    `sweep:`, paths such as `tiers.0.capacity_blocks` and their values, `[1GiB, 2GiB]` or
+    `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
     """
 
 
