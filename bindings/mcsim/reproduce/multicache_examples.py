@@ -53,7 +53,7 @@ def find_curve(context: Context) -> Found:
         values={"hits": hits},
         checks=checks,
         tables={"curve": run.curves()},
-        draw=drawn([run], {"": lambda: curves.example_curve(run)}),
+        draw=drawn("A hit ratio curve", [run], {"": lambda: curves.example_curve(run)}),
         ran=[run.run_id],
     )
 
@@ -97,7 +97,11 @@ def find_split(context: Context) -> Found:
         values=values,
         checks=checks,
         tables={"split": pa.Table.from_pylist(rows)},
-        draw=drawn(both, {"": lambda: curves.tier_split_alone(both)}),
+        draw=drawn(
+            "Hits of each tier, read off the curve",
+            both,
+            {"": lambda: curves.tier_split_alone(both)},
+        ),
         ran=[run.run_id for run in both],
     )
 
@@ -128,6 +132,7 @@ def find_scan(context: Context) -> Found:
         checks=checks,
         tables={"hit-ratio": _by_hour(alone, beside)},
         draw=drawn(
+            "A terminal server beside a scan",
             [beside],
             {
                 "": lambda: timeline.hit_ratio_over_time(

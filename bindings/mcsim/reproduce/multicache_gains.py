@@ -48,6 +48,7 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         checks=[_check_best(best), *_check_so_far(series, web_1, early)],
         tables={"hit-ratio": _hits_table(run, series)},
         draw=drawn(
+            "Hit ratio over time",
             [run],
             {
                 "by-hour": lambda: timeline.hit_ratio_over_time(run, systems),
@@ -116,7 +117,12 @@ def find_latency(context: Context) -> Found:
         | {"worst": max(gains.values())},
         checks=checks,
         tables={"latency": comparison_table(run)},
-        draw=drawn([run], {"": lambda: comparison.latency_by_vm(run)}, [BY_HISTORY]),
+        draw=drawn(
+            "Mean latency by volume",
+            [run],
+            {"": lambda: comparison.latency_by_vm(run)},
+            [BY_HISTORY],
+        ),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -149,7 +155,12 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         },
         checks=checks,
         tables={"comparison": comparison_table(run)},
-        draw=drawn([run], {"": lambda: comparison.hit_ratio_by_tier(run)}, [BY_HISTORY]),
+        draw=drawn(
+            "Hit ratio by tier",
+            [run],
+            {"": lambda: comparison.hit_ratio_by_tier(run)},
+            [BY_HISTORY],
+        ),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )

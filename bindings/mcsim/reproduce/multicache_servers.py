@@ -89,9 +89,7 @@ def _inventory(server: _Server, context: Context) -> Iterator[dict[str, Any]]:
         counts: dict[str, Any] = {"requests": None, "accesses": None, "unique_blocks": None}
         source = None
         if (path := context.trace(volume)) is not None:
-            source, blocks = "recorded", Trace.open(path).blocks("reads")
-            requests = blocks.accesses.request_count
-            counts = {"requests": requests, "accesses": len(blocks), "unique_blocks": blocks.unique}
+            source, counts = "recorded", _counts(Trace.open(path))
         elif volume in made:
             source, counts = "synthetic", made[volume]
         yield {
@@ -104,6 +102,13 @@ def _inventory(server: _Server, context: Context) -> Iterator[dict[str, Any]]:
             "blocks_read": counts["accesses"],
             "distinct_blocks": counts["unique_blocks"],
         }
+
+
+def _counts(trace: Trace) -> dict[str, Any]:
+    """Count requests and blocks read of a trace, which may have none."""
+    reads = trace.metadata.counts
+    unique = trace.blocks("reads").unique if reads.reads else 0
+    return {"requests": reads.reads, "accesses": reads.read_blocks, "unique_blocks": unique}
 
 
 def _run_of(server: _Server, context: Context) -> Results | None:
@@ -151,7 +156,12 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         },
         checks=checks,
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
-        draw=drawn(runs, {"": lambda: comparison.hit_ratio_by_vm(runs)}, [BY_HISTORY]),
+        draw=drawn(
+            "Hit ratio by volume",
+            runs,
+            {"": lambda: comparison.hit_ratio_by_vm(runs)},
+            [BY_HISTORY],
+        ),
         ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
         recorded=not synthetic,
     )
@@ -270,7 +280,12 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         },
         checks=checks,
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
-        draw=drawn(every, {"": lambda: comparison.hit_ratio_by_capacity(every)}, [BY_HISTORY]),
+        draw=drawn(
+            "Hit ratio by capacity",
+            every,
+            {"": lambda: comparison.hit_ratio_by_capacity(every)},
+            [BY_HISTORY],
+        ),
         ran=[run.run_id for run in every],
         recorded=not any(run.synthetic for run in every),
     )

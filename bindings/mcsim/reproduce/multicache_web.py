@@ -88,7 +88,7 @@ def find_intensity(context: Context) -> Found:
         values={f"{vm} median": median for vm, median in medians.items()},
         checks=checks,
         tables={"reuse-intensity": table},
-        draw=drawn([run], {"": lambda: timeline.reuse_intensity(run)}),
+        draw=drawn("Reuse intensity over time", [run], {"": lambda: timeline.reuse_intensity(run)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -120,7 +120,7 @@ def find_curves(context: Context) -> Found:
         values={"web_1 at most": most, "web_2 half": half / 1e6},
         checks=checks,
         tables={"curves": run.curves()},
-        draw=drawn([run], {"": lambda: curves.hit_ratio_curves(run)}),
+        draw=drawn("Hit ratio curves", [run], {"": lambda: curves.hit_ratio_curves(run)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -154,7 +154,7 @@ def find_occupancy_over_time(context: Context) -> Found:
         values={"web_0 fast": fast["web_0"], "web_2 slow": slow["web_2"]},
         checks=checks,
         tables={"occupancy": _blocks_table(run, (GLOBAL,))},
-        draw=drawn([run], {"": lambda: timeline.occupancy_over_time(run, system)}),
+        draw=drawn("", [run], {"": lambda: timeline.occupancy_over_time(run, system)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -194,7 +194,7 @@ def find_granted_over_time(context: Context) -> Found:
         values={"web_2 fast": mean[0]["web_2"], "web_2 slow": mean[1]["web_2"]},
         checks=checks,
         tables={"targets": _blocks_table(run, MULTICACHES)},
-        draw=drawn([run], sheets, [_BY_CODED]),
+        draw=drawn("", [run], sheets, [_BY_CODED]),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -227,6 +227,7 @@ def find_shares(context: Context) -> Found:
         checks=checks,
         tables={"shares": _share_table(run)},
         draw=drawn(
+            "Mean share of each tier",
             [run],
             {
                 "granted": lambda: comparison.granted_shares(run),

@@ -39,12 +39,17 @@ def said(numbers: Mapping[str, float], digits: int = 1) -> str:
 
 
 def drawn(
-    runs: Sequence[Results], sheets: Mapping[str, Callable[[], Sheet]], notes: Iterable[str] = ()
+    title: str,
+    runs: Sequence[Results],
+    sheets: Mapping[str, Callable[[], Sheet]],
+    notes: Iterable[str] = (),
 ) -> Callable[[Path], Sequence[Path]]:
     """Return what writes sheets below a path's stem, each with its own ending of the name.
 
     Parameters
     ----------
+    title : str
+        Of those that have none of their own.
     runs : sequence of Results
         What they show.
     sheets : mapping of str to callable
@@ -59,6 +64,7 @@ def drawn(
         for ending, make in sheets.items():
             with styled():
                 sheet = make()
+                sheet.title = sheet.title or title
                 sheet.notes += lines
                 figure = sheet.finish(runs)
             path = stem.with_name(f"{stem.name}-{ending}" if ending else stem.name)

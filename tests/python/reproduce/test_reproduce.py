@@ -20,6 +20,7 @@ from mcsim.reproduce import catalogue, multicache, reproduction
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.multicache_servers import _inventory, _servers
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.readings import system_of
 from mcsim.reproduce.verdicts import Verdict
@@ -258,6 +259,25 @@ def test_a_quick_sweep_is_scaled_along_its_axes() -> None:
     assert axes["zip"]["tiers.0.capacity_blocks"][:2] == [1562, 4688]
     assert axes["zip"]["tiers.1.capacity_blocks"][-1] == 375_000
     assert Context()._axes(grid) is None
+
+
+def test_servers_that_were_recorded_in_part_are_listed(tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    read, write = (f"128166372003061629,{{}},0,{op},0,8192,1\n" for op in ("Read", "Write"))
+    (traces / "wdev_0.csv").write_text(read.format("wdev") * 2, encoding="utf-8")
+    (traces / "wdev_1.csv").write_text(write.format("wdev"), encoding="utf-8")
+    context = Context(trace_dirs=[traces])
+    rows = {
+        row["volume"]: row
+        for server in _servers(context)
+        if server.name == "wdev"
+        for row in _inventory(server, context)
+    }
+    columns = ("source", "read_requests", "blocks_read", "distinct_blocks")
+    assert [rows["wdev_0"][name] for name in columns] == ["recorded", 2, 4, 2]
+    assert [rows["wdev_1"][name] for name in columns] == ["recorded", 0, 0, 0]
+    assert [rows["wdev_2"][name] for name in columns] == [None] * 4
 
 
 def test_an_installation_without_experiments_says_so(
