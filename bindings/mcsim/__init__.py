@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mcsim.policies.tuning import tune
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
+    from mcsim.searches.search import search
     from mcsim.sweeps.sweep import sweep
     from mcsim.sweeps.swept import Sweep
     from mcsim.traces.blocks import Blocks
@@ -78,6 +79,7 @@ _HOME = {
     "policy_names": "policies.specs",
     "reuse_distances": "locality",
     "run": "experiment.runner",
+    "search": "searches.search",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
     "sweep": "sweeps.sweep",
@@ -119,6 +121,7 @@ __all__ = [
     "reproduce",
     "reuse_distances",
     "run",
+    "search",
     "simulate",
     "simulate_lines",
     "sweep",

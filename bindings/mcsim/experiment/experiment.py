@@ -30,7 +30,7 @@ from mcsim.experiment.components import Components, policy_of, python_policies
 if TYPE_CHECKING:
     from mcsim._core import engine
 
-__all__ = ["Experiment"]
+__all__ = ["Experiment", "Given", "source_of"]
 
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 
@@ -85,19 +85,14 @@ class Experiment:
         ConfigError
             All mistakes that can be told from each other, each with its line.
         """
-        handed: dict[str, type[Any]] = {}
-        if isinstance(given, ExperimentSpec):
-            source = Source("spec", given.expanded(), Path.cwd())
-        elif isinstance(given, Mapping):
-            given, handed = with_classes_named(given)
-            source = Source("spec", given, Path.cwd())
-        else:
-            source = Source.read(given)
-        for override in overrides:
-            source.override(override)
+        source, handed = source_of(given, overrides)
         if "sweep" in source.root:
             raise source.complain(
                 ("sweep",), "a grid of runs: `mcsim sweep` runs it (in Python: mcsim.sweep)"
+            )
+        if "search" in source.root:
+            raise source.complain(
+                ("search",), "of a search: `mcsim search` takes it (in Python: mcsim.search)"
             )
         return cls.of(source, Code(source.folder, Permission.of(allow_code), handed))
 
@@ -184,6 +179,21 @@ class Experiment:
         }
         text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str, type[Any]]]:
+    """Read and override an experiment, unchecked, with the classes that were handed in by it."""
+    handed: dict[str, type[Any]] = {}
+    if isinstance(given, ExperimentSpec):
+        source = Source("spec", given.expanded(), Path.cwd())
+    elif isinstance(given, Mapping):
+        given, handed = with_classes_named(given)
+        source = Source("spec", given, Path.cwd())
+    else:
+        source = Source.read(given)
+    for override in overrides:
+        source.override(override)
+    return source, handed
 
 
 _SOME_BLOCKS = 1 << 20

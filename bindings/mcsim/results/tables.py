@@ -36,6 +36,7 @@ __all__ = [
     "systems",
     "tiers_of",
     "totals",
+    "whole",
 ]
 
 _Quantity = TypeVar("_Quantity", int, float)
@@ -208,6 +209,12 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
     yield row(None, slice(None))
+
+
+def whole(spec: ExperimentSpec, of: Totals) -> _Row:
+    """Return what one system did for all VMs together."""
+    (row,) = _rows(spec, of, by_vm=False)
+    return row
 
 
 def _relative(value: float | None, base: float | None) -> float | None:

@@ -16,11 +16,11 @@ import pyarrow as pa
 from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.config import ExperimentSpec, Source
+from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.checks import check_backend
-from mcsim.experiment.code import Code, with_classes_named
-from mcsim.experiment.experiment import Experiment, Given
+from mcsim.experiment.code import Code
+from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
@@ -119,16 +119,7 @@ def read_grid(
     ConfigError
         If it cannot be read, or what it says of a sweep is wrong or missing.
     """
-    handed: dict[str, type[Any]] = {}
-    if isinstance(given, ExperimentSpec):
-        source = Source("spec", given.expanded(), Path.cwd())
-    elif isinstance(given, Mapping):
-        given, handed = with_classes_named(given)
-        source = Source("spec", given, Path.cwd())
-    else:
-        source = Source.read(given)
-    for override in overrides:
-        source.override(override)
+    source, handed = source_of(given, overrides)
     if axes is not None:
         source = source.varied([("sweep", dict(axes), "axes")])
     grid = take_sweep(source)
