@@ -61,6 +61,10 @@ def _free_port() -> int:
         return int(any_port.getsockname()[1])
 
 
+class CannotRunError(Exception):
+    """A Slurm that is installed does not start: what its logs say."""
+
+
 class Slurm:
     """The running scheduler."""
 
@@ -144,5 +148,5 @@ def _await_node(slurm: Slurm, seconds: float = 60) -> None:
         except subprocess.CalledProcessError:
             pass
         if time.monotonic() > end:
-            raise TimeoutError(f"Slurm's node is not up\n{slurm._log()}")
+            raise CannotRunError(f"Slurm's node is not up\n{slurm._log()}")
         time.sleep(0.2)

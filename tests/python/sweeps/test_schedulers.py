@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -79,7 +80,11 @@ def scheduler(
 ) -> Iterator[slurm.Slurm]:
     if why_not := slurm.why_not():
         pytest.skip(why_not)
-    with slurm.running(tmp_path_factory.mktemp("slurm")) as running:
+    with contextlib.ExitStack() as stack:
+        try:
+            running = stack.enter_context(slurm.running(tmp_path_factory.mktemp("slurm")))
+        except slurm.CannotRunError as error:
+            pytest.skip(str(error))
         monkeypatch.setenv("SLURM_CONF", running.environment["SLURM_CONF"])
         yield running
 
