@@ -22,8 +22,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,8 +44,10 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.tables import COMPARISON, comparison
 
-__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "summary"]
-__all__ += ["unpacked", "write_pack"]
+__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
+__all__ += ["summary", "unpacked", "write_pack"]
+
+_log = logging.getLogger(__name__)
 
 _FOLDER = "packs"
 _IDS = "run_ids.txt"
@@ -259,6 +264,11 @@ class PackedResults(Results):
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
 
+    @property
+    def pack(self) -> Path:
+        """The file that has them."""
+        return self._pack.path
+
     def check(self) -> None:
         """Hold the pack to its checksums."""
         with zipfile.ZipFile(self._pack.path) as file:
@@ -303,6 +313,25 @@ def packs_in(out: Path) -> Iterator[Pack]:
             yield Pack(path)
         except (OSError, KeyError, zipfile.BadZipFile):
             continue
+
+
+def set_aside_damaged(out: Path) -> None:
+    """Give packs that are not as they were written another name, and say so: they are absent.
+
+    What is in them is held to its checksums, so all of it is read.
+    """
+    for path in sorted((out / _FOLDER).glob("*.zip")):
+        try:
+            with zipfile.ZipFile(path) as file:
+                why = file.testzip()
+        except FileNotFoundError:  # another process was first
+            continue
+        except (OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+            why = str(error)
+        if why is not None:
+            with suppress(OSError):
+                path.replace(path.with_suffix(".damaged"))
+            _log.warning("%s: damaged (%s); its runs are made again", path, why)
 
 
 def packed(path: Path) -> PackedResults | None:
