@@ -31,13 +31,17 @@ if TYPE_CHECKING:
         reuse_distances,
     )
     from mcsim.locality.measure import hit_ratio_curves
+    from mcsim.locality.mix import mix
+    from mcsim.locality.whatif import what_if
     from mcsim.optimizers.optimizer import optimize
     from mcsim.policies.miniatures import miniature
     from mcsim.policies.python_policies import Policy, PriorityPolicy
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
+    from mcsim.sweeps.sweep import Sweep, sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -55,6 +59,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
+    "Sweep": "sweeps.sweep",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -67,13 +72,16 @@ _HOME = {
     "load_policies": "policies.specs",
     "memory_needed": "policies.simulation",
     "miniature": "policies.miniatures",
+    "mix": "locality.mix",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
     "reuse_distances": "locality",
     "run": "experiment.runner",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
+    "sweep": "sweeps.sweep",
     "tune": "policies.tuning",
+    "what_if": "locality.whatif",
     "wrapper_names": "policies.specs",
 }
 
@@ -91,6 +99,7 @@ __all__ = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -103,19 +112,23 @@ __all__ = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 
 
-# Rooms whose own names are documented: `help(mcsim.optimizers.Optimizer)`.
-_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+# Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")
 
 
 def __getattr__(name: str) -> Any:

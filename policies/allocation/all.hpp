@@ -7,7 +7,9 @@
 #include "policies/allocation/centaur.hpp"
 #include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/cloudcache.hpp"
+#include "policies/allocation/dss.hpp"
 #include "policies/allocation/eci_cache.hpp"
+#include "policies/allocation/edt.hpp"
 #include "policies/allocation/exclusive.hpp"
 #include "policies/allocation/global_lru.hpp"
 #include "policies/allocation/hierarchy.hpp"
@@ -17,6 +19,7 @@
 #include "policies/allocation/maxperf.hpp"
 #include "policies/allocation/multicache.hpp"
 #include "policies/allocation/multicache_joint.hpp"
+#include "policies/allocation/remoca.hpp"
 #include "policies/allocation/ri_shares.hpp"
 #include "policies/allocation/s_cave.hpp"
 #include "policies/allocation/slo.hpp"
@@ -30,10 +33,10 @@ namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
-using AllSystems =
-    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
-             VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
-             ThinProvisioning, Karma, CacheCow, Baa, Hystor, Vfrm, Steady, Hindsight, Clairvoyant>;
+using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache,
+                            MultiCacheJoint, VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf,
+                            Exclusive, SCave, CloudCache, ThinProvisioning, Karma, CacheCow, Baa,
+                            Dss, Remoca, Hystor, Vfrm, Edt, Steady, Hindsight, Clairvoyant>;
 
 const Registry<System, SystemContext>& system_registry();
 

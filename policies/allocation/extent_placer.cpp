@@ -10,6 +10,7 @@ namespace mcsim {
 
 absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& trace) {
   extent_blocks_ = trace.line_blocks;
+  block_bytes_ = trace.block_bytes;
   const std::size_t extents = trace.id_count() / trace.line_blocks;
   scores_.assign(extents, 0);
   placed_.assign(extents, machine_.tiers.size());
@@ -18,8 +19,7 @@ absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& tr
     const auto blocks = static_cast<std::size_t>(trace.vms[vm].unique_blocks);
     vm_of_.insert(vm_of_.end(), blocks / trace.line_blocks, static_cast<VmId>(vm));
   }
-  const auto add = [this, block_bytes = static_cast<Count>(trace.block_bytes)](
-                       const ExtentAccess& a) { scores_[a.extent] += score(a, block_bytes); };
+  const auto add = [this](const ExtentAccess& a) { scores_[a.extent] += score(a, block_bytes_); };
   return std::make_unique<PlacedHost>(machine_, trace, add);
 }
 
@@ -35,8 +35,16 @@ absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& 
   return decision;
 }
 
-// The tier in which each extent is wanted. Of equal scores whoever is faster already comes first,
-// then the lower extent; what has no score is wanted nowhere.
+std::vector<Count> ExtentPlacer::rooms() const {
+  std::vector<Count> rooms;
+  for (const TierSpec& tier : machine_.tiers) {
+    rooms.push_back(tier.capacity_blocks / extent_blocks_);
+  }
+  return rooms;
+}
+
+// Of equal scores whoever is faster already comes first, then the lower extent; what has no score
+// is wanted nowhere.
 std::vector<std::size_t> ExtentPlacer::wanted() const {
   std::vector<std::size_t> order(scores_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,8 +53,9 @@ std::vector<std::size_t> ExtentPlacer::wanted() const {
   });
   std::vector<std::size_t> wanted(scores_.size(), machine_.tiers.size());
   std::size_t next = 0;
-  for (std::size_t k = 0; k < machine_.tiers.size(); ++k) {
-    for (Count room = machine_.tiers[k].capacity_blocks / extent_blocks_; room > 0; --room) {
+  const std::vector<Count> rooms = this->rooms();
+  for (std::size_t k = 0; k < rooms.size(); ++k) {
+    for (Count room = rooms[k]; room > 0; --room) {
       if (next == order.size() || scores_[order[next]] <= 0) return wanted;
       wanted[order[next++]] = k;
     }
@@ -58,8 +67,7 @@ std::vector<std::size_t> ExtentPlacer::wanted() const {
 // it that is wanted elsewhere goes to the backend, and from there on when it is its turn.
 std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wanted) const {
   const std::size_t tiers = machine_.tiers.size();
-  std::vector<Count> room;
-  for (const TierSpec& tier : machine_.tiers) room.push_back(tier.capacity_blocks / extent_blocks_);
+  std::vector<Count> room = rooms();
   std::vector<std::size_t> coming;
   std::vector<std::vector<std::size_t>> leaving(tiers);
   for (std::size_t extent = 0; extent < wanted.size(); ++extent) {

@@ -10,10 +10,10 @@
 
 namespace mcsim {
 
-// A system that moves extents instead of caching blocks: every epoch those that score most come
-// into the fastest tier as far as they fit, the next into the next, the rest to the backend. A
-// member states what a request adds to the score of an extent, and what becomes of scores when
-// an epoch ends.
+// A system that moves extents instead of caching blocks. A member states what a request adds to
+// the score of an extent, and what becomes of scores when an epoch ends; by them every extent has
+// a tier in which it is wanted. Unless the member has another rule, those that score most are
+// wanted in the fastest tier as far as they fit, the next in the next, the rest in the backend.
 class ExtentPlacer : public System {
  public:
   struct Params {
@@ -49,15 +49,26 @@ class ExtentPlacer : public System {
   virtual double score(const ExtentAccess& access, Count block_bytes) const = 0;
   // Scores as they are for the epoch that begins.
   virtual void end_epoch(std::vector<double>& scores) const = 0;
+  // The tier in which each extent is wanted; the number of tiers stands for the backend. No tier
+  // is wanted by more than fit.
+  virtual std::vector<std::size_t> wanted() const;
+
+  const Machine& machine() const { return machine_; }
+  Nanoseconds epoch() const { return params_.epoch.ns; }
+  Count extent_bytes() const { return extent_blocks_ * block_bytes_; }
+  // How many extents fit in each tier.
+  std::vector<Count> rooms() const;
+  const std::vector<double>& scores() const { return scores_; }
+  const std::vector<std::size_t>& placed() const { return placed_; }
 
  private:
-  std::vector<std::size_t> wanted() const;
   std::vector<Placement> moves_to(const std::vector<std::size_t>& wanted) const;
   std::size_t most_moves() const;
 
   Params params_;
   Machine machine_;
-  Count extent_blocks_ = 1;          // as the trace has them
+  Count extent_blocks_ = 1;  // as the trace has them
+  Count block_bytes_ = 1;
   std::vector<double> scores_;       // by extent
   std::vector<std::size_t> placed_;  // by extent: its tier, or the backend
   std::vector<VmId> vm_of_;          // by extent

@@ -20,6 +20,8 @@ PACKAGE = ROOT / "bindings" / "mcsim"
 # From the top floor down: a room imports from those after it, and from the compiled core.
 FLOORS = [
     "cli",
+    "reproduce",
+    "sweeps",
     "experiment",
     "figures",
     "results",
@@ -45,6 +47,7 @@ PUBLIC = [
     "PriorityPolicy",
     "Results",
     "Rows",
+    "Sweep",
     "Trace",
     "TraceError",
     "__version__",
@@ -57,13 +60,17 @@ PUBLIC = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "mix",
     "optimize",
     "policy_names",
+    "reproduce",
     "reuse_distances",
     "run",
     "simulate",
     "simulate_lines",
+    "sweep",
     "tune",
+    "what_if",
     "wrapper_names",
 ]
 

@@ -88,6 +88,7 @@ def synthetic(length: int = 120_000) -> dict[str, Keys]:
         "once, 100 hot": among_once(uniform(4 * length // 10, 100, 1), 0.4, 1),
         "once, loop": among_once(loop(3 * length // 10, 300), 0.3, 1),
         "once, some twice": twice(length, 0.2, 20_000, 1),
+        "once, few twice": twice(length, 0.0008, 20_000, 1),
         "bursts": bursts(length, 1.2, 1),
         "uniform, then once": np.concatenate((uniform(half, 5000, 1), once)),
         "once, then zipf": np.concatenate((once, zipf(half, 500, 1.2, 1))),

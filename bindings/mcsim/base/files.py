@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mcsim.base.claims import changed_ns, hold, is_left, new_claim, release
 from mcsim.base.errors import HostError
+from mcsim.base.faults import reached
 
-__all__ = ["check_writable", "replacing", "temporary_beside"]
+__all__ = [
+    "cannot_write",
+    "check_writable",
+    "flush",
+    "flush_folder",
+    "of_the_disk",
+    "replacing",
+    "temporary_beside",
+]
 
 _SUFFIX = ".mcsim-part"
 
 # Not of the program: what the disk says of what is written to it.
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+
+_REMEDIES = {
+    errno.ENOSPC: "make room there and do it again",
+    errno.EDQUOT: "make room there and do it again",
+    errno.EFBIG: "allow larger files there and do it again",
+    errno.EIO: "see to the disk and do it again",
+    errno.EROFS: "choose a folder that may be written",
+    errno.EACCES: "choose a folder that may be written",
+    errno.EPERM: "choose a folder that may be written",
+}
+
+_FLUSHED_AT_A_TIME = 8
 
 
 @contextmanager
@@ -33,10 +54,12 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with temporary_beside(path) as temporary:
         yield temporary
-        _flush(temporary)
+        reached("file written")
+        flush([temporary])
+        reached("file flushed")
         temporary.replace(path)
-        with suppress(OSError):  # not every file system can
-            _flush(path.parent)
+        reached("file in place")
+        flush_folder(path.parent)
 
 
 @contextmanager
@@ -52,19 +75,22 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
-        temporary, held = _locked_file(path)
+        name = os.fsdecode(os.fsencode(path.name)[:100])
+        temporary = path.with_name(f".{name}.{new_claim()}{_SUFFIX}")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        hold(temporary)
+        _sweep(temporary)
     except OSError as error:
-        raise HostError(f"{path.parent}: cannot write there: {error.strerror}") from error
+        raise cannot_write(path.parent, error.errno, "cannot write there") from error
     try:
         yield temporary
     except Exception as error:
-        if (number := _of_the_disk(error)) is None:
+        if (number := of_the_disk(error)) is None:
             raise
-        raise HostError(f"{path}: cannot be written: {os.strerror(number)}") from error
+        raise cannot_write(path, number) from error
     finally:
+        release(temporary)
         temporary.unlink(missing_ok=True)
-        os.close(held)
 
 
 def check_writable(folder: Path) -> None:
@@ -85,7 +111,36 @@ def check_writable(folder: Path) -> None:
                 path.rmdir()
 
 
-def _of_the_disk(error: BaseException | None) -> int | None:
+def cannot_write(path: Path, number: int | None, what: str = "cannot be written") -> HostError:
+    """Return the error that names a file, what the system says of it, and what to do."""
+    said = os.strerror(number or errno.EIO)
+    remedy = _REMEDIES.get(number or errno.EIO)
+    return HostError(f"{path}: {what}: {said}" + (f"; {remedy}" if remedy else ""))
+
+
+def flush(paths: Iterable[Path]) -> None:
+    """Have files on the disk; several at a time, for the disk takes them together.
+
+    Raises
+    ------
+    OSError
+        If the disk is full or fails.
+    """
+    several = list(paths)
+    if len(several) == 1:
+        return _flush(several[0])
+    with ThreadPoolExecutor(_FLUSHED_AT_A_TIME) as threads:
+        for _ in threads.map(_flush, several):
+            pass
+
+
+def flush_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, if the file system can."""
+    with suppress(OSError):
+        _flush(folder)
+
+
+def of_the_disk(error: BaseException | None) -> int | None:
     """Find what the disk said; to close what could not be written may have failed in its turn."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
@@ -94,34 +149,15 @@ def _of_the_disk(error: BaseException | None) -> int | None:
     return None
 
 
-def _locked_file(path: Path) -> tuple[Path, int]:
-    """Make a file, locked for the life of this process, that nobody sweeps away."""
-    while True:
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
-        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        _lock(held)
-        # Another process may have swept it before it was locked.
-        if temporary.exists():
-            return temporary, held
-        os.close(held)
-
-
-def _sweep(folder: Path) -> None:
-    for left in folder.glob(f".*{_SUFFIX}"):
+def _sweep(mine: Path) -> None:
+    """Remove the temporary files beside one's own that nobody is at work on."""
+    now = None
+    for left in mine.parent.glob(f".*{_SUFFIX}"):
+        claim = ".".join(left.name.removesuffix(_SUFFIX).rsplit(".", 4)[1:])
         with suppress(OSError):
-            file = os.open(left, os.O_RDONLY)
-            if _lock(file):
+            now = now or changed_ns(mine)
+            if is_left(left, claim, now):
                 left.unlink()
-            os.close(file)
-
-
-def _lock(file: int) -> bool:
-    """Tell whether nobody else holds a file, and hold it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _flush(path: Path) -> None:

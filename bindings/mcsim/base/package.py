@@ -7,7 +7,7 @@ from pathlib import Path
 from mcsim import _core
 from mcsim.base.errors import HostError
 
-__all__ = ["get_cmake_dir", "get_include"]
+__all__ = ["experiments_folder", "get_cmake_dir", "get_include"]
 
 
 def get_include() -> str:
@@ -30,6 +30,23 @@ def get_cmake_dir() -> str:
         If mcsim was installed without it.
     """
     return _installed("cmake", "mcsim-config.cmake")
+
+
+def experiments_folder() -> Path:
+    """Return the folder of the experiments: the source tree's, or what was installed of it.
+
+    Raises
+    ------
+    HostError
+        If mcsim was installed without them.
+    """
+    in_tree = Path(__file__).resolve().parents[3] / "experiments"
+    if (in_tree / "reproduce").is_dir():
+        return in_tree
+    installed = Path(_core.__file__).parent / "experiments"
+    if not (installed / "reproduce").is_dir():
+        raise HostError(f"{installed}: not there: mcsim was installed without its experiments")
+    return installed
 
 
 def _installed(name: str, witness: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,9 +89,7 @@ class Reporter:
         """Write the log here from now on, beginning with what is not written yet."""
         with self._lock:
             self._log = path
-            with path.open("a", encoding="utf-8") as file:
-                file.writelines(self._waiting)
-            self._waiting.clear()
+            self._write_log()
 
     def stop_log(self) -> None:
         """Keep what is logged until the next `log_to`."""
@@ -108,16 +106,22 @@ class Reporter:
         """Log a line without showing it."""
         line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
         with self._lock:
-            if self._log is None:
-                self._waiting.append(line)
-            else:
-                with self._log.open("a", encoding="utf-8") as file:
-                    file.write(line)
+            self._waiting.append(line)
+            self._write_log()
+
+    def _write_log(self) -> None:
+        """Write the lines that wait; where that cannot be, they wait on: no run fails for them."""
+        if self._log is None:
+            return
+        with suppress(OSError), self._log.open("a", encoding="utf-8") as file:
+            file.writelines(self._waiting)
+            file.flush()
+            self._waiting.clear()
 
     @contextmanager
     def live(self) -> Iterator[None]:
         """Keep a live display for the stages inside, on a terminal."""
-        if self._console is None or not self._console.is_terminal:
+        if self._progress is not None or self._console is None or not self._console.is_terminal:
             yield
             return
         with _live_progress(self._console) as progress:
@@ -147,19 +151,34 @@ class Reporter:
         stage = Stage(name, total, unit)
         self._begin(name)
         title = f"{name} {about}".rstrip()
-        if self._progress is not None:
-            stage._progress = self._progress
-            stage._task = self._progress.add_task(title, total=total, rate="")
         finished = False
         try:
-            yield stage
+            with self.under_way(title, total) as stage._task:
+                stage._progress = self._progress
+                yield stage
             finished = True
         finally:
-            if self._progress is not None and stage._task is not None:
-                self._progress.remove_task(stage._task)
             self._end(name, finished)
         elapsed = time.monotonic() - stage.begun
         self.note(f"{title:<34} {elapsed:8.2f} s  {stage.summary()}".rstrip())
+
+    @contextmanager
+    def under_way(self, title: str, total: int | None = None) -> Iterator[TaskID | None]:
+        """Show a line while something lasts; unlike of a stage nothing is said at its end."""
+        if self._progress is None:
+            yield None
+            return
+        task = self._progress.add_task(title, total=total, rate="")
+        try:
+            yield task
+        finally:
+            self._progress.remove_task(task)
+
+    def quieter(self) -> Reporter:
+        """Return one for parts of what is under way: it adds to a live display, and no lines."""
+        inner = Reporter()
+        inner._progress = self._progress
+        return inner
 
     def _begin(self, name: str) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from types import TracebackType
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["Pool", "Stopped", "done_at_desk", "threads_given"]
+__all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "done_at_desk", "threads_given"]
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ def done_at_desk(work: Callable[[], Any]) -> Any:
     return work() if desk is None else desk.ask(work)
 
 
-_GRACE = 1.0  # seconds
+_GRACE = 0.5  # seconds
 
 
 class Pool:
@@ -186,3 +186,66 @@ class Pool:
                 raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 raised(ctypes.c_ulong(ident), ctypes.py_object(Stopped))
             wait(self._running, timeout=0.1)
+
+
+class Once:
+    """Values that are made once, by whichever thread asks first; others wait for it.
+
+    What could not be made is made anew when it is asked for again.
+
+    Examples
+    --------
+    >>> once = Once()
+    >>> once.get("a", lambda: 1), once.get("a", lambda: 2)
+    (1, 1)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[Hashable, Future[Any]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key, or make it; an error of `make` is raised in all who wait."""
+        with self._lock:
+            value: Future[T] | None = self._values.get(key)
+            if first := value is None:
+                value = self._values[key] = Future()
+        assert value is not None
+        if first:
+            try:
+                value.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    del self._values[key]
+                value.set_exception(error)
+                raise
+        return value.result()
+
+
+class Inline:
+    """Does as a `Pool` does, in the thread that submits.
+
+    Parameters
+    ----------
+    check : callable
+        Raises `Stopped` if the work is not wanted any more.
+    """
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self.check = check
+
+    def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
+        """Do the work."""
+        future: Future[T] = Future()
+        future.set_result(work(*args))
+        return future
+
+    def __enter__(self) -> Inline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+Work = Pool | Inline
+"""Where work is submitted to."""

@@ -18,26 +18,27 @@ from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
-    from mcsim.results.results import Results
 
 __all__ = ["main"]
 
-INTERNAL = 70  # exit codes
-
-INTERRUPTED = 130
+INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
+    "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
+    "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
+    "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
+    "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
 }
 
 
@@ -154,6 +155,7 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
+    from mcsim.cli.results import show_tables
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
     from mcsim.traces.find import default_trace_dirs
@@ -169,7 +171,7 @@ def run(
         figures=not no_figures,
         reporter=reporter_asked(),
     )
-    _show(results)
+    show_tables(results)
 
 
 @cli.command()
@@ -177,10 +179,11 @@ def run(
 def report(folder: str) -> None:
     """Show the tables of a finished run again, and the paper's numbers beside its own."""
     from mcsim.cli.figures import show_published
+    from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
     results = Results.open(folder)
-    _show(results)
+    show_tables(results)
     show_published(results)
 
 
@@ -240,29 +243,19 @@ def schema() -> None:
     click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
 
 
-def _show(results: Results) -> None:
-    from mcsim.results.models import render_devices, render_requests
-    from mcsim.results.render import render_comparison, render_systems
-    from mcsim.results.yardsticks import render_yardsticks
-
-    console = terminal()
-    for render in (
-        render_comparison,
-        render_yardsticks,
-        render_systems,
-        render_requests,
-        render_devices,
-    ):
-        console.print(render(results))
-        console.print()
-    console.print(f"Results in {results.path}", highlight=False, soft_wrap=True)
-
-
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    from mcsim.base.errors import HostError, McsimError
+    from mcsim.base.signals import ending_in_time
 
     _spell_what_the_terminal_lacks()
+    with ending_in_time():
+        _run_command(arguments)
+
+
+def _run_command(arguments: Iterable[str] | None) -> None:
+    from mcsim.base.errors import HostError, McsimError
+    from mcsim.base.signals import exit_code, what_ended
+
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -270,9 +263,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("mcsim: interrupted; systems that had finished are kept", err=True)
-        _leave(INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
+        _leave(exit_code(cause))
     except McsimError as error:
         _report(error)
     except OSError as error:
@@ -317,7 +311,8 @@ def _leave(code: int) -> NoReturn:
     """Exit at once: threads that still are in code of a user's would hold up or break an exit."""
     import threading
 
-    if threading.active_count() == 1:
+    others = set(threading.enumerate()) - {threading.main_thread()}
+    if all(thread.daemon for thread in others):
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.locality.measure import EstimatorSpec, Measured
+    from mcsim.locality.sharing import Sharing
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -35,6 +36,7 @@ __all__ = [
     "output_options",
     "picture_options",
     "print_plainly",
+    "references_options",
     "share_given",
     "sizes_given",
     "stream_options",
@@ -46,11 +48,9 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-INTERRUPTED = 130
 
-
-def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
-    """Give a command the options that make a `Source`, and say what some are of."""
+def references_options(command: Command) -> Command:
+    """Give a command the options that say which references requests come to."""
     options = [
         click.option(
             "--block-bytes",
@@ -68,10 +68,19 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
             help="Which requests reach the cache.",
         ),
         vms_option,
+    ]
+    return with_options(command, options)
+
+
+def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
+    """Give a command the options that make a `Source`, and say what some are of."""
+    options = [
+        references_options,
         click.option("--seed", type=int, default=1, show_default=True, help=seed),
         click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
+        reading_options,
     ]
-    return lambda command: with_options(command, [*options, reading_options])
+    return lambda command: with_options(command, options)
 
 
 def picture_options(command: Command) -> Command:
@@ -121,9 +130,12 @@ class Source:
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
+        return self.split(self.open(reporter), reporter)
+
+    def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
+        """Split and merge traces that were read."""
         from mcsim.traces.blocks import Blocks
 
-        traces = self.open(reporter)
         requests = sum(trace.request_count for trace in traces)
         with reporter.stage("intern", total=requests, unit="requests") as stage:
             vms = None if self.vms is None else words_of(self.vms)
@@ -193,7 +205,7 @@ class Source:
             table = table.append_column("block_bytes", block_bytes)
         return table
 
-    def heading(self, blocks: Blocks, by: str = "") -> str:
+    def heading(self, blocks: Blocks | Sharing, by: str = "") -> str:
         """Say in a line what was read, and `by` what it is looked at."""
         from mcsim.base.units import format_bytes, format_size
 
@@ -201,8 +213,8 @@ class Source:
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
         return (
             f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} blocks "
-            f"of {format_bytes(blocks.block_bytes)} "
-            f"({format_size(blocks.unique * blocks.block_bytes)}){f'; {by}' if by else ''}"
+            f"of {format_bytes(self.block_bytes)} "
+            f"({format_size(blocks.unique * self.block_bytes)}){f'; {by}' if by else ''}"
         )
 
 
@@ -316,11 +328,13 @@ def print_plainly(*lines: Any) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """End at Ctrl-C with a line of our own."""
+    from mcsim.base.signals import exit_code, what_ended
+
     try:
         yield
-    except KeyboardInterrupt:
-        click.echo("mcsim: interrupted; parsed traces are kept", err=True)
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt as error:
+        click.echo(f"mcsim: {what_ended(error)}; parsed traces are kept", err=True)
+        sys.exit(exit_code(error))
 
 
 estimator_option = click.option(

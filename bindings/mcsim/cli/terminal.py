@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["terminal"]
+__all__ = ["print_columns", "terminal"]
 
 
 def terminal(stderr: bool = False) -> Console:
@@ -18,3 +19,16 @@ def terminal(stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = 100
     return console
+
+
+def print_columns(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
+) -> None:
+    """Print rows in columns as wide as they need to be, for thousands of rows and for `grep`."""
+    import click
+
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    for row in (headings, *rows):
+        cells = zip(headings, row, widths, strict=True)
+        padded = (text.rjust(w) if of in right else text.ljust(w) for of, text, w in cells)
+        click.echo("  ".join(padded).rstrip())

@@ -27,11 +27,11 @@ from ruamel.yaml.scalarint import ScalarInt
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.suggest import did_you_mean
-from mcsim.config.spec import SHORTHANDS, WARM_UP_KINDS, ExperimentSpec
+from mcsim.config.complaints import complaints
+from mcsim.config.spec import SHORTHANDS, ExperimentSpec
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
-__all__ = ["Location", "Source", "check", "check_spec", "format_location"]
+__all__ = ["Location", "Source", "check", "check_spec", "format_location", "to_plain"]
 
 # What no experiment comes near, and nothing that calls itself one can go beyond.
 _MOST_BYTES = 4 << 20
@@ -69,6 +69,7 @@ class Source:
         _check_extent(root, lambda _: name)
         self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
         self.folder = folder
+        self._lines: Any = self.root  # the nodes that know them
         self._overrides: dict[Location, str] = {}
 
     @classmethod
@@ -97,7 +98,7 @@ class Source:
         if not isinstance(root, CommentedMap):
             raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
         source = cls(str(path), {}, path.resolve().parent)
-        source.root = root  # nobody else's: copying what knows its lines takes long
+        source.root = source._lines = root  # nobody else's: copying what knows lines takes long
         return source
 
     def override(self, assignment: str) -> None:
@@ -115,6 +116,29 @@ class Source:
         value = _parse_yaml(text, lambda _: blame)
         where = _descend_and_set(self.root, dotted.split("."), value, blame)
         self._overrides[where] = blame
+
+    def varied(self, settings: Iterable[tuple[str, Any, str]]) -> Source:
+        """Return a copy in which some values are others.
+
+        Parameters
+        ----------
+        settings : iterable of (str, value, str)
+            A dotted path as of `override`, what it leads to, and who wrote that.
+
+        Raises
+        ------
+        ConfigError
+            If a path leads nowhere.
+        """
+        source = copy.copy(self)
+        source.root = to_plain(self.root)
+        source._lines = self._lines
+        source._overrides = dict(self._overrides)
+        for dotted, value, blame in settings:
+            path = dotted.split(".")
+            where = _descend_and_set(source.root, path, copy.deepcopy(value), blame)
+            source._overrides[where] = blame
+        return source
 
     def blame(self, where: Sequence[str | int]) -> str:
         """Say who wrote the node at a location, or the nearest node above it."""
@@ -143,7 +167,7 @@ class Source:
         return self._line(where) or 0
 
     def _line(self, where: Sequence[str | int]) -> int | None:
-        node: Any = self.root
+        node: Any = self._lines
         line = node.lc.line if isinstance(node, CommentedMap) else None
         for step in where:
             if isinstance(node, CommentedMap) and step in node and step in (node.lc.data or {}):
@@ -290,7 +314,7 @@ def check(source: Source, schema: type[Schema]) -> Schema:
         return schema.model_validate(plain, context={"block_bytes": _block_bytes(plain)})
     except ValidationError as error:
         found = error.errors(include_url=False)
-    raise ConfigError("\n".join(_complaints(source, schema, found)))
+    raise ConfigError("\n".join(complaints(source, schema, found)))
 
 
 def _block_bytes(plain: Mapping[str, Any]) -> int:
@@ -300,79 +324,3 @@ def _block_bytes(plain: Mapping[str, Any]) -> int:
     except ValueError:
         size = 0
     return size if 0 < size < 2**32 else DEFAULT_BLOCK_BYTES
-
-
-def _complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> list[str]:
-    errors = [
-        error | {"loc": tuple(step for step in error["loc"] if step not in WARM_UP_KINDS)}
-        for error in errors
-    ]
-    # A misspelt key is often reported as missing too: the misspelling is the cause.
-    misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
-    relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]
-    relevant.sort(key=lambda e: source.order(e["loc"]))
-    # Of a value that could have been several things one complaint is enough.
-    by_place = {e["loc"]: e for e in reversed(relevant)}
-    first = [e for e in relevant if by_place[e["loc"]] is e]
-    return [str(_complaint(source, schema, error)) for error in first]
-
-
-def _complaint(source: Source, schema: type[BaseModel], error: Mapping[str, Any]) -> ConfigError:
-    where: Sequence[str | int] = error["loc"]
-    match error["type"]:
-        case "extra_forbidden":
-            known = _keys_at(schema, where[:-1])
-            message = f"unknown key {where[-1]!r}{did_you_mean(str(where[-1]), known)}"
-            return source.complain(where, message, about=where[:-1])
-        case "missing":
-            return source.complain(where[:-1], f"missing key {where[-1]!r}")
-        case "value_error":
-            return source.complain(where, str(error["ctx"]["error"]))
-        case _:
-            return source.complain(where, _reworded(error))
-
-
-def _reworded(error: Mapping[str, Any]) -> str:
-    expected = {
-        "string_type": "text",
-        "int_type": "a whole number",
-        "list_type": "a list",
-        "dict_type": "a map of keys to values",
-        "model_type": "a map of keys to values",
-        "literal_error": f"one of {error.get('ctx', {}).get('expected', '')}",
-        "string_pattern_mismatch": "letters, digits, '-', '_' and '.', the first no '-_.'",
-        "too_short": "at least one",
-    }.get(error["type"])
-    if expected is None:
-        return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
-    return f"expected {expected}, got {error['input']!r}"
-
-
-def _keys_at(schema: type[BaseModel], where: Sequence[str | int]) -> list[str]:
-    """The keys that the schema allows in the map at a location."""
-    annotation: Any = schema
-    for step in where:
-        annotation = _inside(annotation, step)
-    model = _model_in(annotation)
-    return list(model.model_fields) if model is not None else []
-
-
-def _inside(annotation: Any, step: str | int) -> Any:
-    """The type of what stands at a step into a value of a type; None if unknown."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        field = annotation.model_fields.get(str(step))
-        return None if field is None else field.annotation
-    parts: tuple[Any, ...] = getattr(annotation, "__args__", ())
-    if getattr(annotation, "__origin__", None) in (list, tuple, dict):
-        return parts[-1] if isinstance(step, str) else parts[0]
-    return next((found for part in parts if (found := _inside(part, step)) is not None), None)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The map that a type such as `list[TierSpec]` or `BackendSpec | None` is about."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for part in getattr(annotation, "__args__", ()):
-        if (found := _model_in(part)) is not None:
-            return found
-    return None

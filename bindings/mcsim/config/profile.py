@@ -30,7 +30,7 @@ from mcsim._core import synthetic as core
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.config.load import Location, Source, check
-from mcsim.config.values import BlockBytes, Blocks
+from mcsim.config.values import BlockBytes, Blocks, Share
 
 __all__ = ["SyntheticProfile", "read_profile", "vms_of"]
 
@@ -86,20 +86,8 @@ def _read_rate(value: object) -> Fraction:
         raise ValueError(f"expected a rate such as '5 per s', got {value!r}") from None
 
 
-def _read_fraction(value: object) -> float:
-    """Read a share: a number, or counts such as `1576/1831`."""
-    try:
-        share = Fraction(value) if isinstance(value, str) else Fraction(_number(value, ""))
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        raise ValueError(f"expected a share such as 0.3 or 1576/1831, got {value!r}")
-    return float(share)
-
-
 Duration = Annotated[int, BeforeValidator(units.parse_duration)]
 Number = Annotated[int, BeforeValidator(units.parse_count)]
-Share = Annotated[float, BeforeValidator(_read_fraction)]
 Sizes = Annotated[list[tuple[int, float]], BeforeValidator(_read_sizes)]
 Shares = Annotated[list[tuple[str, float]], BeforeValidator(_read_shares)]
 Curve = Annotated[list[tuple[int, float]], BeforeValidator(_read_curve)]

@@ -38,6 +38,7 @@ from mcsim.config.values import (
     Positive,
     Price,
     Quantities,
+    Sample,
 )
 
 __all__ = [
@@ -244,6 +245,9 @@ class WorkloadSpec(_TracesSpec):
 
     vms: list[Annotated[VmSpec, _Shorthand("vms")]] = []
     """the VMs, in the order of results; all of the profile if empty"""
+    sample: Sample | None = None
+    """share of the blocks that is replayed, such as 1/16, picked by hash: requests are cut into
+    blocks, and tiers that are as much smaller hit about the same share"""
 
     @property
     def known_names(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, NamedTuple
 
 from pydantic import (
@@ -24,6 +25,8 @@ __all__ = [
     "Positive",
     "Price",
     "Quantities",
+    "Sample",
+    "Share",
 ]
 
 
@@ -86,6 +89,36 @@ def _read_positive(value: object) -> float:
         raise ValueError(f"expected a number above 0, got {value!r}")
     return float(value)
 
+
+def _read_share(value: object) -> float:
+    """Read a share: a number, or counts such as `1576/1831`."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError
+        share = Fraction(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise ValueError(f"expected a share such as 0.3 or 1576/1831, got {value!r}")
+    return float(share)
+
+
+def _read_sample(value: object) -> float:
+    share = _read_share(value)
+    if share == 0:
+        raise ValueError(f"expected more than nothing, got {value!r}")
+    return share
+
+
+Share = Annotated[float, BeforeValidator(_read_share)]
+
+Sample = Annotated[
+    float,
+    BeforeValidator(_read_sample),
+    WithJsonSchema(
+        {"type": ["string", "number"], "description": "a share of the blocks", "examples": ["1/16"]}
+    ),
+]
 
 Latency = Annotated[
     int,

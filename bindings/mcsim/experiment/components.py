@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mcsim.base.errors import Complaints, ConfigError
@@ -42,10 +43,7 @@ class Components:
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
         self._vms = spec.workload.known_names
-        self._declared = {
-            "system": {entry["name"]: entry for entry in engine.describe_systems()},
-            "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
-        }
+        self._declared = _declared()
         self._machine = engine.Machine(
             tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
             backend=_device(spec.backend),
@@ -240,6 +238,18 @@ class Components:
             return self._code.class_named(name, kind)
         except ConfigError as error:
             raise self._source.complain(at, str(error), about=where) from error
+
+
+@cache
+def _declared() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """What there is by kind and name; asking for all of it takes longer than a short run."""
+    from mcsim import optimizers
+    from mcsim._core import engine
+
+    return {
+        "system": {entry["name"]: entry for entry in engine.describe_systems()},
+        "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
+    }
 
 
 _ALLOCATOR = Kind("allocator", methods=("allocate",))

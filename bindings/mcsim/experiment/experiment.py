@@ -92,13 +92,27 @@ class Experiment:
             source = Source.read(given)
         for override in overrides:
             source.override(override)
+        if "sweep" in source.root:
+            raise source.complain(
+                ("sweep",), "a grid of runs: `mcsim sweep` runs it (in Python: mcsim.sweep)"
+            )
+        return cls.of(source, Code(source.folder, Permission.of(allow_code), handed))
+
+    @classmethod
+    def of(cls, source: Source, code: Code) -> Experiment:
+        """Check an experiment that was read; its classes and libraries are found in `code`.
+
+        Raises
+        ------
+        ConfigError
+            As of `load`.
+        """
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
         for check in (check_unique, check_figures, check_times):
             with complaints.kept():
                 check(spec, source)
-        code = Code(source.folder, Permission.of(allow_code), handed)
         with complaints.kept():
             _load_plugins(spec, source, code)
             spec = _resolve_devices(spec, source)

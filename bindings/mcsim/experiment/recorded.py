@@ -16,7 +16,8 @@ from mcsim.results.schemas import SCHEMAS
 
 __all__ = [
     "bound_table",
-    "curve_table",
+    "curve_points",
+    "curve_steps",
     "intensity_asked",
     "intensity_table",
     "system_tables",
@@ -28,11 +29,15 @@ __all__ = [
 _CURVE_POINTS = 1000
 
 
-def curve_table(
-    vms: Sequence[str], curves: Sequence[locality.HitCurve], boundaries: NDArray[np.int64]
+def curve_steps(vms: Sequence[str], curves: Sequence[locality.HitCurve]) -> pa.Table:
+    """Tabulate every VM's curve at even and at growing steps."""
+    return curve_points(vms, curves, [_steps(max(1, curve.saturation)) for curve in curves])
+
+
+def curve_points(
+    vms: Sequence[str], curves: Sequence[locality.HitCurve], at: Sequence[NDArray[np.int64]]
 ) -> pa.Table:
-    """Tabulate every VM's curve at even and at growing steps, and at tiers' boundaries."""
-    at = [_capacities(max(1, curve.saturation), tuple(boundaries.tolist())) for curve in curves]
+    """Tabulate every VM's curve at capacities of its own."""
     rows = [len(capacities) for capacities in at]
     names = pa.array(vms, pa.string())
     return pa.table(
@@ -48,10 +53,10 @@ def curve_table(
 
 # Small VMs, of which there may be thousands, end at the same few sizes.
 @lru_cache(maxsize=256)
-def _capacities(last: int, boundaries: tuple[int, ...]) -> NDArray[np.int64]:
+def _steps(last: int) -> NDArray[np.int64]:
     steps = np.linspace(0, last, _CURVE_POINTS + 1)
     growing = np.geomspace(1, last, _CURVE_POINTS)
-    return np.unique(np.rint(np.concatenate([steps, growing, boundaries])).astype(np.int64))
+    return np.unique(np.rint(np.concatenate([steps, growing])).astype(np.int64))
 
 
 def intensity_asked(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:

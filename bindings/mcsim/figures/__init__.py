@@ -309,6 +309,7 @@ _inherited: list[_Task] = []
 
 def _begin_process(tasks: list[_Task]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _inherited[:] = tasks
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
-__all__ = ["comparison", "curves", "over_intervals", "unit_for"]
+__all__ = ["comparison", "curves", "label_capacities", "over_intervals", "unit_for"]
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
 _ALL_LINE: dict[str, Any] = {"color": "#000000", "linestyle": "-", "linewidth": 1.8}
@@ -51,7 +51,7 @@ def curves(
         sheet.legend.append(axes.lines[before])
     if len(named) == 1:
         sheet.legend.clear()
-    _label_capacities(axes, named[0][1], unit, log, end)
+    label_capacities(axes, named[0][1], unit, log, end)
     _explain(sheet, [curve for _, curve in named])
     return sheet
 
@@ -85,7 +85,7 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
     below.axhline(0, color="#000000", linewidth=0.6)
     below.set_ylabel("Error (points)")
     below.set_xlabel(above.get_xlabel())
-    _label_capacities(below, exact, unit, log, end)
+    label_capacities(below, exact, unit, log, end)
     above.set_xlabel("")
     _explain(sheet, [curve for _, curve in named])
     return sheet
@@ -146,7 +146,8 @@ def _end(curve: HitRatioCurve) -> int:
     return max(curve.saturation, round(curve.distinct or 0), 1)
 
 
-def _label_capacities(axes: Any, curve: HitRatioCurve, unit: SizeUnit, log: bool, end: int) -> None:
+def label_capacities(axes: Any, curve: HitRatioCurve, unit: SizeUnit, log: bool, end: int) -> None:
+    """Let the axis of capacities end where the curves do, in plain numbers."""
     # One block is where a logarithmic axis begins; most curves begin far to the right of it.
     begin = max(1, end // 100_000) if log else 0
     left, right = curve.sizes_in(np.array([begin, end]), unit)

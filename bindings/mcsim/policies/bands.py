@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from mcsim.traces.workload import Workload, WorkloadVm
 
-__all__ = ["least_deviations", "margin_of", "squares_of_places"]
+__all__ = ["least_deviations", "margin_of", "rare_deviation", "squares_of_places"]
 
 # Two-sided 99 % quantiles of Student's t by degrees of freedom, and of the normal distribution:
 # sums that few blocks decide are within them 95 % of the time, and small caches, which turn cliffs
 # of a curve into slopes, are all a little off in the same way.
 _T995 = (63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169)
 _Z995 = 2.575829
+_Z975 = 1.959964
 
 _COUNTERS = 1 << 16
 
@@ -79,6 +80,26 @@ def least_deviations(
     of_count = np.sqrt(of_mean * np.maximum(counted**2 / max(blocks, 1), counted))
     of_ratio = ratio * np.sqrt(of_mean * squares) - np.maximum(of_count, seen)
     return of_count, np.maximum(of_ratio, 0)
+
+
+def rare_deviation(seen: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return what the standard deviation of a sum over sampled blocks is at least, if it is small.
+
+    Few things seen, or none, may stand for more that were as likely: the band reaches up to the
+    97.5 % limit of a Poisson count (the quantile of gamma as of Wilson and Hilferty, PNAS 1931).
+
+    Parameters
+    ----------
+    seen : array of shape (n,)
+        What was counted in all samples together.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    next_one = seen + 1.0
+    limit = next_one * (1 - 1 / (9 * next_one) + _Z975 / (3 * np.sqrt(next_one))) ** 3
+    return np.asarray((limit - seen) / _Z995)
 
 
 def squares_of_places(workload: Workload, ops: str, place_bytes: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
-from mcsim.policies.bands import least_deviations, margin_of
+from mcsim.policies.bands import least_deviations, margin_of, rare_deviation
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
@@ -213,7 +213,12 @@ def _both(
         float(touched),
         (1 - rate) / rate / seeds,
     )
-    return _Estimate(count, plain, of_plain), _Estimate(count, adjusted, of_adjusted)
+    of_hits = rare_deviation(hits.sum(axis=0)) * count / np.maximum(sampled.sum(axis=0), 1)
+    of_hits[rate == 1] = 0
+    return (
+        _Estimate(count, plain, np.maximum(of_plain, of_hits)),
+        _Estimate(count, adjusted, np.maximum(of_adjusted, of_hits)),
+    )
 
 
 def rates_of(

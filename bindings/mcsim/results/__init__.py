@@ -1,1 +1,20 @@
 """What a run leaves behind, and the tables and numbers read off it."""
+
+from __future__ import annotations
+
+from mcsim.results.differences import Change, Difference, difference
+from mcsim.results.results import Results
+from mcsim.results.runs import collect, find_run, list_runs, open_run, remove, unsound_files
+
+__all__ = [
+    "Change",
+    "Difference",
+    "Results",
+    "collect",
+    "difference",
+    "find_run",
+    "list_runs",
+    "open_run",
+    "remove",
+    "unsound_files",
+]

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
+import io
+import logging
+import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
-from mcsim.base.files import replacing
+from mcsim.base.claims import claim_folder, is_claimed, let_go
+from mcsim.base.errors import HostError
+from mcsim.base.faults import reached
+from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, replacing
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_json, write_json, write_parquet
+from mcsim.results.files import json_of, parquet_of
+from mcsim.results.parts import Part
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
-from mcsim.results.seals import damaged, digest_of, listed, read_list
+from mcsim.results.schemas import SCHEMAS, joined_curves
+from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
-__all__ = ["Draft", "SystemTables"]
+__all__ = ["Draft", "SystemTables", "clear_left", "draft_folder", "is_under_way"]
+
+KEPT_AFTER_SECONDS = 1.0
+"""Work of so long is worth a file; what took less goes into one with what comes next."""
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,18 +51,45 @@ class SystemTables:
     bounds: pa.Table = field(default_factory=SCHEMAS["bounds"].empty_table)
 
 
-@dataclass
-class Draft:
-    """A run being written. Use `begin`; leave by `finish` or `abandon`."""
+def draft_folder(out: Path, run_id: str) -> Path:
+    """Return where those who work on a run have a folder each."""
+    return out / f"{run_id}.partial"
 
-    folder: Path
-    final: Path
-    _lock: IO[str]
-    _spec: ExperimentSpec | None = None
+
+def is_under_way(drafts: Path) -> bool:
+    """Tell whether somebody works on a run, given its `draft_folder`."""
+    return drafts.is_dir() and is_claimed(drafts)
+
+
+def clear_left(drafts: Path) -> None:
+    """Remove what those who worked on a run left, given its `draft_folder`."""
+    if drafts.is_dir():
+        let_go(claim_folder(drafts), keep=False)
+
+
+class Draft:
+    """A run being written. Use `begin`; leave by `finish` or `abandon`.
+
+    All is held in memory and written besides: should the folder be taken away, by somebody who
+    waited in vain for a sign of life or with all the others, there is another one.
+    """
+
+    def __init__(self, final: Path, build: str) -> None:
+        self.final = final
+        self._build = build
+        self._replaced = _identity(final)
+        self._lock = threading.RLock()
+        self._parts: dict[str, Part] = {}
+        self._unsaved: set[str] = set()
+        self._saved_at = time.monotonic()
+        self._files: dict[str, bytes] = {}
+        self._spec: ExperimentSpec | None = None
+        self._over = False
+        self._claim()
 
     @classmethod
     def begin(cls, out: Path, run_id: str, build: str) -> Draft:
-        """Start a run, or take over what a killed run of the same id left.
+        """Start a run, with the parts that others left who worked on it.
 
         Parameters
         ----------
@@ -55,150 +98,232 @@ class Draft:
         run_id : str
             Name of the folder to be.
         build : str
-            Identifies the program: what another build left is not taken over.
+            Identifies the program: what another build left is not used.
 
         Raises
         ------
-        OSError
+        HostError
             If the folder cannot be written.
         """
-        out.mkdir(parents=True, exist_ok=True)
-        # Process ids are those of one host, and hosts may share the folder.
-        folder = out / f"{run_id}.partial-{secrets.token_hex(4)}"
-        for replaced in out.glob(f"{run_id}.replaced-*"):
-            shutil.rmtree(replaced, ignore_errors=True)
-        adopted: IO[str] | None = None
-        for left, lock in _abandoned(out, run_id):
-            if adopted is None and _build_of(left) == build:
-                left.rename(folder)
-                adopted = lock
-            else:
-                shutil.rmtree(left)
-                lock.close()
-        if adopted is None:
-            folder.mkdir()
-            (folder / _LOCK).touch()
-            adopted = _try_lock(folder)
-            if adopted is None:
-                raise OSError(f"{folder}: cannot be locked")
-            (folder / "build").write_text(build, encoding="utf-8")
-            (folder / "parts").mkdir()
-        return cls(folder, out / run_id, adopted)
+        final = out / run_id
+        with _named(final):
+            return cls(final, build)
+
+    @property
+    def folder(self) -> Path:
+        """What becomes the folder of results."""
+        return self._mine / "run"
 
     def part(self, index: int) -> SystemTables | None:
         """Return what the system at `index` left when it had finished, if it had."""
-        folder = self._part_folder(index)
-        if not folder.is_dir():
+        part = self._part(str(index))
+        if part is None:
             return None
-        if damaged(folder, read_list(folder / _SUMS), _PART_FILES) is not None:
-            shutil.rmtree(folder)
-            return None
-        tables = {name: pq.read_table(folder / f"{name}.parquet") for name in _PART_TABLES}
-        return SystemTables(**tables, timing=read_json(folder / "timing.json"))
+        tables = {name: pa.ipc.open_stream(part.files[name]).read_all() for name in _OF_A_SYSTEM}
+        return SystemTables(**tables, timing=dict(part.facts))
 
     def save_part(self, index: int, tables: SystemTables) -> None:
         """Keep what a system produced, all of it or nothing."""
-        folder = self._part_folder(index)
-        temporary = folder.with_suffix(".tmp")
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        for name in _PART_TABLES:
-            write_parquet(temporary / f"{name}.parquet", getattr(tables, name))
-        write_json(temporary / "timing.json", tables.timing)
-        sums = {name: digest_of(temporary / name) for name in _PART_FILES}
-        (temporary / _SUMS).write_text(listed(sums), encoding="utf-8")
-        temporary.rename(folder)
+        streams = {name: _stream_of(getattr(tables, name)) for name in _OF_A_SYSTEM}
+        with self._lock:
+            self._parts[str(index)] = Part(streams, tables.timing)
+            self._unsaved.add(str(index))
+            if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
+                return
+            with _named(self.final):
+                self._anyhow(self._save)
+
+    def has(self, *names: str) -> bool:
+        """Whether these files were written, by this run or by one whose parts it has."""
+        if (written := self._part(_FILES)) is not None:
+            self._files = {**written.files, **self._files}
+        return self._files.keys() >= set(names)
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
-        write_parquet(self.folder / f"{name}.parquet", table.cast(SCHEMAS[name]))
-        self._seal(f"{name}.parquet")
+        self._write(f"{name}.parquet", parquet_of(table.cast(SCHEMAS[name])))
 
-    def has(self, *names: str) -> bool:
-        """Whether these files are as this run, or the one it took over, wrote them."""
-        return damaged(self.folder, read_list(self.folder / _SUMS), names) is None
+    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
+        """Write curves at steps and, beside these, at points of this run's own."""
+        self.write_table("curves", joined_curves(steps, points))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `<name>.json`."""
-        write_json(self.folder / f"{name}.json", value)
-        self._seal(f"{name}.json")
+        self._write(f"{name}.json", json_of(value))
 
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
         self._spec = spec
         writer = YAML()
         writer.default_flow_style = False
-        with replacing(self.folder / "spec.yaml") as temporary:
-            writer.dump(spec.expanded(), temporary)
-        self._seal("spec.yaml")
+        text = io.BytesIO()
+        writer.dump(spec.expanded(), text)
+        self._write("spec.yaml", text.getvalue())
 
     def finish(self) -> Results:
-        """Give the run its final name; one of the same id that is there is replaced."""
-        shutil.rmtree(self.folder / "parts")
-        (self.folder / "build").unlink()
-        sums = read_list(self.folder / _SUMS)
-        sums.pop("timings.json", None)  # to which figures will add
-        (self.folder / "DONE").write_text(listed(sums), encoding="utf-8")
-        (self.folder / _SUMS).unlink()
-        if self.final.exists():
-            replaced = self.final.with_name(f"{self.final.name}.replaced-{secrets.token_hex(4)}")
-            self.final.rename(replaced)
-            self.folder.rename(self.final)
-            shutil.rmtree(replaced)
-        else:
-            self.folder.rename(self.final)
-        (self.final / _LOCK).unlink()
-        self._lock.close()
+        """Give the run its final name; one of the same id that was there before is replaced.
+
+        If another process finished the same run meanwhile, that is the one that stays.
+
+        Raises
+        ------
+        HostError
+            If it cannot be written; the parts are kept.
+        """
+        fixed = (name for name in self._files if name != "timings.json")  # figures add to it
+        sums = {name: digest_of_bytes(self._files[name]) for name in fixed}
+        self._files["DONE"] = listed(sums).encode()
+        with _named(self.final):
+            placed = self._anyhow(self._finish)
+        let_go(self._mine, keep=False)
         results = Results(self.final)
-        if self._spec is not None:
+        if self._spec is not None and placed:
             vars(results)["spec"] = self._spec  # what reading the file again would give
         return results
 
     def abandon(self) -> None:
         """Leave the finished systems for the next run, or nothing if there are none."""
-        if self.folder.is_dir():
-            parts = (self.folder / "parts").iterdir()
-            if not any(part.name.isdecimal() for part in parts):
-                shutil.rmtree(self.folder)
-        self._lock.close()
+        with self._lock:
+            self._over = True
+            with suppress(OSError):
+                self._save()
+            kept = (part.name for part in (self._mine / _PARTS).glob("*"))
+            let_go(self._mine, keep=any(map(str.isdecimal, kept)))
 
-    def _seal(self, name: str) -> None:
-        sums = read_list(self.folder / _SUMS) | {name: digest_of(self.folder / name)}
-        with replacing(self.folder / _SUMS) as temporary:
-            temporary.write_text(listed(sums), encoding="utf-8")
+    def _claim(self) -> None:
+        """Get a folder, and the parts and the log of those that were left."""
+        self._mine = claim_folder(draft_folder(self.final.parent, self.final.name))
+        self.folder.mkdir()
+        for taken in sorted(self._mine.glob("taken.*")):
+            for part in taken.rglob(f"{_PARTS}/*"):
+                (self._mine / _PARTS).mkdir(exist_ok=True)
+                part.replace(self._mine / _PARTS / part.name)
+            for log in taken.rglob("run/log.txt"):
+                with (self.folder / "log.txt").open("ab") as file:
+                    file.write(log.read_bytes())
+            shutil.rmtree(taken, ignore_errors=True)
+        reached("parts gathered")
 
-    def _part_folder(self, index: int) -> Path:
-        return self.folder / "parts" / str(index)
+    def _part(self, name: str) -> Part | None:
+        with self._lock:
+            if name not in self._parts and (found := self._read(name)) is not None:
+                self._parts[name] = found
+            return self._parts.get(name)
+
+    def _read(self, name: str) -> Part | None:
+        """Read a part; one that is not whole, or of another build, is gone afterwards."""
+        file = self._mine / _PARTS / name
+        try:
+            part = Part.from_bytes(file.read_bytes(), self._build)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+            _log.warning("%s: cannot be read (%s); it is made again", file, error)
+            part = None
+        if part is None:
+            with suppress(OSError):
+                file.unlink()
+        return part
+
+    def _write(self, name: str, content: bytes) -> None:
+        with self._lock:
+            self._files[name] = content
+            self._parts[_FILES] = Part(dict(self._files), {})
+            self._unsaved.add(_FILES)
+
+    def _save(self) -> None:
+        """Write the parts that are not written yet."""
+        with self._lock:
+            for name in sorted(self._unsaved):
+                os.utime(self._mine)  # there, and still ours
+                with replacing(self._mine / _PARTS / name) as file:
+                    file.write_bytes(self._parts[name].to_bytes(self._build))
+                self._unsaved.discard(name)
+                reached("part saved")
+            self._saved_at = time.monotonic()
+
+    def _anyhow(self, work: Callable[[], T]) -> T:
+        """Do what needs the folder; in another one if somebody took it away."""
+        for again in range(_TIMES, -1, -1):
+            try:
+                return work()
+            except OSError as error:
+                if not again or self._mine.is_dir() or of_the_disk(error):
+                    raise
+                _log.warning("%s: somebody took it away; there is another one", self._mine)
+                self._claim()
+        raise AssertionError("unreachable")
+
+    def _finish(self) -> bool:
+        """Write all, DONE last, and put it in its place; False if there is another in it."""
+        self.folder.mkdir(exist_ok=True)
+        for name, content in self._files.items():
+            (self.folder / name).write_bytes(content)
+            reached("result written")
+        flush(self.folder.iterdir())
+        flush_folder(self.folder)
+        reached("results flushed")
+        while True:
+            try:
+                self.folder.rename(self.final)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            else:
+                reached("results in place")
+                flush_folder(self.final.parent)
+                return True
+            if _identity(self.final) != self._replaced and self._is_whole():
+                return False
+            with suppress(FileNotFoundError):
+                self.final.rename(self._mine / f"replaced.{secrets.token_hex(4)}")
+                reached("old results aside")
+
+    def _is_whole(self) -> bool:
+        """Tell whether the results that another process put there are as it wrote them."""
+        theirs = read_list(self.final / "DONE")
+        if not theirs or damaged(self.final, theirs, theirs) is not None:
+            return False
+        mine = {name: digest_of_bytes(content) for name, content in self._files.items()}
+        for name in sorted(theirs.keys() & mine.keys() - {"environment.json"}):
+            if theirs[name] != mine[name]:
+                _log.warning(
+                    "%s: another process finished this run first, and found other numbers; they "
+                    "stay, see what differs between the hosts",
+                    self.final / name,
+                )
+                break
+        return True
 
 
-_LOCK = "lock"
-_SUMS = "sha256"
-_PART_TABLES = ("metrics", "vms", "decisions", "bounds")
-_PART_FILES = (*(f"{name}.parquet" for name in _PART_TABLES), "timing.json")
+_PARTS = "parts"
+_FILES = "files"
+_OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds")
+_TIMES = 3
 
 
-def _try_lock(folder: Path) -> IO[str] | None:
-    """Lock a partial folder for the life of this process, if no live one holds it."""
+def _stream_of(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a folder from another of the same name; None if there is none."""
+    with suppress(OSError):
+        found = folder.stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
+@contextmanager
+def _named(final: Path) -> Iterator[None]:
+    """Name the file in what the system says, and what to do."""
     try:
-        handle = (folder / _LOCK).open("r+", encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        handle.close()
-        return None
-    return handle
-
-
-def _abandoned(out: Path, run_id: str) -> Iterator[tuple[Path, IO[str]]]:
-    for left in sorted(out.glob(f"{run_id}.partial-*")):
-        if (lock := _try_lock(left)) is not None:
-            yield left, lock
-
-
-def _build_of(folder: Path) -> str | None:
-    try:
-        return (folder / "build").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
+        yield
+    except HostError:
+        raise
+    except OSError as error:
+        raise cannot_write(Path(error.filename or final), error.errno) from error

@@ -12,13 +12,31 @@ import pyarrow.parquet as pq
 
 from mcsim.base.files import replacing
 
-__all__ = ["read_json", "write_json", "write_parquet"]
+__all__ = ["json_of", "parquet_of", "read_json", "write_json", "write_parquet"]
+
+
+def parquet_of(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a table, which is there whole or not at all."""
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        temporary.write_bytes(parquet_of(table))
+
+
+def json_of(value: Mapping[str, Any]) -> bytes:
+    """Return a mapping as JSON for people."""
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a mapping as JSON for people, which is there whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(json_of(value))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -26,9 +44,3 @@ def read_json(path: Path) -> dict[str, Any]:
     value = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(value, dict)
     return value
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a mapping as JSON for people, which is there whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -14,9 +14,19 @@
       figures/                  drawn from the files above
       DONE                      written last: checksums of all of these but timings and log
 
-A run writes into `<run_id>.partial-…/`, which becomes `<run_id>/` by one rename. A run that
-was killed leaves only the partial folder; the next run of the same id takes it over, with the
-systems that had finished. What is not as it was written is not taken over.
+A run is written elsewhere and becomes `<run_id>/` by one rename, when all of it is on the disk:
+
+    results/<run_id>.partial/
+      <host>.<job>.<process>.<random>/   a folder of each process that works on it
+        parts/                what has finished: systems, and what is known of the workload
+        run/                  what becomes `<run_id>/`
+
+Its folder is a process's alone, on whatever host. What a process left that is gone, or that gave
+no sign of life for three minutes, the next one of the same run takes over: the parts that are as
+they were written, by this very build. Work that took less than a second is not kept. Several may
+work on one run at a time: the first to finish puts it in its place, and the others find it there.
+The files that DONE lists have the same bytes whoever wrote them, but for environment.json, which
+says who did.
 """
 
 from __future__ import annotations
@@ -64,7 +74,7 @@ class Results:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
-        """Open a finished run.
+        """Open a finished run, in a folder of its own or in a pack of a sweep.
 
         Raises
         ------
@@ -73,6 +83,10 @@ class Results:
         """
         path = Path(path)
         if not path.is_dir():
+            from mcsim.results.packs import packed
+
+            if (found := packed(path)) is not None:
+                return found
             raise ConfigError(f"{path}: no such run")
         if not (path / "DONE").exists():
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
@@ -96,11 +110,20 @@ class Results:
         for name in self._sums:
             self._checked(name)
 
+    def digest(self, table: str) -> str | None:
+        """Return the SHA-256 of a table's file; None if the run wrote none."""
+        return self._sums.get(f"{table}.parquet")
+
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
         nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
         return ExperimentSpec.model_validate(nodes)
+
+    @property
+    def spec_text(self) -> str:
+        """The file of the experiment, every default written out."""
+        return self._checked("spec.yaml").read_text(encoding="utf-8")
 
     @cached_property
     def environment(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "counts_of"]
+__all__ = ["SCHEMAS", "counts_of", "joined_curves"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -110,3 +110,17 @@ def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
         return np.zeros((0, 0, 1), np.int64)
     intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
     return np.asarray(table[name]).reshape(intervals, vms, -1)
+
+
+def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:
+    """Merge two tables of the same VMs' curves, each with rows VM by VM, by capacity.
+
+    A capacity that both have comes once.
+    """
+    both = pa.concat_tables([steps, points]).combine_chunks()
+    vm = pc.index_in(both["vm"], pc.unique(steps["vm"])).to_numpy()
+    capacity = both["capacity"].to_numpy()
+    order = np.lexsort((capacity, vm))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(vm[order]) != 0) | (np.diff(capacity[order]) != 0)
+    return both.take(pa.array(order[new]))

@@ -9,13 +9,18 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["damaged", "digest_of", "listed", "read_list"]
+__all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "read_list"]
 
 
 def digest_of(file: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def digest_of_bytes(content: bytes) -> str:
+    """Return the SHA-256 of what will be a file, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def listed(sums: Mapping[str, str]) -> str:
@@ -29,20 +34,25 @@ def read_list(path: Path) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        The last checksum of each name; none if there is no such list.
+        The last checksum of each name; none if there is no such list that can be read.
     """
     try:
         lines = path.read_bytes().decode("utf-8", "replace").split("\n")[:-1]
-    except FileNotFoundError:
+    except OSError:
         return {}
     pairs = (line.split("  ", 1) for line in lines)
     return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
 
 
 def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:
-    """Return the first of these files that is not what its checksum is of, if any."""
+    """Return the first of these files that is not what its checksum is of, if any.
+
+    One that cannot be read is not.
+    """
     for name in names:
-        file = folder / name
-        if not file.is_file() or digest_of(file) != sums.get(name):
+        try:
+            if digest_of(folder / name) != sums.get(name):
+                return name
+        except OSError:
             return name
     return None

@@ -61,6 +61,7 @@ def open_workload(
         for vm in workload.vms
     ]
     workload = _bounded(workload, spec.workload.window, stays)
+    workload = replace(workload, sample=spec.workload.sample, sample_seed=spec.seed)
     if spec.warm_up_traces is None:
         return workload
     before = _open_warm_up(spec, spec.warm_up_traces, workload, source, trace_dirs, reporter)

@@ -89,12 +89,18 @@ class Workload:
         The traces that were looked for in vain.
     warm_up : mapping of str to WorkloadVm
         Requests before the workload's that fill the caches, by the name of the VM.
+    sample : float, optional
+        Share of the blocks that is replayed; all if not given.
+    sample_seed : int
+        Which blocks these are.
     """
 
     vms: tuple[WorkloadVm, ...]
     synthetic: bool
     missing: tuple[str, ...] = ()
     warm_up: Mapping[str, WorkloadVm] = field(default_factory=dict)
+    sample: float | None = None
+    sample_seed: int = 1
 
     @property
     def time_base(self) -> str:
@@ -107,6 +113,8 @@ class Workload:
         for entry in described:
             if (warm_up := self.warm_up.get(entry["vm"])) is not None:
                 entry["warm_up"] = warm_up.describe()
+            if self.sample is not None:
+                entry |= {"sample": self.sample, "sample_seed": self.sample_seed}
         return described
 
     def intern(
@@ -124,6 +132,12 @@ class Workload:
         """
         from mcsim._core import engine
 
+        if self.sample is not None:
+            view = view | {
+                "cut_bytes": view["block_bytes"] * view["line_blocks"],
+                "sample_rate": self.sample,
+                "sample_seed": self.sample_seed,
+            }
         builder = engine.AccessBuilder(**view, time_base=self.time_base)
         read = 0.0
 

@@ -102,7 +102,8 @@ std::vector<Count> sorted_anew(const Accesses& trace, bool hystor, std::size_t r
 std::vector<Count> hits_of(const RunResult& result, std::size_t tier) {
   std::vector<Count> hits;
   for (const auto& interval : result.intervals) {
-    hits.push_back(interval[0].tiers[tier].hits + interval[1].tiers[tier].hits);
+    hits.push_back(0);
+    for (const VmCounters& vm : interval) hits.back() += vm.tiers[tier].hits;
   }
   return hits;
 }
@@ -116,6 +117,73 @@ TEST(ExtentPlacer, HasTheBestExtentsInTheTierWhenAnEpochBegins) {
     EXPECT_EQ(hits_of(replay("vfrm", {}, machine_of({7 * kExtent + 3}), trace), 0),
               sorted_anew(trace, false, 7));
   }
+}
+
+// A fast device of two extents at ten each, that reads a block in a nanosecond; extents of the
+// backend cost one each, and a block takes it ten.
+Machine dear_and_cheap() {
+  Machine machine = machine_of({2 * kExtent});
+  machine.tiers[0].device = {"fast", 1, 1, 10};
+  machine.backend = {"slow", 10, 10, 1};
+  return machine;
+}
+
+// Requests of one block, so many an epoch of 100 ns for each extent; two epochs.
+Accesses steady_extents(const std::vector<int>& requests_of) {
+  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
+  Requests requests;
+  for (const Nanoseconds epoch : {0, 100}) {
+    for (std::size_t extent = 0; extent < requests_of.size(); ++extent) {
+      for (int i = 0; i < requests_of[extent]; ++i) {
+        requests.push(epoch + 1, 0, Op::kRead, 4096 * extent * kExtent, 4096);
+      }
+    }
+    requests.time.back() = epoch + 99;
+  }
+  EXPECT_TRUE(builder.begin_vm("vm").ok());
+  EXPECT_TRUE(builder.add(requests.view()).ok());
+  return std::move(builder).finish().value();
+}
+
+TEST(Edt, AnExtentIsWhereItCostsLeast) {
+  // Drives of three extents. An epoch is ten operations of a drive, and a hundred of the tier, for
+  // twenty: 40 operations cost twelve there and ten here, 20 six there and ten here.
+  const auto second_epoch = [](const std::vector<int>& requests_of) {
+    const ParamMap last{{"memory", 0.0}, {"drive_gb", 3.0 * kExtent * 4096 / 1e9}};
+    return hits_of(replay("edt", last, dear_and_cheap(), steady_extents(requests_of)), 0)[1];
+  };
+  EXPECT_EQ(second_epoch({40, 20, 1}), 40);
+  EXPECT_EQ(second_epoch({20, 20, 1}), 0) << "cheaper where they are, though there is room";
+  EXPECT_EQ(second_epoch({40, 41, 45}), 41 + 45) << "room for two: those that save most";
+  EXPECT_EQ(second_epoch({70, 60, 1}), 70) << "operations for one of them: the other has to wait";
+}
+
+TEST(Vfrm, CountsSmallReadsAloneIfAsked) {
+  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
+  Requests requests;
+  for (const Nanoseconds epoch : {0, 100}) {
+    const auto blocks = [](std::uint64_t extent) { return 4096 * extent * kExtent; };
+    for (int i = 0; i < 9; ++i) requests.push(epoch + 1, 0, Op::kWrite, blocks(0), 4096);
+    for (int i = 0; i < 2; ++i) requests.push(epoch + 2, 0, Op::kRead, blocks(1), 4096);
+    requests.push(epoch + 3, 0, Op::kRead, blocks(2), 5 * 4096);
+  }
+  ASSERT_TRUE(builder.begin_vm("vm").ok());
+  ASSERT_TRUE(builder.add(requests.view()).ok());
+  const Accesses trace = std::move(builder).finish().value();
+  const Machine machine = machine_of({kExtent});
+  EXPECT_EQ(hits_of(replay("vfrm", {}, machine, trace), 0)[1], 9);
+  const ParamMap small{{"counts", std::string("small-reads")}};
+  EXPECT_EQ(hits_of(replay("vfrm", small, machine, trace), 0)[1], 2);
+}
+
+TEST(Edt, OperationsFadeWithTime) {
+  const Accesses trace = extent_trace(11);
+  const auto placed = [&](double memory) {
+    Machine machine = machine_of({9 * kExtent});
+    machine.backend.dollars_per_gb = 1;
+    return hits_of(replay("edt", {{"memory", memory}}, machine, trace), 0);
+  };
+  EXPECT_NE(placed(0), placed(0.9));
 }
 
 TEST(ExtentPlacer, SlowerTiersHaveTheNextBest) {

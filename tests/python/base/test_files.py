@@ -44,12 +44,21 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file.txt"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
-def test_a_disk_that_fails_is_told_with_the_files_name(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "make room there and do it again"),
+        (errno.EIO, "see to the disk and do it again"),
+        (errno.EROFS, "choose a folder that may be written"),
+    ],
+)
+def test_a_disk_that_fails_is_told_with_the_files_name(
+    tmp_path: Path, number: int, remedy: str
+) -> None:
     path = tmp_path / "file.txt"
     with pytest.raises(HostError) as caught, replacing(path):
         raise OSError(number, os.strerror(number))
-    assert str(caught.value) == f"{path}: cannot be written: {os.strerror(number)}"
+    assert str(caught.value) == f"{path}: cannot be written: {os.strerror(number)}; {remedy}"
     assert names(tmp_path) == []
 
 

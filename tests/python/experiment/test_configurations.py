@@ -66,4 +66,9 @@ def test_what_memory_elsewhere_adds(results: Callable[[str], Results]) -> None:
     hits = sums(results("remoca"), "metrics", "hits")
     # The same chain as memory over flash; copies in both are space that is lost.
     assert hits["remoca"] == sums(results("holland"), "metrics", "hits")["unified through"]
-    assert hits["remoca"] > hits["on demand"]
+    assert hits["remoca"] > hits["lost for an hour"] > hits["on demand"]
+
+
+def test_a_rate_keeps_extents_where_they_are(results: Callable[[str], Results]) -> None:
+    moved = sums(results("tiering"), "metrics", "fills")
+    assert 0 < moved["edt 4 blocks a second"] < moved["edt"]

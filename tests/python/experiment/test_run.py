@@ -440,7 +440,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path:
     with pytest.raises(KeyboardInterrupt):
         run(tiny(), out=tmp_path, threads=1, figures=False, reporter=Recorder("replay static"))
     (partial,) = tmp_path.iterdir()
-    assert ".partial-" in partial.name
+    assert partial.name == f"{results.run_id}.partial"
 
     recorder = Recorder()
     resumed = run(tiny(), out=tmp_path, threads=1, figures=False, reporter=recorder)
@@ -477,6 +477,11 @@ class Slow:
 
 
 @pytest.mark.parametrize(
+    ("sent", "code", "what"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    ids=["ctrl-c", "preempted"],
+)
+@pytest.mark.parametrize(
     "work",
     [
         "time.sleep(0.01)",
@@ -486,7 +491,9 @@ class Slow:
     ],
     ids=["steps", "sleeps", "computes", "holds-on"],
 )
-def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path, work: str) -> None:
+def test_signals_stop_at_once_with_their_exit_codes(
+    tmp_path: Path, work: str, sent: signal.Signals, code: int, what: str
+) -> None:
     text = SLOW_ALLOCATOR.replace("work()", work)
     (tmp_path / "slow.py").write_text(text, encoding="utf-8")
     (tmp_path / "slow.yaml").write_text(
@@ -510,12 +517,14 @@ def test_ctrl_c_stops_at_once_with_its_exit_code(tmp_path: Path, work: str) -> N
         while not (tmp_path / "ready").exists():
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        process.send_signal(sent)
         _, stderr = process.communicate(timeout=20)
+        print("ended after", time.monotonic() - began)
     finally:
         process.kill()
-    assert process.returncode == 130
-    assert stderr.splitlines()[-1] == "mcsim: interrupted; systems that had finished are kept"
+    assert process.returncode == code
+    assert stderr.splitlines()[-1] == f"mcsim: {what}; systems that had finished are kept"
     assert "Traceback" not in stderr
     assert list((tmp_path / "results").iterdir()) == []
 
@@ -849,3 +858,52 @@ def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
     told = [line for line in log.splitlines() if "the trace ends before" in line]
     assert len(told) == 1
     assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "DONE"])
+def test_a_finished_run_that_is_damaged_is_told_once_and_run_again(
+    tmp_path: Path, name: str
+) -> None:
+    first = run(tiny(), out=tmp_path, figures=False)
+    whole = parquet_bytes(first)
+    file = first.path / name
+    file.write_bytes(file.read_bytes()[:50])
+    recorder = Recorder()
+    again = run(tiny(), out=tmp_path, figures=False, reporter=recorder)
+    assert again.path == first.path
+    assert parquet_bytes(again) == whole
+    again.check()
+    assert any(title.startswith("replay") for title in recorder.titles)
+    log = (again.path / "log.txt").read_text()
+    assert log.count(f"{file}: damaged") == 1
+    assert log.count("the experiment is run again") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [again.run_id]
+
+
+def test_a_sample_has_its_share_of_the_blocks_and_hits_as_much_in_as_much_less(
+    tmp_path: Path,
+) -> None:
+    given = tiny(systems=["lru"], seed=3)
+    whole = run(given, out=tmp_path, figures=False)
+    workload = given["workload"] | {"sample": "1/4"}
+    tiers = [tier | {"capacity_blocks": tier["capacity_blocks"] // 4} for tier in given["tiers"]]
+    sampled = run(given | {"workload": workload, "tiers": tiers}, out=tmp_path, figures=False)
+    assert sampled.run_id != whole.run_id
+    assert sampled.spec.workload.sample == 0.25
+    for vm, part in zip(whole.environment["traces"], sampled.environment["traces"], strict=True):
+        assert part["unique_blocks"] == pytest.approx(vm["unique_blocks"] / 4, rel=0.15)
+        assert part["digest"] == vm["digest"]
+    (of_all,) = tables.comparison(whole, by_vm=False).to_pylist()
+    (of_part,) = tables.comparison(sampled, by_vm=False).to_pylist()
+    assert of_part["hit_ratio"] == pytest.approx(of_all["hit_ratio"], abs=0.06)
+    # Another seed, other blocks.
+    other = run(given | {"workload": workload, "seed": 4}, out=tmp_path, figures=False)
+    uniques = [[vm["unique_blocks"] for vm in r.environment["traces"]] for r in (sampled, other)]
+    assert uniques[0] != uniques[1]
+
+
+@pytest.mark.parametrize("share", [0, "3/2", True, "x"])
+def test_a_sample_is_a_share(share: object, tmp_path: Path) -> None:
+    workload = {"profile": str(TINY), "sample": share}
+    with pytest.raises(ConfigError, match=r"workload\.sample: expected (a share such|more than)"):
+        run(tiny(workload=workload), out=tmp_path)

@@ -9,7 +9,7 @@ import pytest
 import trials
 
 import mcsim as mc
-from mcsim.policies.bands import _student, squares_of_places
+from mcsim.policies.bands import _student, rare_deviation, squares_of_places
 from mcsim.policies.scaled import ESTIMATES
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload, WorkloadVm
@@ -19,6 +19,13 @@ def test_students_t() -> None:
     # By the usual tables.
     for freedom, expected in ((1, 63.657), (4, 4.604), (11, 3.106), (20, 2.845), (60, 2.660)):
         assert _student(freedom) == pytest.approx(expected, abs=2e-3)
+
+
+def test_few_or_none_seen_may_be_more() -> None:
+    # 97.5 % limits of a Poisson count, by the usual tables.
+    for seen, limit in ((0, 3.689), (1, 5.572), (5, 11.668), (20, 30.888), (100, 121.63)):
+        reach = 2.575829 * rare_deviation(np.array([seen]))[0]
+        assert seen + reach == pytest.approx(limit, rel=6e-3)
 
 
 @pytest.mark.parametrize("ops", ["reads", "all"])
@@ -46,7 +53,16 @@ def test_squares_of_places_are_those_of_a_count(ops: str, place: int) -> None:
 # In the first samples may all lack what has most references, and agree; in the second caches are
 # at a cliff; the others are what bands are easy for.
 @pytest.mark.parametrize(
-    "kind", ["one hot", "once, 1 hot", "once, some twice", "uniform, then once", "loop", "zipf 1.2"]
+    "kind",
+    [
+        "one hot",
+        "once, 1 hot",
+        "once, some twice",
+        "once, few twice",
+        "uniform, then once",
+        "loop",
+        "zipf 1.2",
+    ],
 )
 def test_margins_of_tuning_hold_the_truth(kind: str) -> None:
     keys = np.unique(trials.synthetic(30_000)[kind], return_inverse=True)[1].astype(np.uint64)

@@ -1,7 +1,9 @@
-# Trusts: the file system's rename and lock, and the layout stated in mcsim/results.py.
+# Trusts: the file system's rename, and the layout stated in mcsim/results/results.py.
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,9 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from mcsim.base.errors import ConfigError
+from mcsim.base import claims
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.config import ExperimentSpec
-from mcsim.results.draft import Draft, SystemTables
+from mcsim.results import draft as draft_module
+from mcsim.results.draft import Draft, SystemTables, draft_folder, is_under_way
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
@@ -36,6 +40,12 @@ def a_system() -> SystemTables:
     return SystemTables(
         one_row("metrics"), one_row("vms"), one_row("decisions"), {"replay_seconds": 1.0}
     )
+
+
+@pytest.fixture
+def every_part_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are written however little work is in them."""
+    monkeypatch.setattr(draft_module, "KEPT_AFTER_SECONDS", 0.0)
 
 
 def write_all(draft: Draft) -> Results:
@@ -115,8 +125,10 @@ def test_a_killed_run_is_taken_over_and_a_live_one_is_not(tmp_path: Path) -> Non
 import sys, time
 from pathlib import Path
 import pyarrow as pa
+from mcsim.results import draft as module
 from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.schemas import SCHEMAS
+module.KEPT_AFTER_SECONDS = 0
 draft = Draft.begin(Path({str(tmp_path)!r}), {RUN_ID!r}, "build")
 empty = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
 draft.save_part(0, SystemTables(*empty, {{}}))
@@ -176,39 +188,61 @@ def damage(file: Path, how: str) -> None:
 
 
 DAMAGES = ("empty", "cut", "changed", "gone")
-OF_A_PART = ("metrics.parquet", "decisions.parquet", "timing.json", "sha256")
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-@pytest.mark.parametrize("name", OF_A_PART)
-def test_a_damaged_part_is_made_again(tmp_path: Path, name: str, how: str) -> None:
+@pytest.mark.usefixtures("every_part_is_kept")
+def test_a_damaged_part_is_made_again_and_told_once(
+    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
     draft = Draft.begin(tmp_path, RUN_ID, "build")
     draft.save_part(0, a_system())
     draft.save_part(1, a_system())
-    damage(draft.folder / "parts" / "0" / name, how)
+    damage(draft.folder.parent / "parts" / "0", how)
     draft.abandon()
     resumed = Draft.begin(tmp_path, RUN_ID, "build")
     assert resumed.part(0) is None
+    assert resumed.part(0) is None
     assert resumed.part(1) == a_system()
+    told = [record.getMessage() for record in caplog.records]
+    part = resumed.folder.parent / "parts" / "0"
+    why = "not what its checksum is of"
+    assert told == ([] if how == "gone" else [f"{part}: cannot be read ({why}); it is made again"])
     resumed.save_part(0, a_system())
     assert resumed.part(0) == a_system()
     resumed.abandon()
 
 
-@pytest.mark.parametrize("how", DAMAGES)
-@pytest.mark.parametrize("name", ["curves.parquet", "environment.json", "sha256"])
-def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, name: str, how: str) -> None:
+def test_files_that_were_written_are_kept_with_the_systems(tmp_path: Path) -> None:
     draft = Draft.begin(tmp_path, RUN_ID, "build")
+    assert not draft.has("environment.json")
+    draft.write_json("environment", {"synthetic": True})
+    draft.write_table("vms", one_row("vms"))
     draft.save_part(0, a_system())
-    draft.write_table("curves", one_row("curves"))
-    draft.write_json("environment", {"synthetic": True})
-    assert draft.has("curves.parquet", "environment.json")
-    damage(draft.folder / name, how)
-    assert not draft.has("curves.parquet", "environment.json")
-    draft.write_table("curves", one_row("curves"))
-    draft.write_json("environment", {"synthetic": True})
-    assert draft.has("curves.parquet", "environment.json")
     draft.abandon()
+    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    assert resumed.has("environment.json", "vms.parquet")
+    assert not resumed.has("environment.json", "curves.parquet")
+    resumed.write_spec(SPEC)
+    results = resumed.finish()
+    assert results.synthetic
+    assert results.table("vms").equals(one_row("vms"))
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, how: str) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft.write_json("environment", {"synthetic": True})
+    draft.save_part(0, a_system())
+    draft.abandon()
+    (left,) = draft_folder(tmp_path, RUN_ID).iterdir()
+    damage(left / "parts" / "files", how)
+    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    assert not resumed.has("environment.json")
+    assert resumed.part(0) == a_system()
+    resumed.write_json("environment", {"synthetic": True})
+    assert resumed.has("environment.json")
+    resumed.abandon()
 
 
 @pytest.mark.parametrize("how", DAMAGES)
@@ -263,10 +297,140 @@ def test_equal_process_ids_on_two_hosts_do_not_meet(
     assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
 
 
-def test_a_folder_without_a_lock_is_somebody_elses(tmp_path: Path) -> None:
+def test_parts_that_several_left_come_together(tmp_path: Path) -> None:
+    drafts = [Draft.begin(tmp_path, RUN_ID, "build") for _ in range(3)]
+    for index, draft in enumerate(drafts):
+        draft.save_part(index, a_system())
+        (draft.folder / "log.txt").write_text(f"line of {index}\n")
+    for draft in drafts:
+        draft.abandon()
+    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    assert [resumed.part(index) for index in range(4)] == 3 * [a_system()] + [None]
+    lines = (resumed.folder / "log.txt").read_text().splitlines()
+    assert sorted(lines) == ["line of 0", "line of 1", "line of 2"]
+    resumed.abandon()
+
+
+def test_a_run_is_under_way_while_somebody_works_on_it(tmp_path: Path) -> None:
+    drafts = draft_folder(tmp_path, RUN_ID)
+    assert not is_under_way(drafts)
     draft = Draft.begin(tmp_path, RUN_ID, "build")
-    (draft.folder / "lock").unlink()  # as it is for a moment after it was made
-    other = Draft.begin(tmp_path, RUN_ID, "build")
-    assert draft.folder.is_dir()
-    other.abandon()
+    assert is_under_way(drafts)
+    draft.save_part(0, a_system())
     draft.abandon()
+    assert drafts.is_dir()
+    assert not is_under_way(drafts)
+
+
+def bytes_of(results: Results) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in results.path.iterdir()}
+
+
+def test_of_two_that_finish_the_first_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2))
+    there = write_all(first).path.stat().st_ino
+    assert write_all(second).path.stat().st_ino == there
+    assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
+    assert caplog.records == []
+
+
+def test_numbers_that_differ_from_those_of_the_first_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second, third = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(3))
+    write_all(first)
+    second.write_json("environment", {"synthetic": True, "host": "another"})
+    for name in SCHEMAS:
+        second.write_table(name, one_row(name))
+    second.finish()
+    assert caplog.records == []
+    third.write_table("vms", SCHEMAS["vms"].empty_table())
+    results = third.finish()
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert told == (
+        f"{results.path / 'vms.parquet'}: another process finished this run first, and found "
+        "other numbers; they stay, see what differs between the hosts"
+    )
+    assert results.table("vms").equals(one_row("vms"))
+
+
+def test_what_the_first_finished_is_replaced_if_it_is_damaged(tmp_path: Path) -> None:
+    first, second = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2))
+    damage(write_all(first).path / "vms.parquet", "cut")
+    write_all(second).check()
+    assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
+
+
+@pytest.mark.usefixtures("every_part_is_kept")
+@pytest.mark.parametrize("gone", ["all", "run", "mine", "just run/"])
+def test_a_folder_that_is_taken_away_is_made_again(
+    tmp_path: Path, gone: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = bytes_of(write_all(Draft.begin(tmp_path / "undisturbed", RUN_ID, "build")))
+    out = tmp_path / "out"
+    draft = Draft.begin(out, RUN_ID, "build")
+    draft.save_part(0, a_system())
+    mine = draft.folder.parent
+    shutil.rmtree({"all": out, "run": mine.parent, "mine": mine}.get(gone, draft.folder))
+    draft.save_part(1, a_system())
+    assert bytes_of(write_all(draft)) == expected
+    assert [p.name for p in out.iterdir()] == [RUN_ID]
+    told = [record.getMessage() for record in caplog.records]
+    expected_told = f"{mine}: somebody took it away; there is another one"
+    assert told == ([] if gone == "just run/" else [expected_told])
+
+
+@pytest.mark.usefixtures("every_part_is_kept")
+def test_who_was_taken_for_gone_finishes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep = Draft.begin(tmp_path, RUN_ID, "build")
+    asleep.save_part(0, a_system())
+    with monkeypatch.context() as gone:
+        gone.setattr(claims, "_is_alive", lambda *_: False)
+        other = Draft.begin(tmp_path, RUN_ID, "build")
+    assert other.part(0) == a_system()
+    asleep.save_part(1, a_system())
+    assert other.part(1) is None
+    write_all(asleep)
+    write_all(other).check()
+    assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
+
+
+def test_a_draft_that_was_abandoned_writes_no_more(tmp_path: Path) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft.abandon()
+    draft.save_part(0, a_system())  # by a thread that did not notice
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_an_earlier_mcsim_is_left_alone(tmp_path: Path) -> None:
+    earlier = tmp_path / f"{RUN_ID}.partial-0123abcd"
+    (earlier / "parts").mkdir(parents=True)
+    (earlier / "lock").touch()
+    (draft_folder(tmp_path, RUN_ID) / "of another layout").mkdir(parents=True)
+    write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    assert sorted(p.name for p in tmp_path.iterdir()) == [RUN_ID, f"{RUN_ID}.partial", earlier.name]
+    assert sorted(p.name for p in earlier.iterdir()) == ["lock", "parts"]
+
+
+def test_a_disk_that_is_full_is_told_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = Draft.begin(tmp_path, RUN_ID, "build")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(draft_module, "flush", full)
+        with pytest.raises(HostError) as error:
+            write_all(draft)
+    assert str(error.value) == (
+        f"{tmp_path / RUN_ID}: cannot be written: No space left on device; make room there and do "
+        "it again"
+    )
+    draft.abandon()
+    write_all(Draft.begin(tmp_path, RUN_ID, "build")).check()

@@ -31,5 +31,7 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, ending: str) ->
     path = tmp_path / f"trace.{ending}"
     with pytest.raises(HostError) as caught, files_of_at_most(100_000):
         trace.save(path)
-    assert str(caught.value) == f"{path}: cannot be written: File too large"
+    assert str(caught.value) == (
+        f"{path}: cannot be written: File too large; allow larger files there and do it again"
+    )
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,308 @@
+"""`mcsim results`: the runs of a folder listed, shown, compared, verified and removed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.terminal import print_columns, terminal
+
+if TYPE_CHECKING:
+    from mcsim.results.differences import Difference
+    from mcsim.results.results import Results
+
+__all__ = ["results", "show_tables"]
+
+_DIFFERENT = 1  # exit code
+
+
+@click.group()
+def results() -> None:
+    """List, show, compare, verify and remove runs.
+
+    RUN is the id of a run, the beginning of one that no other run has, or the path of its folder.
+    """
+
+
+_out_option = click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    show_default=True,
+    help="Folder of all results.",
+)
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@results.command("ls", short_help="List the runs of a folder.")
+@_out_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
+def list_(out: str, as_json: bool) -> None:
+    """List the runs of a folder, the newest last.
+
+    A run is finished, under way (somebody is at work on it), abandoned (it was killed; the next
+    run of the same id goes on where it stopped), replaced (on its way out) or damaged (files are
+    missing).
+    """
+    from mcsim.results.runs import list_runs
+
+    rows = list_runs(out).to_pylist()
+    if as_json:
+        _print_json(rows)
+        return
+    if not rows:
+        click.echo(f"no runs in {out}")
+        return
+    headings = ("run", "started", "state", "systems", "VMs", "workload", "size")
+    print_columns(headings, [_listed(row) for row in rows], right=("size",))
+
+
+def _listed(row: Mapping[str, Any]) -> tuple[str, ...]:
+    from mcsim.base.units import format_size
+
+    return (
+        row["run"],
+        "–" if row["started"] is None else f"{row['started'].astimezone():%Y-%m-%d %H:%M}",
+        row["state"],
+        _first_of(row["systems"]),
+        _first_of(row["vms"]),
+        row["workload"] or "–",
+        format_size(row["bytes"]),
+    )
+
+
+def _first_of(names: Sequence[str] | None, most: int = 3) -> str:
+    if names is None:
+        return "–"
+    more = f" +{len(names) - most:,}" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+@results.command(short_help="Show the tables of a finished run again.")
+@click.argument("run")
+@_out_option
+@click.option("--config", "configuration", is_flag=True, help="Show the whole experiment instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: experiment, machine, numbers.")
+def show(run: str, out: str, configuration: bool, as_json: bool) -> None:
+    """Show the tables of a finished RUN again, as mcsim run did, or its experiment.
+
+    The experiment has every default written out.
+
+    \b
+    mcsim results show tiny
+    mcsim results show tiny --config
+    """  # noqa: D301
+    from mcsim.results.runs import open_run
+
+    found = open_run(run, out)
+    if as_json:
+        _print_json(_whole(found))
+    elif configuration:
+        click.echo(found.spec_text, nl=False)
+    else:
+        show_tables(found)
+
+
+def _whole(found: Results) -> dict[str, Any]:
+    from mcsim.results.tables import comparison, systems
+
+    return {
+        "run": found.run_id,
+        "path": str(found.path),
+        "experiment": found.spec.expanded(),
+        "environment": found.environment,
+        "comparison": comparison(found).to_pylist(),
+        "systems": systems(found).to_pylist(),
+    }
+
+
+@results.command(short_help="Say what differs between two runs.")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@_out_option
+@_json_option
+def diff(a: str, b: str, out: str, as_json: bool) -> None:
+    """Say what differs between the runs A and B: in what was asked, and in what came of it.
+
+    Exit code 0: nothing does. 1: something does. 2: that cannot be told, and why.
+    """
+    from mcsim.results.differences import difference
+    from mcsim.results.runs import open_run
+
+    left, right = open_run(a, out), open_run(b, out)
+    found = difference(left, right)
+    if as_json:
+        _print_json(_as_mapping(left, right, found))
+    else:
+        _show_difference(left, right, found)
+    if found:
+        sys.exit(_DIFFERENT)
+
+
+def _as_mapping(a: Results, b: Results, found: Difference) -> dict[str, Any]:
+    return {
+        "a": str(a.path),
+        "b": str(b.path),
+        "different": bool(found),
+        "configuration": {each.key: [each.a, each.b] for each in found.configuration},
+        "builds": found.builds,
+        "tables": found.tables,
+        "results": found.results,
+    }
+
+
+def _show_difference(a: Results, b: Results, found: Difference) -> None:
+    click.echo(f"A  {a.path}\nB  {b.path}\n")
+    if found.configuration:
+        click.echo("configuration")
+        changes = [(each.key, _value(each.a), _value(each.b)) for each in found.configuration]
+        print_columns(("", "A", "B"), changes)
+    else:
+        click.echo("configuration: the same")
+    if found.builds[0] != found.builds[1]:
+        click.echo(f"made by other builds of mcsim: {found.builds[0]} and {found.builds[1]}")
+    click.echo()
+    _show_results(found)
+
+
+def _show_results(found: Difference) -> None:
+    if set(found.tables.values()) == {"equal bytes"}:
+        click.echo("results: equal bytes")
+        return
+    named: dict[str, list[str]] = {}
+    for name, sameness in found.tables.items():
+        named.setdefault(sameness, []).append(name)
+    click.echo("results")
+    for how, names in named.items():
+        click.echo(f"{how}: {', '.join(names)}")
+    if not found.results:
+        click.echo("hit ratios and latencies of the whole run are the same")
+        return
+    headings = ("system", "VM", "hit % A", "hit % B", "points", "latency A", "latency B", "B / A")
+    rows = [_compared(row) for row in found.results]
+    print_columns(headings, rows, right=headings[2:])
+
+
+def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
+    from mcsim.base.units import format_latency
+    from mcsim.results.render import percent
+
+    (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
+    both = hit_a is not None and hit_b is not None
+    return (
+        row["system"],
+        row["vm"] or "all",
+        percent(hit_a),
+        percent(hit_b),
+        f"{100 * (hit_b - hit_a):+.2f}" if both else "–",
+        *("–" if ns is None else format_latency(ns) for ns in (ns_a, ns_b)),
+        f"{ns_b / ns_a:.3f}" if ns_a and ns_b else "–",
+    )
+
+
+def _value(value: Any) -> str:
+    return "–" if value is None else str(value)
+
+
+@results.command("rm", short_help="Remove runs.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@_out_option
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
+    """Remove runs, finished or abandoned; those under way are refused, and then none is removed."""
+    from mcsim.base.units import format_size
+    from mcsim.results.runs import removable, remove
+
+    asked = {each.path: each for run in runs for each in removable(run, out)}
+    for path, each in asked.items():
+        click.echo(f"{path}  {each.state}")
+    what = "this run" if len(asked) == 1 else f"these {len(asked)}"
+    if not yes and not click.confirm(f"Remove {what}?"):
+        click.echo("nothing is removed")
+        return
+    freed = sum(remove(path) for path in asked if path.exists())
+    click.echo(f"{format_size(freed)} freed")
+
+
+@results.command(short_help="Remove what killed runs left.")
+@_out_option
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@_json_option
+def gc(out: str, dry_run: bool, as_json: bool) -> None:
+    """Remove what runs that were killed left in a folder, and nobody is at work on.
+
+    What is abandoned has the systems that had finished: the next run of the same id would go on
+    from there.
+    """
+    from mcsim.base.units import format_size
+    from mcsim.results.runs import collect
+
+    freed = collect(out, dry_run=dry_run)
+    if as_json:
+        _print_json({"dry_run": dry_run, "freed": {str(path): n for path, n in freed.items()}})
+        return
+    for path, size in freed.items():
+        click.echo(f"{path}  {format_size(size)}")
+    verb = "would be freed" if dry_run else "freed"
+    click.echo(f"{format_size(sum(freed.values()))} {verb}" if freed else "nothing to remove")
+
+
+@results.command(short_help="Hold every file to its checksum.")
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@_out_option
+@_json_option
+def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
+    """Hold every file of finished runs to its checksum: of all in the folder if none is named.
+
+    Exit code 1 says that a file is not what the run wrote. Timings, logs and figures have no
+    checksum.
+    """
+    from mcsim.results.runs import find_run, runs_in, unsound_files
+
+    if runs:
+        paths = [find_run(run, out) for run in runs]
+    else:
+        paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
+    wrong = {path: names for path in paths if (names := unsound_files(path))}
+    if as_json:
+        unsound = {str(path): names for path, names in wrong.items()}
+        _print_json({"verified": len(paths), "unsound": unsound})
+    else:
+        for path, names in wrong.items():
+            click.echo(f"{path}: not what the run wrote, or gone: {', '.join(names)}")
+        sound = len(paths) - len(wrong)
+        click.echo(f"{sound:,} of {len(paths):,} runs are as they were written")
+        if wrong:
+            click.echo("run those experiments again with --force, or remove them: mcsim results rm")
+    if wrong:
+        sys.exit(_DIFFERENT)
+
+
+def show_tables(found: Results) -> None:
+    """Print the tables of a finished run."""
+    from mcsim.results.models import render_devices, render_requests
+    from mcsim.results.render import render_comparison, render_systems
+    from mcsim.results.yardsticks import render_yardsticks
+
+    console = terminal()
+    for render in (
+        render_comparison,
+        render_yardsticks,
+        render_systems,
+        render_requests,
+        render_devices,
+    ):
+        console.print(render(found))
+        console.print()
+    console.print(f"Results in {found.path}", highlight=False, soft_wrap=True)
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, indent=2, default=lambda other: other.isoformat()))

@@ -1,0 +1,135 @@
+"""A workload made ready: interned, measured and bounded once, for all runs that see it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim._core import engine, locality
+from mcsim.base.progress import Reporter
+from mcsim.base.threads import Once
+from mcsim.experiment.bound import opt_hits
+from mcsim.experiment.environment import describe_environment
+from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.traces.workload import Workload
+
+__all__ = ["Prepared", "View"]
+
+View = Mapping[str, Any]
+"""How a system sees the trace; see `Workload.intern`."""
+
+T = TypeVar("T")
+
+
+class Prepared:
+    """A workload, and what was found out about it; any thread may ask.
+
+    What is asked for twice is made once: the first to ask makes it, others wait. Nothing here
+    depends on who asks, so runs that share it find what each would have found alone.
+
+    Parameters
+    ----------
+    workload : Workload
+    reporter : Reporter
+        Told of what is made.
+    """
+
+    def __init__(self, workload: Workload, reporter: Reporter) -> None:
+        self.workload = workload
+        self._reporter = reporter
+        self._made = Once()
+
+    def accesses(self, view: View, about: str = "") -> engine.Accesses:
+        """Return the workload as a view shows it."""
+
+        def intern() -> engine.Accesses:
+            with self._reporter.stage("intern", unit="requests", about=about) as stage:
+                accesses = self.workload.intern(dict(view), stage.update)
+                stage.unit = "accesses"
+                stage.update(accesses.access_count)
+            return accesses
+
+        return self._once("accesses", view, (), intern)
+
+    def measured(self, view: View, specs: Sequence[locality.MeterSpec]) -> locality.Characterised:
+        """Return what these meters show, and the curves of the whole workload."""
+
+        def characterise() -> locality.Characterised:
+            accesses = self.accesses(view)
+            total = accesses.access_count
+            with self._reporter.stage("characterise", total, "accesses") as stage:
+                found = locality.characterise(accesses, list(specs), stage.update)
+                stage.update(total)
+            return found
+
+        return self._once("measured", view, tuple(map(repr, specs)), characterise)
+
+    def curves(
+        self, view: View, specs: Sequence[locality.MeterSpec], boundaries: NDArray[np.int64]
+    ) -> tuple[pa.Table, pa.Table]:
+        """Tabulate every VM's curve: at steps, which no run has for itself, and at boundaries."""
+        accesses, curves = self.accesses(view), self.measured(view, specs).whole_curves
+        names = [vm.name for vm in accesses.vms]
+        steps = self._once("curves", view, (), lambda: curve_steps(names, curves))
+        return steps, curve_points(names, curves, [boundaries] * len(curves))
+
+    def intensity(
+        self, view: View, specs: Sequence[locality.MeterSpec], of: locality.MeterSpec | None
+    ) -> pa.Table:
+        """Tabulate the windows of a meter, one of `specs`."""
+
+        def tabulate() -> pa.Table:
+            return intensity_table(self.accesses(view), self.measured(view, specs), of)
+
+        return self._once("intensity", view, repr(of), tabulate)
+
+    def opt_hits(
+        self,
+        view: View,
+        blocks: int,
+        interval: int,
+        warm_up_intervals: int,
+        progress: Callable[[int], object],
+    ) -> int:
+        """Return what OPT hits after a warm-up, as of `mcsim.experiment.bound.opt_hits`."""
+
+        def find() -> int:
+            accesses = self.accesses(view)
+            total = accesses.access_count
+            first = int(engine.aligned_cuts(accesses, interval)[warm_up_intervals])
+            with self._reporter.stage("bound", total, "accesses", about="OPT") as stage:
+
+                def watched(done: int) -> None:
+                    progress(done)
+                    stage.update(done)
+
+                hits = opt_hits(accesses, blocks, first, watched)
+                stage.update(total)
+            return hits
+
+        return self._once("opt", view, (blocks, interval, warm_up_intervals), find)
+
+    def environment(self, view: View) -> dict[str, Any]:
+        """Describe program, machine and traces."""
+        return self._once("environment", view, (), lambda: self._environment(view))
+
+    def _environment(self, view: View) -> dict[str, Any]:
+        accesses = self.accesses(view)
+        described = self.workload.describe()
+        for entry, vm, unique in zip(described, accesses.vms, unique_blocks(accesses), strict=True):
+            entry["requests"] = vm.requests
+            entry["accesses"] = vm.accesses
+            entry["unique_blocks"] = unique
+        return describe_environment() | {
+            "synthetic": self.workload.synthetic,
+            "first_access_ns": int(accesses.request_time[accesses.warm_up]),
+            "missing": list(self.workload.missing),
+            "traces": described,
+        }
+
+    def _once(self, what: str, view: View, more: Hashable, make: Callable[[], T]) -> T:
+        return self._made.get((what, tuple(sorted(view.items())), more), make)

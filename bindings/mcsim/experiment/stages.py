@@ -1,0 +1,247 @@
+"""The stages of a run, whose results go to a folder or stay in memory.
+
+What depends on the workload alone comes from a `Prepared`, which other runs may share; what is
+written goes to a `Sink`. So a run of its own and one of thousands do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim._core import engine, locality
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.progress import Reporter
+from mcsim.base.threads import Work
+from mcsim.config import ExperimentSpec
+from mcsim.experiment.bound import is_bound_wanted
+from mcsim.experiment.checks import silent_timers
+from mcsim.experiment.code import blamed
+from mcsim.experiment.experiment import Experiment
+from mcsim.experiment.prepared import Prepared, View
+from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
+from mcsim.results.draft import SystemTables
+
+__all__ = ["Sink", "Stages", "own_view"]
+
+_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
+
+
+class Sink(Protocol):
+    """Takes what a run finds; `mcsim.results.draft.Draft` is one."""
+
+    @property
+    def folder(self) -> Path:
+        """Where what is found goes."""
+
+    def part(self, index: int) -> SystemTables | None:
+        """Return what the system at `index` left when it had finished, if it had."""
+
+    def save_part(self, index: int, tables: SystemTables) -> None:
+        """Keep what a system produced, all of it or nothing."""
+
+    def has(self, *names: str) -> bool:
+        """Whether these files are as this run wrote them."""
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Write one of the tables of `SCHEMAS`."""
+
+    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
+        """Write curves at steps and, beside these, at points of this run's own."""
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write `<name>.json`."""
+
+    def write_spec(self, spec: ExperimentSpec) -> None:
+        """Write the expanded experiment."""
+
+
+def own_view(spec: ExperimentSpec) -> View:
+    """Return how an experiment sees the trace, as most systems do."""
+    return {
+        "block_bytes": spec.block_bytes,
+        "ops": spec.ops,
+        "key": "aligned",
+        "whole_seconds": False,
+        "line_blocks": 1,
+    }
+
+
+@dataclass
+class Stages:
+    """One run under way.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    prepared : Prepared
+        Its workload.
+    sink : Sink
+        Where its results go.
+    reporter : Reporter
+    work : Pool or Inline
+        Does its replays.
+    """
+
+    experiment: Experiment
+    prepared: Prepared
+    sink: Sink
+    reporter: Reporter
+    work: Work
+
+    @property
+    def _titles(self) -> list[str]:
+        return [system.title for system in self.experiment.spec.systems]
+
+    def execute(self) -> None:
+        """Write everything but DONE."""
+        spec = self.experiment.spec
+        systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
+        own = own_view(spec)
+        views: list[View] = [system.view(**own) for system in systems]
+        # The experiment's own view comes last: what takes others is replayed while it is prepared.
+        in_turn = [*(view for view in _distinct(views) if view != own), own]
+        with self.work:
+            for view in in_turn:
+                self._start_view(view, systems, views, own=view == own)
+        self._write()
+
+    def _start_view(
+        self, view: View, systems: list[engine.System], views: list[View], own: bool
+    ) -> None:
+        """Prepare the trace as one view shows it, and let its systems be replayed."""
+        members = [index for index, of in enumerate(views) if of == view]
+        pending = [index for index in members if self.sink.part(index) is None]
+        whole = own and not self.sink.has(*_OF_THE_WORKLOAD)
+        if not pending and not whole:
+            return
+        wanted_by = "" if own else ", ".join(self._titles[index] for index in members)
+        accesses = self._intern(view, wanted_by)
+        asking = [systems[index] for index in (members if whole else pending)]
+        specs = _distinct([spec for system in asking for spec in system.meters])
+        intensity = intensity_asked(specs)
+        if intensity is not None:
+            specs = _distinct([*specs, intensity])
+        needed = bool(specs) or whole
+        measured = self.prepared.measured(view, specs) if needed else locality.Characterised()
+        if whole:
+            with self.reporter.stage("tables"):
+                self._write_of_the_workload(view, specs, intensity)
+        # In threads: the core works without the interpreter's lock. Replays wait for what comes
+        # first, which waits for nobody.
+        bound = None
+        if pending and is_bound_wanted(self.experiment.spec, accesses):
+            bound = self.work.submit(self._find_bound, view)
+        for index in pending:
+            self.work.submit(self._replay_one, accesses, index, systems[index], measured, bound)
+
+    def _find_bound(self, view: View) -> int:
+        spec = self.experiment.spec
+        blocks = sum(tier.capacity_blocks for tier in spec.tiers)
+        warm_up = spec.warm_up_intervals
+        return self.prepared.opt_hits(
+            view, blocks, spec.interval.length, warm_up, lambda _: self.work.check()
+        )
+
+    def _intern(self, view: View, wanted_by: str) -> engine.Accesses:
+        accesses = self.prepared.accesses(view, f"for {wanted_by}" if wanted_by else "")
+        if accesses.access_count == accesses.request_begin[accesses.warm_up]:
+            raise ConfigError(
+                f"{self.experiment.source.name}: no request of the workload is left to replay "
+                f"(ops: {view['ops']})"
+            )
+        self._check_warm_up(accesses)
+        return accesses
+
+    def _check_warm_up(self, accesses: engine.Accesses) -> None:
+        spec = self.experiment.spec
+        intervals = len(engine.aligned_cuts(accesses, spec.interval.length)) - 1
+        if intervals <= spec.warm_up_intervals:
+            raise self.experiment.source.complain(
+                ("warm_up",), f"the workload ends before: it has {intervals} intervals"
+            )
+
+    def _write_of_the_workload(
+        self,
+        view: View,
+        specs: list[locality.MeterSpec],
+        intensity: locality.MeterSpec | None,
+    ) -> None:
+        described = self.prepared.environment(view)
+        self.sink.write_json("environment", described | {"code": self.experiment.code_digests()})
+        tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
+        self.sink.write_curves(*self.prepared.curves(view, specs, np.cumsum(tiers)))
+        self.sink.write_table("reuse_intensity", self.prepared.intensity(view, specs, intensity))
+
+    def _replay_one(
+        self,
+        accesses: engine.Accesses,
+        index: int,
+        system: engine.System,
+        measured: locality.Characterised,
+        bound: Future[int] | None,
+    ) -> None:
+        """Replay one system and keep what it did."""
+        spec = self.experiment.spec
+        title = self._titles[index]
+        for silence in silent_timers(system, accesses, spec):
+            self.reporter.note(f"{title}: {silence}")
+        cuts = engine.aligned_cuts(accesses, spec.interval.length)
+        result = self._replay_watched(accesses, system, measured, cuts, title)
+        names = [vm.name for vm in accesses.vms]
+        tables = system_tables(title, result, cuts, names, spec.interval.length)
+        if bound is not None:
+            tables = replace(tables, bounds=bound_table(title, bound.result()))
+        self.sink.save_part(index, tables)
+
+    def _replay_watched(
+        self,
+        accesses: engine.Accesses,
+        system: engine.System,
+        measured: locality.Characterised,
+        cuts: NDArray[np.int64],
+        title: str,
+    ) -> engine.RunResult:
+        total = accesses.access_count
+        with self.reporter.stage("replay", total, "accesses", about=title) as stage:
+
+            def progress(done: int) -> None:
+                self.work.check()
+                stage.update(done)
+
+            with blamed(title, surely=False):
+                result = engine.run(accesses, system, measured, cuts, progress)
+            stage.update(total)
+        return result
+
+    def _write(self) -> None:
+        """Join the parts of all systems, in the order of the spec."""
+        systems = self.experiment.spec.systems
+        parts = [self.sink.part(index) for index in range(len(systems))]
+        complete = [part for part in parts if part is not None]
+        if len(complete) < len(systems):
+            raise HostError(
+                f"{self.sink.folder}: files changed while the run went on; run it again"
+            )
+        with self.reporter.stage("tables"):
+            for name in ("metrics", "vms", "decisions", "bounds"):
+                joined = pa.concat_tables([getattr(part, name) for part in complete])
+                self.sink.write_table(name, joined)
+            self.sink.write_spec(self.experiment.spec)
+        timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
+        self.sink.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Values that differ, in order; for values that compare but do not hash."""
+    found: list[Any] = []
+    for value in values:
+        found += [] if value in found else [value]
+    return found

@@ -1,0 +1,200 @@
+"""Sharing a cache against dividing it: what the best fixed parts of it would be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
+from mcsim.optimizers.optimizer import Optimizer, optimize
+
+__all__ = ["Mix", "best_parts", "effective_size", "mix", "mix_of"]
+
+_UNITS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """A cache of several sizes, shared by its VMs or divided among them for good.
+
+    Attributes
+    ----------
+    sharing : Sharing
+    rows : Rows
+        A row a size: ``capacity`` (blocks), ``accesses``; misses of one LRU cache that all
+        ``shared``, of ``equal`` parts and of the best ``parts``; ``effective``, the blocks
+        that the shared cache would need to miss as rarely as those, and ``gain``, how much more
+        that is, as a share of the size.
+    parts : ndarray of int64, shape (sizes, vms)
+        Blocks of each VM in the best division.
+    """
+
+    sharing: Sharing
+    rows: Rows
+    parts: NDArray[np.int64]
+
+
+def mix(
+    references: SharingReferences,
+    sizes: Iterable[int | str] = ("1%", "3%", "10%", "30%"),
+    *,
+    order: Order = "time",
+    units: int = _UNITS,
+    method: str | Optimizer = "exact",
+) -> Mix:
+    """Compare a cache that VMs share with the same cache divided into the best fixed parts.
+
+    Under LRU everywhere. Nothing is replayed: parts follow from the curves of the VMs, the
+    shared cache from that of all their references, exactly. The effective size of a division is
+    that of the shared cache that would miss as rarely: 40 % more than there is, say.
+
+    Parameters
+    ----------
+    references : Trace, sequence of Trace, Blocks or mapping
+        Of the VMs; see `mcsim.locality.sharing.sharing`.
+    sizes : iterable of int or str
+        Of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
+        ``'1%:100%:13'``.
+    order : {'time', 'rates'}
+        How references of several VMs follow each other; see
+        `mcsim.locality.sharing.sharing`.
+    units : int
+        Parts are multiples of this share of the cache; of single blocks, where it has no more.
+    method : str or Optimizer
+        As of `mcsim.optimize`.
+
+    Returns
+    -------
+    Mix
+
+    Raises
+    ------
+    ConfigError
+        If a size is none, or as of `sharing` and `mcsim.optimize`.
+
+    References
+    ----------
+    C. A. Waldspurger et al., *Efficient MRC construction with SHARDS*, FAST 2015 (of its
+    applications: partitions for aggregate performance).
+
+    Examples
+    --------
+    A loop over two blocks is safe from a scan only if it has them to itself.
+
+    >>> found = mix({"loop": [1, 2] * 6, "scan": range(12)}, [2], order="rates")
+    >>> found.rows[["shared", "parts", "effective", "gain"]].tolist(), found.parts.tolist()
+    ([(24, 14, 4, 1.0)], [[2, 0]])
+    """
+    return mix_of(sharing(references, order), sizes, units=units, method=method)
+
+
+def mix_of(
+    of: Sharing,
+    sizes: Iterable[int | str],
+    *,
+    units: int = _UNITS,
+    method: str | Optimizer = "exact",
+) -> Mix:
+    """Do what `mix` does, for VMs whose references are in order."""
+    if units < 1:
+        raise ConfigError(f"units: at least 1, got {units}")
+    capacities = of.sizes("sizes", sizes)
+    if not capacities:
+        raise ConfigError("sizes: expected at least one")
+    own = list(of.alone.values())
+    together = of.together
+    found = [_divided(own, together, blocks, units, method) for blocks in capacities]
+    columns = {
+        "capacity": np.array(capacities),
+        "accesses": np.full(len(capacities), len(of)),
+        **{name: np.array([row[name] for _, row in found]) for name in found[0][1]},
+    }
+    return Mix(of, Rows.of(columns), np.array([parts for parts, _ in found]))
+
+
+def _divided(
+    own: list[HitRatioCurve],
+    together: HitRatioCurve,
+    blocks: int,
+    units: int,
+    method: str | Optimizer,
+) -> tuple[NDArray[np.int64], dict[str, float]]:
+    parts = best_parts(own, blocks, units=units, method=method)
+    hits = _hits(own, parts)
+    effective = effective_size(together, blocks, hits)
+    return parts, {
+        "shared": together.accesses - round(together.at(blocks) * together.accesses),
+        "equal": together.accesses - _hits(own, np.full(len(own), blocks // len(own))),
+        "parts": together.accesses - hits,
+        "effective": effective,
+        "gain": effective / blocks - 1,
+    }
+
+
+def best_parts(
+    curves: list[HitRatioCurve],
+    blocks: int,
+    *,
+    units: int = _UNITS,
+    method: str | Optimizer = "exact",
+) -> NDArray[np.int64]:
+    """Divide a cache so that its parts hit most, by what each VM hits alone.
+
+    Parameters
+    ----------
+    curves : list of HitRatioCurve
+        One a VM; their hits count, not their ratios.
+    blocks : int
+        Size of the cache.
+    units, method
+        As of `mix`.
+
+    Returns
+    -------
+    ndarray of int64, shape (vms,)
+        Blocks; they fill the cache.
+    """
+    unit = -(-blocks // units)
+    sizes = np.arange(0, blocks + 1, unit)
+    values = [curve.at(sizes) * curve.accesses for curve in curves]
+    solution = optimize(values, int(sizes[-1]), sizes=sizes, method=method)
+    parts: NDArray[np.int64] = solution.allocation[0].copy()
+    # What is left over is of no use to the optimiser, but may be to a VM.
+    rest = blocks - int(parts.sum())
+    gains = [
+        curve.accesses * (curve.at(int(part) + rest) - curve.at(int(part)))
+        for curve, part in zip(curves, parts, strict=True)
+    ]
+    parts[int(np.argmax(gains))] += rest
+    return parts
+
+
+def effective_size(together: HitRatioCurve, blocks: int, hits: int) -> int:
+    """Return the size of the shared cache that hits so often, in blocks.
+
+    It is the least that does, but where the cache as it is hits exactly as often: then it is
+    that, though a smaller one may hit no less.
+
+    Parameters
+    ----------
+    together : HitRatioCurve
+        Of all references, by which the shared cache is judged.
+    blocks : int
+        Its size as it is.
+    hits : int
+        At most as many as `together` ever reaches.
+    """
+    if hits == round(together.at(blocks) * together.accesses):
+        return blocks
+    return int(together.capacities[np.searchsorted(together.hits, hits - 0.5)])
+
+
+def _hits(curves: list[HitRatioCurve], parts: NDArray[np.int64]) -> int:
+    each = (curve.at(int(part)) * curve.accesses for curve, part in zip(curves, parts, strict=True))
+    return round(sum(each))

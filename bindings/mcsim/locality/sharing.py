@@ -1,0 +1,260 @@
+"""VMs that share a cache: what each hits in a cache of its own, and in one that all share.
+
+One pass over the references of all says what each VM hits in a shared LRU cache of any size:
+an access hits if fewer distinct blocks, anybody's, were referenced since the last access to its
+block than the cache has. So no size needs a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim._core import policies as _policies
+from mcsim.base.columns import keys_of
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.base.threads import Pool, threads_given
+from mcsim.base.units import parse_capacities, parse_capacity
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.curves import HitRatioCurves
+from mcsim.locality.estimators import COLD, hit_ratio_curve, reuse_distances
+from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
+
+__all__ = ["Order", "Sharing", "SharingReferences", "sharing"]
+
+Order = Literal["time", "rates"]
+"""How references of several VMs follow each other; see `sharing`."""
+
+SharingReferences: TypeAlias = References | Sequence[Blocks] | Mapping[str, ArrayLike]
+"""Traces, or the block numbers of each VM, by its name."""
+
+
+def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
+    """Put the references of VMs in the order in which a cache that they share sees them.
+
+    Parameters
+    ----------
+    references : Trace, sequence of Trace, Blocks or mapping
+        A trace stands for its reads, in blocks of 4 KiB. A mapping has the
+        block numbers of each VM by its name, and every VM has blocks of its own. With
+        rates also a sequence of Blocks.
+    order : {'time', 'rates'}
+        ``'time'``: by the times of the requests. ``'rates'``: the references of each VM are
+        spread evenly over one and the same length, as if all had been recorded at once; for
+        traces of different years, or without a clock. A mapping knows no times.
+
+    Raises
+    ------
+    ConfigError
+        As of `Trace.blocks`; if nobody has references, or an order by time is asked of what has
+        no times.
+
+    Examples
+    --------
+    >>> sharing({"a": [1, 2, 1, 2], "b": [7, 7]}, "rates").vm.tolist()
+    [0, 1, 0, 0, 1, 0]
+    """
+    if order not in get_args(Order):
+        raise ConfigError(f"order: unknown choice {order!r} (one of {', '.join(get_args(Order))})")
+    if isinstance(references, Mapping):
+        if order == "time":
+            raise ConfigError("order: arrays of block numbers have no times; take order 'rates'")
+        named = [(name, *_numbered(keys)) for name, keys in references.items()]
+        return _spread(named, None)
+    if order == "time":
+        blocks = blocks_in(cast(References, references))
+        if blocks is None:
+            raise ConfigError("references: an array knows no VMs; give traces or a mapping")
+        return _by_time(blocks)
+    return _spread_blocks(_one_by_one(references))
+
+
+def _one_by_one(references: References | Sequence[Blocks]) -> list[Blocks]:
+    """Split each trace into blocks by itself, as their clocks may not agree."""
+    if isinstance(references, Blocks):
+        return [references]
+    if isinstance(references, list | tuple) and all(isinstance(o, Blocks) for o in references):
+        return list(references)
+    traces = traces_in(cast(References, references))
+    if traces is None:
+        raise ConfigError("references: an array knows no VMs; give traces or a mapping")
+    return [Blocks.of(trace) for trace in traces]
+
+
+def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
+    return _policies.number(keys_of(keys).astype(np.uint64, copy=False))
+
+
+def _by_time(blocks: Blocks) -> Sharing:
+    seen, vm = np.unique(blocks.vm, return_inverse=True)
+    names = tuple(blocks.vms[vm] for vm in seen.tolist())
+    return Sharing(names, blocks.ids, vm.astype(np.uint16), blocks.block_bytes)
+
+
+def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
+    parts = [(of, part) for of in several for part in of.by_vm()]
+    labels = [part.label for _, part in parts]
+    names = [
+        part.label if labels.count(part.label) == 1 else f"{of.label}:{part.label}"
+        for of, part in parts
+    ]
+    if len(sizes := {of.block_bytes for of in several}) > 1:
+        raise ConfigError(
+            f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
+        )
+    named = [(name, *part.numbered) for name, (_, part) in zip(names, parts, strict=True)]
+    return _spread(named, several[0].block_bytes)
+
+
+def _spread(
+    named: Sequence[tuple[str, NDArray[np.uint32], int]], block_bytes: int | None
+) -> Sharing:
+    """Reference k of n comes at (k + 1/2) / n; at equal times the VM named first does."""
+    named = [(name, ids, unique) for name, ids, unique in named if len(ids)]
+    if not named:
+        raise ConfigError("references: no VM has any")
+    counts = [len(ids) for _, ids, _ in named]
+    places = np.concatenate([(np.arange(count) + 0.5) / count for count in counts])
+    first = np.cumsum([0, *(unique for _, _, unique in named)])
+    if first[-1] >= 2**32:
+        raise ConfigError(f"{first[-1]:,} distinct blocks are more than 32 bits can number")
+    order = np.argsort(places, kind="stable")
+    ids = np.concatenate(
+        [ids + np.uint32(begin) for (_, ids, _), begin in zip(named, first, strict=False)]
+    )
+    vm = np.repeat(np.arange(len(named), dtype=np.uint16), counts)
+    return Sharing(tuple(name for name, _, _ in named), ids[order], vm[order], block_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """References of several VMs in the order in which a cache that they share sees them.
+
+    Attributes
+    ----------
+    vms : tuple of str
+        Their names.
+    ids : ndarray of uint32, shape (n,)
+        The block of each reference; no two VMs have one together.
+    vm : ndarray of uint16, shape (n,)
+        Whose reference it is, a position in `vms`.
+    block_bytes : int, optional
+        Size of a block, for sizes in bytes.
+    """
+
+    vms: tuple[str, ...]
+    ids: NDArray[np.uint32]
+    vm: NDArray[np.uint16]
+    block_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if twice := [name for name in self.vms if self.vms.count(name) > 1]:
+            raise ConfigError(f"two VMs are called {twice[0]!r}")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"<Sharing of {', '.join(self.vms)}: {len(self):,} references>"
+
+    def without(self, names: Iterable[str]) -> Sharing:
+        """Return the same references but for those of some VMs.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such VM, or none is left.
+        """
+        left = set(names)
+        for name in left - set(self.vms):
+            raise ConfigError(f"no VM {name!r}{did_you_mean(name, self.vms)}")
+        kept = [i for i, name in enumerate(self.vms) if name not in left]
+        if not kept:
+            raise ConfigError("no VM is left to share the cache")
+        if not left:
+            return self
+        numbers = np.full(len(self.vms), len(self.vms), np.uint16)
+        numbers[kept] = np.arange(len(kept))
+        stays = np.isin(self.vm, kept)
+        return Sharing(
+            tuple(self.vms[i] for i in kept),
+            self.ids[stays],
+            numbers[self.vm[stays]],
+            self.block_bytes,
+        )
+
+    @cached_property
+    def unique(self) -> int:
+        """Distinct blocks of all."""
+        return round(sum(curve.distinct or 0 for curve in self.alone.values()))
+
+    @cached_property
+    def alone(self) -> HitRatioCurves:
+        """What each VM hits in a cache of its own, over the size of that; by its name."""
+        with Pool(min(threads_given(None), len(self.vms))) as pool:
+            running = [
+                pool.submit(hit_ratio_curve, self.ids[self.vm == vm]) for vm in range(len(self.vms))
+            ]
+        curves = (self._sized(future.result()) for future in running)
+        return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
+
+    @cached_property
+    def together(self) -> HitRatioCurve:
+        """What all of them hit in one cache, over the size of that."""
+        return self._sized(hit_ratio_curve(self.ids))
+
+    @cached_property
+    def shared(self) -> HitRatioCurves:
+        """What each VM hits in a cache that all share, over the size of that; by its name."""
+        distances = reuse_distances(self.ids)
+        curves = {}
+        for vm, name in enumerate(self.vms):
+            own = distances[self.vm == vm]
+            hits = np.bincount(own[own != COLD])
+            reached = np.flatnonzero(hits)
+            curves[name] = self._sized(
+                HitRatioCurve(
+                    capacities=np.append(0, reached + 1),
+                    hits=np.append(0.0, np.cumsum(hits[reached])),
+                    accesses=len(own),
+                    distinct=float(np.count_nonzero(own == COLD)),
+                )
+            )
+        return HitRatioCurves(curves, "vm")
+
+    def size(self, what: str, given: int | str) -> int:
+        """Read the size of a cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
+
+        Raises
+        ------
+        ConfigError
+            If it is none, or less than a block; the message begins with `what`.
+        """
+        try:
+            return parse_capacity(given, self.unique, self.block_bytes)
+        except ValueError as error:
+            raise ConfigError(f"{what}: {error}") from None
+
+    def sizes(self, what: str, given: Iterable[int | str]) -> list[int]:
+        """Read sizes as `size` does, and ``'1%:100%:13'``; increasing, each once."""
+        try:
+            return sorted(
+                {
+                    blocks
+                    for size in given
+                    for blocks in parse_capacities(size, self.unique, self.block_bytes)
+                }
+            )
+        except ValueError as error:
+            raise ConfigError(f"{what}: {error}") from None
+
+    def _sized(self, curve: HitRatioCurve) -> HitRatioCurve:
+        from dataclasses import replace
+
+        return replace(curve, block_bytes=self.block_bytes)

@@ -1,0 +1,199 @@
+"""What would become of the VMs of a cache if it were larger, or if they were others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.rows import Rows
+from mcsim.base.suggest import names_matching
+from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
+from mcsim.locality.verdict import SizeVerdict, verdict
+
+__all__ = ["Situation", "WhatIf", "change", "changed_size", "what_if"]
+
+_NOTICED = 0.005
+"""Half a point: who loses less than that to the company of others is not said to thrash."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Sharing and the cache that they share, under LRU.
+
+    Attributes
+    ----------
+    sharing : Sharing
+    size : int
+        Blocks.
+    """
+
+    sharing: Sharing
+    size: int
+
+    @property
+    def ratio(self) -> float:
+        """What all of them hit, as a share of all their accesses."""
+        return self.sharing.together.at(self.size)
+
+    @property
+    def parted(self) -> float:
+        """What all of them would hit if each had an equal part of the cache."""
+        rows = self.rows
+        return float((rows.part * rows.accesses).sum() / rows.accesses.sum())
+
+    @cached_property
+    def verdict(self) -> SizeVerdict:
+        """Whether the size is a good one for all of them together."""
+        return verdict(self.sharing.together, self.size)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """A row a VM.
+
+        ``vm``, ``accesses``, ``distinct`` (blocks), ``alone`` (its hit ratio if it had the
+        whole cache to itself), ``part`` (if it had an equal part of it to itself), ``shared``
+        (as it is), and ``thrashed``: whether it hits less than in the equal part, by more than
+        half a point. Nobody hits more than in the whole cache alone.
+        """
+        names, sharing, size = self.sharing.vms, self.sharing, self.size
+        own = [sharing.alone[name] for name in names]
+        columns = {
+            "vm": np.array(names, dtype=np.str_),
+            "accesses": np.array([curve.accesses for curve in own]),
+            "distinct": np.array([round(curve.distinct or 0) for curve in own]),
+            "alone": np.array([curve.at(size) for curve in own]),
+            "part": np.array([curve.at(size // len(names)) for curve in own]),
+            "shared": np.array([sharing.shared[name].at(size) for name in names]),
+        }
+        thrashed = columns["shared"] < columns["part"] - _NOTICED
+        return Rows.of(columns | {"thrashed": thrashed})
+
+    @property
+    def thrashed(self) -> list[str]:
+        """Sharing that others cost more than an equal part of the cache would."""
+        return [str(row.vm) for row in self.rows if row.thrashed]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """A cache and its VMs, before and after a change.
+
+    Attributes
+    ----------
+    before, after : Situation
+    """
+
+    before: Situation
+    after: Situation
+
+    @property
+    def gain(self) -> float:
+        """How much more all VMs hit after the change, in hit ratio."""
+        return self.after.ratio - self.before.ratio
+
+    @cached_property
+    def rows(self) -> Rows:
+        """A row a VM: ``vm``, ``before``, ``after`` (hit ratios; nan where it is not)."""
+        sides = [
+            dict(zip(side.rows.vm.tolist(), side.rows.shared.tolist(), strict=True))
+            for side in (self.before, self.after)
+        ]
+        names = list(dict.fromkeys([*sides[0], *sides[1]]))
+        before, after = (np.array([side.get(name, np.nan) for name in names]) for side in sides)
+        return Rows.of({"vm": np.array(names, np.str_), "before": before, "after": after})
+
+
+def what_if(
+    references: SharingReferences,
+    size: int | str,
+    *,
+    to: int | str | None = None,
+    leaving: str | Sequence[str] = (),
+    joining: str | Sequence[str] = (),
+    order: Order = "time",
+) -> WhatIf:
+    """Ask what a change of an LRU cache, or of who shares it, does to each VM.
+
+    Nothing is replayed: all sizes and all VMs follow from the reuse distances of the
+    references before and after, exactly.
+
+    Parameters
+    ----------
+    references : Trace, sequence of Trace, Blocks or mapping
+        Of all VMs concerned; see `mcsim.locality.sharing.sharing`.
+    size : int or str
+        Of the cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks of those who share
+        it before the change.
+    to : int or str, optional
+        Its size after the change; ``'+1GiB'`` and ``'-1GiB'`` are by how much it changes, and
+        ``'+50%'`` is half as large again. It stays as it is if not given.
+    leaving : str or sequence of str
+        Sharing that are gone after the change, by names or patterns such as ``'web_*'``.
+    joining : str or sequence of str
+        Sharing that are not there before it.
+    order : {'time', 'rates'}
+        How references of several VMs follow each other; see
+        `mcsim.locality.sharing.sharing`.
+
+    Returns
+    -------
+    WhatIf
+
+    Raises
+    ------
+    ConfigError
+        If a size is none, there is no such VM, nobody is left, or as of `sharing`.
+
+    References
+    ----------
+    R. L. Mattson et al., *Evaluation techniques for storage hierarchies*, IBM Systems
+    Journal 9(2), 1970.
+
+    Examples
+    --------
+    >>> asked = what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
+    >>> asked.rows.tolist(), asked.before.thrashed
+    ([('a', 0.0, 0.75), ('b', 0.0, nan)], [])
+    """
+    return change(sharing(references, order), size, to=to, leaving=leaving, joining=joining)
+
+
+def change(
+    everybody: Sharing,
+    size: int | str,
+    *,
+    to: int | str | None = None,
+    leaving: str | Sequence[str] = (),
+    joining: str | Sequence[str] = (),
+) -> WhatIf:
+    """Do what `what_if` does, for VMs whose references are in order."""
+    come = names_matching(joining, everybody.vms) if joining else []
+    there = everybody.without(come)
+    leave = names_matching(leaving, there.vms) if leaving else []
+    blocks = there.size("size", size)
+    before = Situation(there, blocks)
+    left = everybody.without(leave) if leave or come else there
+    return WhatIf(before, Situation(left, changed_size(there, blocks, to)))
+
+
+def changed_size(of: Sharing, size: int, to: int | str | None) -> int:
+    """Return the size of a cache in blocks after a change, as `what_if` is given it."""
+    if to is None:
+        return size
+    relative = re.fullmatch(r"\s*([+-])\s*(.*)", to) if isinstance(to, str) else None
+    if relative is None:
+        return of.size("to", to)
+    sign, by = relative[1], relative[2]
+    if percent := re.fullmatch(r"([0-9.]+)\s*%", by):
+        difference = round(size * float(percent[1]) / 100)
+    else:
+        difference = of.size("to", by)
+    changed = size + difference if sign == "+" else size - difference
+    if changed < 1:
+        raise ConfigError(f"to: {to} leaves nothing of {size:,} blocks")
+    return changed

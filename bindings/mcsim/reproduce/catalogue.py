@@ -1,0 +1,50 @@
+"""The catalogue: documents, each a module here, and the figures that they have."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.reproduce.figure import Figure
+
+__all__ = ["DOCUMENTS", "chosen", "figures_of"]
+
+DOCUMENTS = ("multicache",)
+"""In the order of the catalogue; each is a module of this room with `FIGURES`."""
+
+
+def figures_of(document: str) -> Sequence[Figure]:
+    """Return the figures of a document, in its own order."""
+    figures: Sequence[Figure] = importlib.import_module(f"mcsim.reproduce.{document}").FIGURES
+    return figures
+
+
+def chosen(names: Iterable[str]) -> list[Figure]:
+    """Return the figures that are asked for, each once, in the order of the catalogue.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Documents, and figures as ``"multicache/fig14"``; none is all.
+
+    Raises
+    ------
+    ConfigError
+        For a name that is neither; it says the nearest.
+    """
+    asked = list(names)
+    every = [figure for document in DOCUMENTS for figure in figures_of(document)]
+    known = [*DOCUMENTS, *(figure.name for figure in every)]
+    for name in asked:
+        if name not in known:
+            document = name.partition("/")[0]
+            of = [figure.name for figure in every if figure.document == document]
+            raise ConfigError(
+                f"no document or figure {name!r}{did_you_mean(name, of or known)}; there are "
+                f"{', '.join(of or DOCUMENTS)}; see mcsim reproduce --list"
+            )
+    return [
+        figure for figure in every if not asked or figure.name in asked or figure.document in asked
+    ]

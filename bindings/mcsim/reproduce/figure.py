@@ -1,0 +1,93 @@
+"""What documents are made of here: figures, what was found of each, and claims about shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mcsim.reproduce.context import Context
+
+__all__ = ["Check", "Figure", "Found"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim about shape, computed.
+
+    Attributes
+    ----------
+    claim : str
+        Such as "MC is nowhere below G by more than half a point".
+    holds : bool or None
+        None: it cannot be checked here, and `detail` says why.
+    detail : str
+        The numbers it rests on.
+    """
+
+    claim: str
+    holds: bool | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one figure's finding returned.
+
+    Attributes
+    ----------
+    values : mapping of str to float or str
+        Measured, by `item` of the published YAML, in its unit.
+    checks : sequence of Check
+        Claims about shape.
+    tables : mapping of str to pa.Table
+        What the figure shows, as data.
+    draw : callable, optional
+        Writes figures below a path's stem; a pure function of what was found.
+    ran : sequence of str
+        Ids of runs, or the description of an analysis.
+    recorded : bool
+        False: a synthetic stand-in took the place of the recorded traces.
+    """
+
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    checks: Sequence[Check] = ()
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    draw: Callable[[Path], Sequence[Path]] | None = None
+    ran: Sequence[str] = ()
+    recorded: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, table or worked example of a document.
+
+    Attributes
+    ----------
+    name : str
+        Such as "multicache/fig14".
+    title : str
+        What it shows.
+    seconds, seconds_quick : float
+        What it takes on two cores, by itself.
+    needs : str
+        "nothing", "synthetic", or which recorded traces would be used if present.
+    find : callable
+        Runs what is to be run, and measures.
+    """
+
+    name: str
+    title: str
+    seconds: float
+    seconds_quick: float
+    needs: str
+    find: Callable[[Context], Found]
+
+    @property
+    def document(self) -> str:
+        """The document that it is of."""
+        return self.name.partition("/")[0]

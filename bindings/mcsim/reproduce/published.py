@@ -1,0 +1,156 @@
+"""What documents print: numbers and notes as data, one YAML file each a document.
+
+`published.yaml` is a list of maps:
+
+    - figure: fig6                   # of this document
+      item: total                    # what a figure's finding calls it
+      text: all volumes, against Global LRU
+      value: 31                      # a number, or a text such as "10-50 ns"
+      unit: "%"
+      kind: about                    # exact, about, bound or sign
+      page: abstract
+
+The value of a bound says which it is: `"<= 5"`, `">= 72"`. Of a sign, the number's sign counts.
+
+`notes.yaml` is a list of maps with a `figure`, the `about` (an item or a claim) and a `note`: what
+is believed to be the reason where a shape fails.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
+from ruamel.yaml.error import YAMLError
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.config.load import to_plain
+
+__all__ = ["Note", "Published", "read_notes", "read_published", "shown"]
+
+Kind = Literal["exact", "about", "bound", "sign"]
+
+
+class _Map(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+_Entry = TypeVar("_Entry", bound=_Map)
+
+
+class Published(_Map):
+    """One number, or one short text, that a document prints."""
+
+    figure: str
+    """of the document, without its name"""
+    item: str
+    """as the figure's finding calls it"""
+    value: float | str
+    """as printed; of a bound `<= 5` or `>= 72`"""
+    unit: str = ""
+    """of the value, and of what is measured"""
+    kind: Kind
+    """what the document claims by it"""
+    page: int | str = ""
+    """where: a page, a slide, the abstract"""
+    text: str = ""
+    """what it is, in words"""
+
+    @model_validator(mode="after")
+    def _has_a_value_of_its_kind(self) -> Published:
+        if self.kind == "bound":
+            self.bound()
+        elif self.kind == "sign" and not isinstance(self.value, float):
+            raise ValueError(f"value: of a sign expected a number, got {self.value!r}")
+        return self
+
+    def bound(self) -> tuple[str, float]:
+        """Return which bound it is, ``'<='`` or ``'>='``, and the number."""
+        which, _, number = str(self.value).partition(" ")
+        try:
+            if which not in ("<=", ">="):
+                raise ValueError
+            return which, float(number)
+        except ValueError:
+            raise ValueError(
+                f"value: of a bound expected such as '<= 5' or '>= 72', got {self.value!r}"
+            ) from None
+
+    @property
+    def printed(self) -> str:
+        """The value as the document prints it, with its unit."""
+        about = {"about": "about ", "sign": "", "bound": "", "exact": ""}[self.kind]
+        return about + shown(self.value, self.unit)
+
+
+class Note(_Map):
+    """What is believed to be the reason of a shape that fails, or what to mind."""
+
+    figure: str
+    """of the document, without its name"""
+    about: str
+    """the item or the claim"""
+    note: str
+    """a sentence or two"""
+
+
+def read_published(folder: Path) -> list[Published]:
+    """Read what a document prints.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not as the module says; the message names file and line.
+    """
+    return _read(folder / "published.yaml", Published)
+
+
+def read_notes(folder: Path) -> list[Note]:
+    """Read the notes on a document's figures; none where it has no such file."""
+    file = folder / "notes.yaml"
+    return _read(file, Note) if file.exists() else []
+
+
+def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
+    try:
+        nodes = YAML(typ="rt").load(file)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except YAMLError as error:
+        raise ConfigError(f"{file}: not YAML: {str(error).splitlines()[0]}") from None
+    if not isinstance(nodes, CommentedSeq):
+        raise ConfigError(f"{file}:1: expected a list of maps")
+    entries = []
+    for index, node in enumerate(nodes):
+        try:
+            entries.append(kind.model_validate(to_plain(node)))
+        except ValidationError as error:
+            line = nodes.lc.item(index)[0] + 1
+            raise ConfigError(f"{file}:{line}: {_said(error, kind)}") from None
+    return entries
+
+
+def _said(error: ValidationError, kind: type[BaseModel]) -> str:
+    """Say the first thing that is wrong with an entry."""
+    first = error.errors()[0]
+    key = str(first["loc"][0]) if first["loc"] else ""
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}{did_you_mean(key, kind.model_fields)}"
+    if first["type"] == "missing":
+        return f"missing key {key!r}"
+    return ": ".join(filter(None, (key, first["msg"].removeprefix("Value error, "))))
+
+
+def shown(value: Any, unit: str) -> str:
+    """Write a value with its unit, numbers in three figures."""
+    if isinstance(value, str):
+        text = value.replace("<=", "≤").replace(">=", "≥")
+    elif value == round(value):
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{text} {unit}".rstrip()

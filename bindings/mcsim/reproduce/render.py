@@ -1,0 +1,76 @@
+"""What a reproduction comes to, for terminals and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mcsim.reproduce.figure import Figure
+from mcsim.reproduce.reproduction import Outcome, Reproduction
+from mcsim.reproduce.verdicts import Row, Verdict
+from mcsim.results.render import STYLE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["in_markdown", "listing", "render_outcome", "totals"]
+
+_COLOURS = {Verdict.EQUAL: "green", Verdict.HOLDS: "green", Verdict.FAILS: "red"}
+
+
+def render_outcome(outcome: Outcome) -> RenderableType:
+    """Show a figure: published, measured, verdict, what was run, and notes."""
+    from rich.table import Table
+    from rich.text import Text
+
+    title = f"{outcome.figure.name}: {outcome.figure.title}"
+    table = Table(title=Text(title), **STYLE)
+    for name, least in (("", 30), ("published", 9), ("measured", 9), ("verdict", 11)):
+        table.add_column(name, overflow="fold", min_width=least)
+    for row in outcome.rows:
+        verdict = Text(_verdict(row), style=_COLOURS.get(row.verdict, ""))
+        table.add_row(Text(row.item), row.published, Text(row.measured), verdict)
+    lines = [outcome.ran, *(f"{note.about}: {note.note}" for note in outcome.notes)]
+    table.caption = Text("\n".join(filter(None, lines)))
+    return table
+
+
+def totals(reproduction: Reproduction) -> str:
+    """Count the figures by what is said of them."""
+    said = [outcome.verdict for outcome in reproduction.outcomes]
+    counts = [f"{said.count(verdict)} {verdict}" for verdict in Verdict if verdict in said]
+    return f"{len(said)} figures: {', '.join(counts)}"
+
+
+def listing(figures: Sequence[Figure], quick: bool) -> Iterator[str]:
+    """Yield a line a figure: what it shows, how long it takes, what it needs."""
+    width = max(len(figure.name) for figure in figures)
+    for figure in figures:
+        seconds = figure.seconds_quick if quick else figure.seconds
+        yield f"  {figure.name:<{width}} {seconds:5.0f} s  {figure.title}  [{figure.needs}]"
+    whole = sum(figure.seconds_quick if quick else figure.seconds for figure in figures)
+    yield f"  {len(figures)} figures, at most {whole / 60:.1f} min on two cores"
+
+
+def in_markdown(reproduction: Reproduction, command: str) -> str:
+    """Write a reproduction as a document, with the command that makes it."""
+    lines = ["# What was reproduced", "", f"Made by `{command}`; do not edit.", ""]
+    lines += [f"{totals(reproduction)}.", ""]
+    for outcome in reproduction.outcomes:
+        lines += [f"## {outcome.figure.name}: {outcome.figure.title}", ""]
+        lines += [f"Run: {outcome.ran}.", ""]
+        lines += ["| | published | measured | verdict |", "|-|-|-|-|"]
+        lines += [
+            f"| {' | '.join(map(_cell, (row.item, row.published, row.measured, _verdict(row))))} |"
+            for row in outcome.rows
+        ]
+        lines += ["", *(f"- *{_cell(note.about)}*: {note.note}" for note in outcome.notes), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(row: Row) -> str:
+    return f"{row.verdict}, because {row.why}" if row.why else str(row.verdict)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,231 @@
+"""The catalogue run: figure after figure, published beside measured."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from mcsim.base.files import check_writable
+from mcsim.base.progress import Reporter
+from mcsim.base.rows import Tabular
+from mcsim.reproduce import kept
+from mcsim.reproduce.catalogue import chosen
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.figure import Figure
+from mcsim.reproduce.kept import Finding
+from mcsim.reproduce.published import Note, read_notes, read_published
+from mcsim.reproduce.verdicts import Row, Verdict, judged, summary
+from mcsim.traces.find import default_trace_dirs
+
+__all__ = ["Outcome", "Reproduction", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One figure, reproduced.
+
+    Attributes
+    ----------
+    figure : Figure
+    finding : Finding
+        What was found, and the files of its figures.
+    rows : sequence of Row
+        Published beside measured, then claims about shape.
+    notes : sequence of Note
+        What is believed to be the reason where a shape fails, and what to mind.
+    """
+
+    figure: Figure
+    finding: Finding
+    rows: Sequence[Row]
+    notes: Sequence[Note]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is to be said of the whole figure."""
+        return summary(self.rows)
+
+    @property
+    def ran(self) -> str:
+        """What was run, in a line."""
+        found = self.finding.found
+        if self.figure.needs == "nothing":
+            return ", ".join(found.ran)
+        return ": ".join(["recorded" if found.recorded else "synthetic", ", ".join(found.ran)])
+
+
+@dataclass(frozen=True)
+class Reproduction(Tabular):
+    """Figures of the catalogue, each with what was found and what is to be said of it.
+
+    Attributes
+    ----------
+    outcomes : sequence of Outcome
+        In the order of the catalogue.
+    quick : bool
+        Whether a sample was replayed.
+    """
+
+    outcomes: Sequence[Outcome]
+    quick: bool = False
+
+    @property
+    def failures(self) -> list[str]:
+        """What fails, a line each."""
+        return [
+            f"{outcome.figure.name}: {row.item}: {row.measured}"
+            for outcome in self.outcomes
+            for row in outcome.rows
+            if row.verdict is Verdict.FAILS
+        ]
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """The data of all figures, by ``document/figure/table``."""
+        return {
+            f"{outcome.figure.name}/{name}": table
+            for outcome in self.outcomes
+            for name, table in outcome.finding.found.tables.items()
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Return published beside measured: a row for each number and claim."""
+        return pa.Table.from_pylist(
+            [
+                {
+                    "figure": outcome.figure.name,
+                    "item": row.item,
+                    "published": row.published,
+                    "measured": row.measured,
+                    "ran": outcome.ran,
+                    "verdict": str(row.verdict),
+                    "why": row.why,
+                }
+                for outcome in self.outcomes
+                for row in outcome.rows
+            ],
+            schema=_COLUMNS,
+        )
+
+
+_COLUMNS = pa.schema(
+    [
+        (name, pa.string())
+        for name in ("figure", "item", "published", "measured", "ran", "verdict", "why")
+    ]
+)
+
+
+def reproduce(
+    *names: str,
+    quick: bool = False,
+    seed: int | None = None,
+    trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
+    out: str | os.PathLike[str] = "results",
+    threads: int | None = None,
+    force: bool = False,
+    reporter: Reporter | None = None,
+) -> Reproduction:
+    """Run what documents show, and set what they print beside what comes out.
+
+    Parameters
+    ----------
+    *names : str
+        Documents, and figures as ``"multicache/fig14"``; all if none is given.
+    quick : bool
+        Replay a sixteenth of the blocks, picked by hash, in caches of a sixteenth.
+    seed : int, optional
+        Of all experiments, instead of their own.
+    trace_dirs : sequence of path, optional
+        Where to look for recorded traces; those of `MCSIM_TRACE_DIR` if not given.
+    out : path
+        The folder of all results: runs, and what figures found.
+    threads : int, optional
+        Systems replayed at a time; as many as there are cores if not given.
+    force : bool
+        Find again what was found before. Runs that were finished are not run again.
+    reporter : Reporter, optional
+        What to tell of progress; nothing is shown if not given.
+
+    Raises
+    ------
+    ConfigError
+        For a name that is no document and no figure.
+    HostError
+        If the disk is full: what was found before is kept, and the next call goes on from there.
+    """
+    figures = chosen(names)
+    check_writable(Path(out))
+    told = reporter or Reporter()
+    dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+    left = _Left(figures, quick)
+    outcomes = []
+    with told.live():
+        context = Context(quick, seed, Path(out), dirs, threads, told.quieter())
+        for number, figure in enumerate(figures, 1):
+            begun = time.monotonic()
+            with told.under_way(f"{number}/{len(figures)} {figure.name}, {left.text}"):
+                finding = None if force else kept.opened(figure, context)
+                again = finding is None
+                finding = finding or _find(figure, context)
+            left.finish(figure, time.monotonic() - begun if again else None)
+            outcome = _outcome(figure, finding, context)
+            outcomes.append(outcome)
+            told.note(_line(number, len(figures), outcome, again, left.text))
+    return Reproduction(outcomes, quick)
+
+
+def _find(figure: Figure, context: Context) -> Finding:
+    begun = time.monotonic()
+    found = figure.find(context)
+    return kept.keep(figure, context, found, time.monotonic() - begun)
+
+
+def _outcome(figure: Figure, finding: Finding, context: Context) -> Outcome:
+    folder, short = context.folder(figure.document), figure.name.partition("/")[2]
+    published = [entry for entry in read_published(folder) if entry.figure == short]
+    notes = [note for note in read_notes(folder) if note.figure == short]
+    return Outcome(figure, finding, judged(finding.found, published), notes)
+
+
+def _line(number: int, count: int, outcome: Outcome, again: bool, left: str) -> str:
+    took = f"{outcome.finding.seconds:.1f} s" if again else "found before"
+    progress = f"{number:>{len(str(count))}}/{count}"
+    return f"{progress} {outcome.figure.name:<24} {took:>12}  {outcome.verdict:<22} {left}".rstrip()
+
+
+@dataclass
+class _Left:
+    """How long the rest of the catalogue takes, going by what its figures took so far."""
+
+    figures: Sequence[Figure]
+    quick: bool
+    _done: int = 0
+    _took: float = field(default=0.0)
+    _estimated: float = field(default=0.0)
+
+    def finish(self, figure: Figure, seconds: float | None) -> None:
+        """Count a figure as done; one that was found before says nothing of the others."""
+        self._done += 1
+        if seconds is not None:
+            self._took += seconds
+            self._estimated += self._estimate(figure)
+
+    @property
+    def text(self) -> str:
+        """What is left, for people."""
+        rest = sum(map(self._estimate, self.figures[self._done :]))
+        # The estimates count as if they had taken ten seconds as estimated: the first figures
+        # are small, and what they took says little.
+        seconds = rest * (self._took + 10) / (self._estimated + 10)
+        if self._done == len(self.figures):
+            return ""
+        return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
+
+    def _estimate(self, figure: Figure) -> float:
+        return figure.seconds_quick if self.quick else figure.seconds

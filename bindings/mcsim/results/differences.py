@@ -1,0 +1,140 @@
+"""What differs between two runs: in what was asked, and in what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
+from mcsim.results.tables import comparison
+
+__all__ = ["Change", "Difference", "Sameness", "difference"]
+
+Sameness = Literal["equal bytes", "equal values", "different"]
+
+# For people, or of what is drawn: nothing that a result depends on.
+_NO_CAUSE = ("name", "description", "figures", "figure_formats")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One key of the configuration that is not the same in two runs.
+
+    Attributes
+    ----------
+    key : str
+        As of `--set`, but systems and VMs by their names: ``'systems.lru.legacy'``.
+    a, b : object
+        Its value in either run; None where the key is not there.
+    """
+
+    key: str
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What `difference` found.
+
+    Attributes
+    ----------
+    configuration : sequence of Change
+        Of the experiment, the requests (``traces.VM.digest``), the code that it names and the
+        version of mcsim: of all that can change a result.
+    tables : mapping of str to {'equal bytes', 'equal values', 'different'}
+        By name, those of `SCHEMAS`.
+    results : sequence of mapping
+        A row for every ``system`` and ``vm`` (None: all together) that is not in both runs with
+        the same numbers: ``hit_ratio`` and ``mean_latency_ns``, each a pair, of which one is None
+        where a run has no such row.
+    builds : tuple of str
+        Of either run. Other builds of one version may differ, and need not.
+    """
+
+    configuration: Sequence[Change]
+    tables: Mapping[str, Sameness]
+    results: Sequence[Mapping[str, Any]]
+    builds: tuple[str, str]
+
+    @property
+    def same_results(self) -> bool:
+        """Whether every table has the same values."""
+        return all(sameness != "different" for sameness in self.tables.values())
+
+    def __bool__(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.configuration) or not self.same_results
+
+
+def difference(a: Results, b: Results) -> Difference:
+    """Tell what differs between two runs.
+
+    Raises
+    ------
+    ConfigError
+        If a file of one of them is damaged: every file is held to its checksum first.
+    """
+    a.check()
+    b.check()
+    return Difference(
+        list(_changes(_causes(a), _causes(b))),
+        {name: _sameness(name, a, b) for name in SCHEMAS},
+        list(_compared(a, b)),
+        (str(a.environment["build"]), str(b.environment["build"])),
+    )
+
+
+def _causes(of: Results) -> dict[str, Any]:
+    """Return all that a result may depend on, by dotted keys."""
+    spec = {key: value for key, value in of.spec.expanded().items() if key not in _NO_CAUSE}
+    environment = of.environment
+    measured = ("vm", "requests", "accesses", "unique_blocks")
+    traces = {
+        entry["vm"]: {key: value for key, value in entry.items() if key not in measured}
+        for entry in environment["traces"]
+    }
+    # Systems and VMs have names, and need not stand at the same place.
+    titles = [system.title for system in of.spec.systems]
+    spec["systems"] = dict(zip(titles, spec["systems"], strict=True))
+    version = {"mcsim": environment["mcsim"], "code": environment["code"]}
+    return dict(_flat("", spec | {"traces": traces} | version))
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _flat(f"{prefix}.{key}" if prefix else str(key), below)
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            named = below.get("name") if isinstance(below, Mapping) else None
+            yield from _flat(f"{prefix}.{named or index}", below)
+    else:
+        yield prefix, value
+
+
+def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Change]:
+    for key in dict.fromkeys([*a, *b]):
+        if a.get(key) != b.get(key):
+            yield Change(key, a.get(key), b.get(key))
+
+
+def _sameness(name: str, a: Results, b: Results) -> Sameness:
+    if a.digest(name) == b.digest(name):
+        return "equal bytes"
+    return "equal values" if a.table(name).equals(b.table(name)) else "different"
+
+
+def _compared(a: Results, b: Results) -> Iterator[dict[str, Any]]:
+    rows_a, rows_b = (
+        {(row["system"], row["vm"]): row for row in comparison(of).to_pylist()} for of in (a, b)
+    )
+    for system, vm in dict.fromkeys([*rows_a, *rows_b]):
+        pair = [rows.get((system, vm), {}) for rows in (rows_a, rows_b)]
+        numbers = {
+            name: tuple(row.get(name) for row in pair) for name in ("hit_ratio", "mean_latency_ns")
+        }
+        if any(left != right for left, right in numbers.values()):
+            yield {"system": system, "vm": vm, **numbers}

@@ -1,0 +1,337 @@
+"""The runs of a folder: listed, found by the beginning of their names, removed, verified."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from mcsim.base.claims import is_claim
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.suggest import did_you_mean
+from mcsim.results.draft import clear_left, is_under_way
+from mcsim.results.results import Results
+from mcsim.results.seals import damaged, read_list
+
+__all__ = [
+    "RUNS",
+    "Run",
+    "State",
+    "collect",
+    "find_run",
+    "list_runs",
+    "open_run",
+    "removable",
+    "remove",
+    "runs_in",
+    "unsound_files",
+]
+
+State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
+"""``'replaced'`` are runs that another one, or `remove`, was killed while it took them away."""
+
+RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("name", pa.string()),  # of the experiment
+        ("state", pa.string()),
+        ("started", pa.timestamp("s", "UTC")),  # null where that is not known
+        ("systems", pa.list_(pa.string())),
+        ("vms", pa.list_(pa.string())),
+        ("workload", pa.string()),  # recorded or synthetic
+        ("bytes", pa.int64()),
+        ("path", pa.string()),
+    ]
+)
+
+_NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
+
+_OURS = {"DONE", "environment.json", "log.txt", "spec.yaml"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder that a run left, or is writing."""
+
+    path: Path
+    run_id: str
+    name: str
+    state: State
+
+    @classmethod
+    def at(cls, path: Path) -> Run | None:
+        """Tell what a folder is; None if it has not the name of a run, or only things of others."""
+        if (named := _NAME.fullmatch(path.name)) is None:
+            return None
+        try:
+            there = {file.name for file in path.iterdir()}
+        except FileNotFoundError:  # finished, or removed, since its folder was read
+            return None
+        if there and not there & _OURS and not any(map(is_claim, there)):
+            return None
+        return cls(path, named["run"], named["name"], _state(path, named["kind"], there))
+
+    def describe(self) -> dict[str, Any]:
+        """Return a row of `RUNS`; what cannot be read is null."""
+        environment = _read_or_nothing(self.path / "environment.json")
+        timings = _read_or_nothing(self.path / "timings.json")
+        synthetic = environment.get("synthetic")
+        return {
+            "run": self.run_id,
+            "name": self.name,
+            "state": self.state,
+            "started": _started(environment),
+            "systems": list(timings["systems"]) if "systems" in timings else None,
+            "vms": [vm["vm"] for vm in environment["traces"]] if environment else None,
+            "workload": None if synthetic is None else "synthetic" if synthetic else "recorded",
+            "bytes": _bytes_below(self.path),
+            "path": str(self.path),
+        }
+
+
+def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
+    """Return the runs of a folder in the order of their names, each with its state.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    for path in _folders(Path(out)):
+        if (run := Run.at(path)) is not None:
+            yield run
+
+
+def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
+    """List the runs of a folder, those that were started first first.
+
+    Reads names, sizes and two small files of each: no table, and no checksum is held.
+
+    Parameters
+    ----------
+    out : path
+        The folder of all results.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for every run: ``run`` (its id), ``name`` (of the experiment), ``state``
+        (``'finished'``, ``'under way'``, ``'abandoned'``, ``'replaced'`` or ``'damaged'``),
+        ``started``, ``systems``, ``vms``, ``workload`` (``'recorded'`` or ``'synthetic'``),
+        ``bytes`` on disk and ``path``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    rows = [run.describe() for run in runs_in(out)]
+    never = datetime.max.replace(tzinfo=UTC)
+    rows.sort(key=lambda row: (row["started"] or never, row["run"]))
+    return pa.Table.from_pylist(rows, schema=RUNS)
+
+
+def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Path:
+    """Find the folder that the run of an id has when it is finished; it need not be there yet.
+
+    Parameters
+    ----------
+    run : str or path
+        A run's id, the beginning of one that no other run has, or the path of its folder: a
+        `Path`, or a text with a slash in it.
+    out : path
+        The folder of all results.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or several; it names the nearest.
+    """
+    given = os.fspath(run).rstrip(os.sep)
+    if isinstance(run, Path) or os.sep in given:
+        if not Path(given).is_dir():
+            raise ConfigError(f"{given}: no such run")
+        return Path(given)
+    named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
+    known = sorted({found["run"] for found in named if found is not None})
+    begun = [given] if given in known else [one for one in known if one.startswith(given)]
+    if len(begun) == 1:
+        return Path(out) / begun[0]
+    if begun:
+        raise ConfigError(f"{given!r} may be {_some(begun)}: give more letters")
+    near = did_you_mean(given, known) or did_you_mean(given, {_name_of(one) for one in known})
+    raise ConfigError(f"{out}: no run {given!r}{near}; mcsim results ls shows them")
+
+
+def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:
+    """Open the finished run of an id, of the beginning of one, or of a path; see `find_run`."""
+    path = find_run(run, out)
+    if not path.exists():
+        for each in _of_run(path):
+            raise ConfigError(f"{path.name}: not a finished run: {each.path.name} is {each.state}")
+    return Results.open(path)
+
+
+def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> list[Run]:
+    """Return what `remove` would take away; see there."""
+    path = find_run(run, out)
+    found = _of_run(path)
+    if not found:
+        raise ConfigError(f"{path}: not a run")
+    for each in found:
+        if each.state == "under way":
+            raise ConfigError(f"{each.path}: this run is under way; end it first")
+    return found
+
+
+def remove(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> int:
+    """Remove a run, with what was left of it where it was begun again.
+
+    Parameters
+    ----------
+    run, out
+        As of `find_run`.
+
+    Returns
+    -------
+    int
+        The bytes that are free now.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run, or it is under way.
+    HostError
+        If its folder cannot be removed.
+    """
+    return sum(map(_take_away, removable(run, out)))
+
+
+def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -> dict[Path, int]:
+    """Remove what runs that were killed left in a folder, and nobody is at work on.
+
+    The next run of the same id would go on where an abandoned one stopped.
+
+    Parameters
+    ----------
+    out : path
+        The folder of all results.
+    dry_run : bool
+        Only tell.
+
+    Returns
+    -------
+    dict of Path to int
+        Bytes of each folder that is, or would be, gone.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    left = [run for run in runs_in(out) if run.state in ("replaced", "abandoned")]
+    return {run.path: _bytes_below(run.path) if dry_run else _take_away(run) for run in left}
+
+
+def unsound_files(path: Path) -> list[str]:
+    """Return the names of those files of a finished run that are not what it wrote, or gone."""
+    sums = read_list(path / "DONE")
+    if not sums:
+        return ["DONE"]
+    return [name for name in sums if damaged(path, sums, [name]) is not None]
+
+
+def _of_run(path: Path) -> list[Run]:
+    """Return the folders of the run that is, or would be, at `path`, or this one of them alone."""
+    return [each for each in runs_in(path.parent) if path.name in (each.run_id, each.path.name)]
+
+
+def _folders(out: Path) -> list[Path]:
+    try:
+        with os.scandir(out) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir())
+    except FileNotFoundError:
+        raise ConfigError(f"{out}: no such folder of results; --out names another") from None
+    except NotADirectoryError:
+        raise ConfigError(f"{out}: not a folder") from None
+
+
+def _state(path: Path, kind: str | None, there: set[str]) -> State:
+    if kind == "partial":
+        return "under way" if is_under_way(path) else "abandoned"
+    if kind is not None:
+        return "replaced"
+    sums = read_list(path / "DONE")
+    return "finished" if sums and there.issuperset(sums) else "damaged"
+
+
+def _read_or_nothing(file: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        value = json.loads(file.read_bytes())
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def _started(environment: Mapping[str, Any]) -> datetime | None:
+    with suppress(KeyError, ValueError, TypeError):
+        return datetime.fromisoformat(environment["started"])
+    return None
+
+
+def _bytes_below(folder: str | Path) -> int:
+    """Add up the sizes of all files in a folder; some may go while they are counted."""
+    total = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    total += _bytes_below(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_size
+    return total
+
+
+def _take_away(run: Run) -> int:
+    """Remove a run so that, whenever this ends, its folder is whole or has another name."""
+    if run.state == "replaced":
+        return _remove_tree(run.path)
+    if run.state == "abandoned":
+        size = _bytes_below(run.path)
+        clear_left(run.path)
+        return size
+    gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
+    try:
+        run.path.rename(gone)
+    except OSError as error:
+        raise HostError(f"{run.path}: cannot be removed: {error.strerror}") from error
+    return _remove_tree(gone)
+
+
+def _remove_tree(path: Path) -> int:
+    size = _bytes_below(path)
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise HostError(f"{path}: cannot be removed: {error.strerror}") from error
+    return size
+
+
+def _name_of(run_id: str) -> str:
+    return run_id.rpartition("-")[0]
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    more = f" or {len(names) - most:,} others" if len(names) > most else ""
+    shown = names[:most]
+    return f"{', '.join(shown)}{more}" if more else f"{', '.join(shown[:-1])} or {shown[-1]}"

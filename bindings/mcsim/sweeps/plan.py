@@ -1,0 +1,194 @@
+"""What a sweep comes to: its cells as experiments that are checked, and what they share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mcsim import _core
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.config import ExperimentSpec, Source
+from mcsim.config.sweep import Cell, Grid, take_sweep
+from mcsim.experiment.checks import check_backend
+from mcsim.experiment.code import AllowCode, Code, Permission, with_classes_named
+from mcsim.experiment.experiment import Experiment, Given
+from mcsim.experiment.prepared import Prepared
+from mcsim.experiment.stages import own_view
+from mcsim.traces.opened import open_workload
+
+__all__ = ["Plan", "PlannedCell", "folder_of", "plan", "read_grid"]
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell as an experiment.
+
+    Attributes
+    ----------
+    cell : Cell
+    experiment : Experiment
+    run_id : str
+        The name of its results, which follows from its description alone.
+    prepared : Prepared
+        Its workload, which it may share.
+    """
+
+    cell: Cell
+    experiment: Experiment
+    run_id: str
+    prepared: Prepared
+
+    def __str__(self) -> str:
+        return f"cell {self.cell.index} ({self.cell})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a sweep.
+
+    Attributes
+    ----------
+    grid : Grid
+    cells : sequence of PlannedCell
+    """
+
+    grid: Grid
+    cells: Sequence[PlannedCell]
+
+    @cached_property
+    def name(self) -> str:
+        """Of the experiment."""
+        return self.cells[0].experiment.spec.name
+
+    @property
+    def workloads(self) -> list[Prepared]:
+        """The workloads that cells share, each once, in the order of the cells."""
+        return list({id(cell.prepared): cell.prepared for cell in self.cells}.values())
+
+    def table(self) -> pa.Table:
+        """Tabulate the cells: number, run id, a column for each axis."""
+        columns: dict[str, Any] = {
+            "cell": pa.array([cell.cell.index for cell in self.cells], pa.int64()),
+            "run_id": pa.array([cell.run_id for cell in self.cells], pa.string()),
+        }
+        for name in self.grid.names:
+            columns[name] = _column([_shown(cell, name) for cell in self.cells])
+        return pa.table(columns)
+
+
+def _shown(cell: PlannedCell, name: str) -> Any:
+    """The value of an axis; capacities as blocks, unless they are shares."""
+    value = cell.cell.values[name]
+    capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity_blocks", name)
+    if capacity is None or value.shown != value.node or str(value.node).strip().endswith("%"):
+        return value.shown
+    return cell.experiment.spec.tiers[int(capacity[1])].capacity_blocks
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """An array of one type: what is of several is text."""
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 or kinds == {int, float}:
+        return pa.array(values)
+    return pa.array([str(value) for value in values])
+
+
+def read_grid(
+    given: Given, axes: Mapping[str, Any] | None = None, overrides: Iterable[str] = ()
+) -> tuple[Grid, dict[str, type[Any]]]:
+    """Read an experiment with its `sweep:`; `axes` are in place of it.
+
+    Returns
+    -------
+    grid : Grid
+    classes : dict
+        The classes that are among the systems of a mapping.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or what it says of a sweep is wrong or missing.
+    """
+    handed: dict[str, type[Any]] = {}
+    if isinstance(given, ExperimentSpec):
+        source = Source("spec", given.expanded(), Path.cwd())
+    elif isinstance(given, Mapping):
+        given, handed = with_classes_named(given)
+        source = Source("spec", given, Path.cwd())
+    else:
+        source = Source.read(given)
+    for override in overrides:
+        source.override(override)
+    if axes is not None:
+        source = source.varied([("sweep", dict(axes), "axes")])
+    grid = take_sweep(source)
+    if grid is None:
+        raise ConfigError(f"{source.name}: no `sweep:` in it; `mcsim run` runs it")
+    return grid, handed
+
+
+def folder_of(grid: Grid, out: Path) -> Path:
+    """Return where the plan and the tables of a sweep are."""
+    root = grid.source.root
+    steps = [
+        [axis.names, [[value.node for value in step] for step in axis.steps]] for axis in grid.axes
+    ]
+    cause = {"version": _core.__version__, "root": root, "axes": steps, "exclude": grid.exclude}
+    text = json.dumps(cause, sort_keys=True, default=str)
+    key = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return out / "sweeps" / f"{root.get('name', 'sweep')}-{key}"
+
+
+def plan(
+    grid: Grid,
+    classes: Mapping[str, type[Any]],
+    *,
+    allow_code: AllowCode,
+    trace_dirs: Sequence[str | os.PathLike[str]],
+    reporter: Reporter,
+) -> Plan:
+    """Check every cell, and open the workloads.
+
+    Raises
+    ------
+    ConfigError, TraceError
+        For the first cell that cannot be run.
+    """
+    code = Code(grid.source.folder, Permission.of(allow_code), classes)
+    dirs = [Path(folder) for folder in trace_dirs]
+    workloads: dict[str, tuple[Prepared, list[dict[str, Any]]]] = {}
+    planned = []
+    for cell in grid.cells():
+        experiment = Experiment.of(grid.varied(cell), code)
+        key = _workload_key(experiment.spec)
+        if key not in workloads:
+            opened = open_workload(experiment.spec, experiment.source, dirs, reporter)
+            workloads[key] = Prepared(opened, reporter), opened.describe()
+        prepared, described = workloads[key]
+        names = [vm["vm"] for vm in described]
+        check_backend(experiment.spec, experiment.source, names)
+        if experiment.shares:
+            experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
+        run_id = experiment.run_id(_core.__version__, described)
+        planned.append(PlannedCell(cell, experiment, run_id, prepared))
+    return Plan(grid, planned)
+
+
+def _workload_key(spec: ExperimentSpec) -> str:
+    """All that `open_workload` looks at."""
+    expanded = spec.workload.model_dump(mode="json")
+    cause: list[Any] = [expanded, spec.interval.by_reference]
+    if spec.warm_up_traces is not None:
+        warm_up = spec.warm_up_traces.model_dump(mode="json")
+        cause += [warm_up, spec.interval.length, spec.ops]
+    return json.dumps(cause, sort_keys=True)

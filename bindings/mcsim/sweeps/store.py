@@ -1,0 +1,84 @@
+"""What a folder of results has of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mcsim.results.packs import packs_in
+from mcsim.results.results import Results
+from mcsim.results.tables import COMPARISON, comparison
+
+__all__ = ["finished", "joined"]
+
+
+def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
+    """Return those of some runs that are there, in packs or in folders of their own."""
+    wanted = set(run_ids)
+    there = {run_id for pack in packs_in(out) for run_id in pack.run_ids} & wanted
+    return there | {run_id for run_id in wanted - there if (out / run_id / "DONE").exists()}
+
+
+def joined(out: Path, plan: pa.Table) -> pa.Table:
+    """Join the results of a sweep: a row for each cell, system and VM; those that are there.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of all results.
+    plan : pyarrow.Table
+        As of `Plan.table`.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns of the plan, then those of `mcsim.results.tables.COMPARISON`, where `vm` is null
+        for all VMs together; hits by tier have a column for each tier. Rows come in the order
+        of the cells, whoever ran them, and have nothing that differs from run to run.
+    """
+    cells: dict[str, list[int]] = {}
+    for cell, run_id in enumerate(plan["run_id"].to_pylist()):
+        cells.setdefault(run_id, []).append(cell)
+    rows, places = [COMPARISON.empty_table()], [np.zeros(0, np.int64)]
+    for run_id, table in _compared(out, set(cells)):
+        for cell in cells[run_id]:
+            rows.append(table)
+            places.append(np.full(len(table), cell))
+    place = np.concatenate(places)
+    order = np.argsort(place, kind="stable")
+    found = _with_columns_of_tiers(pa.concat_tables(rows).take(pa.array(order)))
+    of_plan = plan.take(pa.array(place[order]))
+    for name in found.column_names:
+        of_plan = of_plan.append_column(name, found[name])
+    return of_plan.combine_chunks()
+
+
+def _compared(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the comparison of each run that is there, once."""
+    missing = set(run_ids)
+    for pack in packs_in(out):
+        for number, run_id in enumerate(pack.run_ids):
+            if run_id in missing:
+                missing.remove(run_id)
+                yield run_id, pack.part("comparison", "run", number)
+    for run_id in missing:
+        if (out / run_id / "DONE").exists():
+            yield run_id, comparison(Results.open(out / run_id))
+
+
+def _with_columns_of_tiers(table: pa.Table) -> pa.Table:
+    """Put a column for each tier in place of lists."""
+    for name in ("tier_hits", "tier_hit_ratio"):
+        of = table[name].combine_chunks()
+        tiers = pc.max(pc.list_value_length(of)).as_py() or 0
+        table = table.drop_columns([name])
+        for tier in range(tiers):
+            has = pc.greater(pc.list_value_length(of), tier)
+            safe = pc.if_else(has, of, pa.scalar(None, of.type))
+            column = pc.list_element(pc.fill_null(safe, [0] * tiers), tier)
+            table = table.append_column(f"{name}_{tier}", pc.if_else(has, column, None))
+    return table

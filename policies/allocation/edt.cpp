@@ -1,0 +1,69 @@
+#include "policies/allocation/edt.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace mcsim {
+
+void Edt::end_epoch(std::vector<double>& scores) const {
+  for (double& score : scores) score *= memory_;
+}
+
+std::vector<Edt::Place> Edt::places() const {
+  const double extent_gb = static_cast<double>(extent_bytes()) / 1e9;
+  const auto place = [&](const Device& device, double extents) {
+    const double per_operation = device.read_ns / static_cast<double>(epoch());
+    return Place{.price = extents * extent_gb * device.dollars_per_gb,
+                 .extents = extents,
+                 .operations = 1 / per_operation};
+  };
+  std::vector<Place> places;
+  const std::vector<Count> rooms = this->rooms();
+  for (std::size_t k = 0; k < rooms.size(); ++k) {
+    places.push_back(place(machine().tiers[k].device, static_cast<double>(rooms[k])));
+  }
+  places.push_back(place(machine().backend, drive_gb_ / extent_gb));
+  return places;
+}
+
+double Edt::cost(const Place& place, double operations) {
+  return std::max(1 / place.extents, operations / place.operations) * place.price;
+}
+
+// Tiers take turns from the fastest: of the extents that are cheapest there, among the places
+// that are left, those come in that save most against the next cheapest.
+std::vector<std::size_t> Edt::wanted() const {
+  const std::vector<Place> places = this->places();
+  const std::size_t backend = places.size() - 1;
+  std::vector<std::size_t> wanted(scores().size(), backend);
+  std::vector<bool> settled(scores().size());
+  for (std::size_t k = 0; k < backend; ++k) {
+    std::vector<std::tuple<double, std::size_t, std::size_t>> order;  // saving, place, extent
+    for (std::size_t extent = 0; extent < wanted.size(); ++extent) {
+      const double operations = scores()[extent];
+      if (settled[extent] || operations <= 0 || places[k].extents < 1) continue;
+      double elsewhere = std::numeric_limits<double>::infinity();
+      for (std::size_t slower = k + 1; slower <= backend; ++slower) {
+        if (slower < backend && places[slower].extents < 1) continue;
+        elsewhere = std::min(elsewhere, cost(places[slower], operations));
+      }
+      const double saving = elsewhere - cost(places[k], operations);
+      if (saving > 0) order.emplace_back(-saving, placed()[extent], extent);
+    }
+    std::ranges::sort(order);
+    double room = places[k].extents;
+    double operations = busy_ * places[k].operations;
+    for (const auto& [saving, at, extent] : order) {
+      if (room < 1) break;
+      if (scores()[extent] > operations) continue;
+      wanted[extent] = k;
+      settled[extent] = true;
+      room -= 1;
+      operations -= scores()[extent];
+    }
+  }
+  return wanted;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/engine/system.hpp"
+#include "policies/hosts/data_path.hpp"
+
+namespace mcsim {
+
+// REMOCA: the machine's last tier is memory of other hosts, which holds what the tiers above
+// evict; its device says how far away it is. Once the hosts that lend it fail, the tier is gone:
+// what is in it leaves, dirty blocks by way of the backend. What it is for is fewer accesses to
+// the backend.
+class Remoca final : public System {
+ public:
+  struct Params : DataPathParams {
+    Duration fails_at{0};
+    Duration returns_at{0};
+
+    static constexpr auto fields() {
+      return std::tuple_cat(
+          std::tuple{Field{"fails_at", &Params::fails_at,
+                           "when the last tier is lost, since the trace began (0: never)", 0},
+                     Field{"returns_at", &Params::returns_at,
+                           "when it is there again, empty (0: never)", 0}},
+          DataPathParams::fields());
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      .name = "remoca",
+      .summary = "REMOCA: memory of other hosts holds what is evicted, until they fail.",
+      .reference =
+          "Chen, Wang, Wang, Wen, Jin, Luo, Li: REMOCA: Hypervisor remote disk cache, ISPA 2009"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
+  Remoca(Params params, SystemContext context)
+      : params_(std::move(params)), context_(std::move(context)) {}
+
+  std::vector<Timer> timers() const override;
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
+
+ private:
+  Params params_;
+  SystemContext context_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,86 @@
+"""Trusts: the exit codes of processes, as shells have them, and the clock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import mcsim
+from mcsim.base.signals import ending_in_time
+
+PROGRAM = """
+import sys, threading, time
+from pathlib import Path
+from mcsim.base import claims, signals
+
+def ends():
+    print("ready", flush=True)
+    time.sleep(1000)
+
+def never():
+    while True:
+        try:
+            ends()
+        except KeyboardInterrupt:
+            pass
+
+mine = claims.claim_folder(Path("work"))
+try:
+    with signals.ending_in_time():
+        {work}
+except KeyboardInterrupt as error:
+    claims.let_go(mine, keep=True)
+    sys.exit(signals.exit_code(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "what"),
+    [(signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted")],
+    ids=["preempted", "ctrl-c"],
+)
+@pytest.mark.parametrize("work", ["ends()", "never()"], ids=["ends", "does-not"])
+def test_both_signals_end_a_process_in_a_second(
+    tmp_path: Path, sent: signal.Signals, what: str, work: str
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(work=work)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        began = time.monotonic()
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=20)
+        assert time.monotonic() - began < 5  # on a busy machine
+    assert process.returncode == 128 + sent
+    cut_short = f"mcsim: {what}; what had finished is kept\n"
+    assert said == (cut_short if work == "never()" else "")
+    (left,) = (tmp_path / "work").iterdir()
+    assert left.name.startswith("left.")  # anybody's at once
+
+
+def test_nothing_is_changed_afterwards_or_in_other_threads() -> None:
+    before = signal.getsignal(signal.SIGTERM), threading.active_count()
+    with ending_in_time():
+        assert signal.getsignal(signal.SIGTERM) != before[0]
+    assert (signal.getsignal(signal.SIGTERM), threading.active_count()) == before
+
+    def elsewhere() -> None:
+        with ending_in_time():
+            assert signal.getsignal(signal.SIGTERM) == before[0]
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()

@@ -1,0 +1,150 @@
+# Trusts: the functions of mcsim.results, which have tests of their own.
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import mcsim
+from mcsim.base.units import format_size
+from mcsim.cli import main as cli
+from mcsim.results import collect, list_runs, open_run
+from mcsim.results.draft import Draft, SystemTables, draft_folder
+from mcsim.results.schemas import SCHEMAS
+
+TINY = Path(__file__).parents[3] / "experiments" / "tiny.yaml"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs")
+    for blocks in (500, 700):
+        overrides = [f"tiers.0.capacity_blocks={blocks}", f"name=of-{blocks}"]
+        mcsim.run(TINY, overrides=overrides, out=out, figures=False)
+    return out
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "results"))
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = 0
+    try:
+        cli.main(["results", *map(str, arguments)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, *capsys.readouterr()
+
+
+def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = call(capsys, "ls", "--out", out)
+    assert code == 0
+    headings, *rows = said.splitlines()
+    assert headings.split() == ["run", "started", "state", "systems", "VMs", "workload", "size"]
+    assert [row.split()[0] for row in rows] == list_runs(out)["run"].to_pylist()
+    assert "finished  lru, static, multicache +1  friendly, cyclic, scanner  synthetic" in rows[0]
+    code, said, _ = call(capsys, "ls", "--out", out, "--json")
+    assert [row["bytes"] for row in json.loads(said)] == list_runs(out)["bytes"].to_pylist()
+    (out / "empty").mkdir()
+    assert call(capsys, "ls", "--out", out / "empty")[1] == f"no runs in {out / 'empty'}\n"
+    code, _, said = call(capsys, "ls", "--out", out / "gone")
+    assert (code, said) == (
+        2,
+        f"mcsim: {out / 'gone'}: no such folder of results; --out names another\n",
+    )
+
+
+def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # What was finished before is opened, not run again.
+    overrides = ("--set", "tiers.0.capacity_blocks=500", "--set", "name=of-500")
+    cli.main(["run", str(TINY), *overrides, "--out", str(out), "--no-figures", "-q"])
+    said = capsys.readouterr().out
+    assert call(capsys, "show", "of-5", "--out", out) == (0, said, "")
+    run = open_run("of-5", out)
+    assert call(capsys, "show", run.path, "--config")[1] == (run.path / "spec.yaml").read_text()
+    told = json.loads(call(capsys, "show", "of-5", "--out", out, "--json")[1])
+    assert told["run"] == run.run_id
+    assert told["experiment"] == run.spec.expanded()
+    assert [row["system"] for row in told["systems"]] == [s.title for s in run.spec.systems]
+    assert told["comparison"][0]["hits"] > 0
+
+
+def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--out", out)
+    assert code == 1
+    assert "tiers.0.capacity_blocks  500  700\n" in said
+    assert "name" not in said
+    assert "different: metrics, vms" in said
+    code, said, _ = call(capsys, "diff", "of-5", "of-5", "--out", out)
+    assert code == 0
+    assert said.endswith("configuration: the same\n\nresults: equal bytes\n")
+    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--out", out, "--json")
+    assert code == 1
+    told = json.loads(said)
+    assert told["configuration"] == {"tiers.0.capacity_blocks": [500, 700]}
+    assert told["different"] is True
+    code, _, said = call(capsys, "diff", "of-5", "of-9", "--out", out)
+    assert code == 2
+    assert said.startswith(f"mcsim: {out}: no run 'of-9' (did you mean 'of-")
+
+
+def test_rm_asks(
+    out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
+    code, said, _ = call(capsys, "rm", "of-5", "--out", out)
+    assert code == 0
+    assert said.endswith("nothing is removed\n")
+    assert len(list_runs(out)) == 2
+    code, said, _ = call(capsys, "rm", "--yes", "of-5", "of-5", "--out", out)
+    assert code == 0
+    assert said.splitlines()[0].endswith("  finished")
+    assert said.splitlines()[-1].endswith(" freed")
+    assert list_runs(out)["name"].to_pylist() == ["of-700"]
+
+
+def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draft = Draft.begin(out, "busy-0123456789ab", "build")
+    code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--out", out)
+    assert (code, said) == (
+        2,
+        f"mcsim: {draft_folder(out, 'busy-0123456789ab')}: this run is under way; end it first\n",
+    )
+    assert len(list_runs(out)) == 3
+    draft.abandon()
+
+
+def test_gc_says_what_it_freed(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "gc", "--out", out) == (0, "nothing to remove\n", "")
+    draft = Draft.begin(out, "left-0123456789ab", "build")
+    tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
+    draft.save_part(0, SystemTables(*tables, {}))
+    draft.abandon()
+    left = draft_folder(out, "left-0123456789ab")
+    (size,) = collect(out, dry_run=True).values()
+    told = call(capsys, "gc", "--dry-run", "--out", out)[1]
+    assert told == (f"{left}  {format_size(size)}\n{format_size(size)} would be freed\n")
+    assert left.exists()
+    said = call(capsys, "gc", "--json", "--out", out)[1]
+    assert json.loads(said) == {"dry_run": False, "freed": {str(left): size}}
+    assert not left.exists()
+
+
+def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "verify", "--out", out) == (0, "2 of 2 runs are as they were written\n", "")
+    run = open_run("of-5", out)
+    (run.path / "curves.parquet").write_bytes(b"")
+    code, said, _ = call(capsys, "verify", "--out", out)
+    assert code == 1
+    assert said == (
+        f"{run.path}: not what the run wrote, or gone: curves.parquet\n"
+        "1 of 2 runs are as they were written\n"
+        "run those experiments again with --force, or remove them: mcsim results rm\n"
+    )
+    assert call(capsys, "verify", "of-7", "--out", out)[0] == 0
+    told = json.loads(call(capsys, "verify", "--json", "--out", out)[1])
+    assert told == {"verified": 2, "unsound": {str(run.path): ["curves.parquet"]}}

@@ -1,0 +1,188 @@
+"""`mcsim whatif` and `mcsim mix`: what is printed, drawn, written and refused.
+
+Trusts: a loop over four blocks beside a scan, whose hits can be counted by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import image
+from pyarrow import csv
+
+from mcsim.cli.main import main
+from mcsim.traces.trace import Trace
+
+SECOND = 10**9
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with traces: a loop over 4 blocks 25 times, a scan of 400."""
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    loop, scan = np.arange(100) % 4, np.arange(400)
+    Trace.from_arrays(
+        4 * np.arange(100) * SECOND, loop * 4096, 4096, vm=[0] * 100, vms=["loop"], source="loop"
+    ).save(tmp_path / "loop.csv")
+    Trace.from_arrays(
+        np.arange(400) * SECOND, scan * 4096, 4096, vm=[0] * 400, vms=["scan"], source="scan"
+    ).save(tmp_path / "scan.csv")
+    (tmp_path / "keys.txt").write_text("\n".join(map(str, loop)) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def call(*arguments: object) -> tuple[int, list[str], str]:
+        code = 0
+        try:
+            main(list(map(str, arguments)))
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    return call
+
+
+def cells(lines: list[str], first: str) -> list[str]:
+    """The row of a table that begins so."""
+    (row,) = [line.split() for line in lines if line.split()[:1] == [first]]
+    return row
+
+
+def test_a_cache_as_it_is(run: Any) -> None:
+    code, out, _ = run("whatif", "loop.csv", "scan.csv", "--size", "32KiB")
+    assert code == 0
+    assert out[0].startswith("loop, scan: 2 VMs, reads, 500 accesses to 404 blocks of 4KiB")
+    assert cells(out, "VM")[3:] == ["shared", "equal", "part", "alone", "all", "of", "it", "alone"]
+    assert cells(out, "loop") == ["loop", "100", "4", "0.0000", "0.9600", "0.9600"]
+    assert cells(out, "scan") == ["scan", "400", "400", "0.0000", "0.0000", "0.0000"]
+    assert ["all", "500", "404", "0.0000", "0.1920"] in [line.split() for line in out]
+    text = "\n".join(out)
+    assert "32 KiB (8 blocks) is on a plateau: it hits 0.0000, 0 % of what any cache does" in text
+    assert "half of it hits 0.0000, twice as much 0.0000" in text
+    # Between two accesses to a block of the loop are three others and sixteen of the scan.
+    assert "next knee at 80 KiB (20 blocks), 2.5 times the size: 0.1920, +19.20 points" in text
+    assert "all there is to hit needs 80 KiB (20 blocks): 0.1920, +19.20 points" in text
+    assert (
+        "thrashed by the others, hits less than in an equal part alone: loop (0.0000 instead of "
+        "0.9600)" in text
+    )
+    written = [f"results/loop+scan-whatif.{ending}" for ending in ("png", "svg", "csv")]
+    assert out[-3:] == written
+    assert image.imread(written[0]).std() > 0
+    table = csv.read_csv(written[2])
+    assert table["vm"].to_pylist() == ["loop", "scan"]
+    assert table["thrashed"].to_pylist() == [True, False]
+
+
+def test_a_vm_leaves(run: Any) -> None:
+    code, out, _ = run(
+        "whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scan", "--no-figures"
+    )
+    assert code == 0
+    assert cells(out, "loop")[3:] == ["0.0000", "0.9600", "0.9600", "0.9600", "+96.00"]
+    assert cells(out, "scan")[3:] == ["0.0000", "0.0000", "-", "-", "-"]
+    assert "all of them hit +96.00 points after the change" in out
+    assert "before: thrashed by the others" in "\n".join(out)
+    assert "after: 32 KiB (8 blocks) is too large: it hits 0.9600, 100 % of" in "\n".join(out)
+    assert "after: thrashed" not in "\n".join(out)
+    assert out[-1] == "results/loop+scan-whatif.csv"
+
+
+def test_a_vm_joins_and_the_cache_grows(run: Any) -> None:
+    arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+12", "--joining", "scan")
+    code, out, _ = run("whatif", *arguments, "--no-figures")
+    assert code == 0
+    assert cells(out, "loop")[3:] == ["0.9600", "0.9600", "0.9600", "0.9600", "+0.00"]
+    assert cells(out, "scan")[3:5] == ["-", "-"]
+
+
+def test_json(run: Any) -> None:
+    arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+150%", "--json", "--no-figures")
+    code, out, _ = run("whatif", *arguments)
+    assert code == 0
+    told = json.loads("\n".join(out))
+    assert told["trace"] == "loop, scan"
+    assert told["before"]["verdict"]["judgement"] == "on a plateau"
+    assert told["before"]["vms"][0]["thrashed"] is True
+    assert told["after"]["blocks"] == 20
+    assert told["after"]["hit_ratio"] == 0.192
+
+
+def test_traces_without_a_clock_share_by_rates(run: Any) -> None:
+    code, _, err = run("whatif", "keys.txt", "scan.csv", "--size", 8)
+    assert code == 2
+    assert "some of the traces have a clock and some do not: they do not merge" in err
+    code, out, _ = run("whatif", "keys.txt", "scan.csv", "--size", 20, "--order", "rates")
+    assert code == 0
+    assert cells(out, "keys")[3] == "0.9600"
+
+
+def test_traces_of_different_years_are_told(run: Any, folder: Path) -> None:
+    later = (10_000 + np.arange(9)) * SECOND
+    Trace.from_arrays(later, 0, 4096, vm=[0] * 9, vms=["later"], source="later").save(
+        folder / "later.csv"
+    )
+    said = "no two traces overlap in time; --order rates has them all at once"
+    assert said in run("whatif", "loop.csv", "later.csv", "--size", 8)[2]
+    assert said not in run("whatif", "loop.csv", "later.csv", "--size", 8, "--order", "rates")[2]
+    assert said not in run("whatif", "loop.csv", "scan.csv", "--size", 8)[2]
+
+
+def test_a_cache_shared_or_divided(run: Any) -> None:
+    code, out, _ = run("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear")
+    assert code == 0
+    sizes = [line.split() for line in out if line.split()[1:3] == ["KiB", "8"]]
+    assert sizes == [["32", "KiB", "8", "0.0000", "0.1920", "0.1920", "80", "KiB", "+150.0", "%"]]
+    assert cells(out, "80")[3:] == ["0.1920", "0.1920", "0.1920", "80", "KiB", "+0.0", "%"]
+    assert float(cells(out, "loop")[2]) >= 50
+    assert "effective size: +75.0 % in the mean over these sizes, from +0.0 % to +150.0 %" in out
+    written = [f"results/loop+scan-mix.{ending}" for ending in ("png", "svg", "csv")]
+    assert out[-3:] == written
+    assert image.imread(written[0]).std() > 0
+    table = csv.read_csv(written[2])
+    assert table["effective"].to_pylist() == [20, 20]
+    assert table["part of loop"].to_pylist()[0] >= 4
+
+
+def test_one_vm_has_nobody_to_share_with(run: Any) -> None:
+    code, out, _ = run("mix", "loop.csv", "--sizes", "2,8", "--no-figures")
+    assert code == 0
+    assert "one VM alone has nobody to share with: nothing is to be gained" in out
+
+
+WRONG = [
+    (("whatif", "loop.csv"), "Missing option '--size'"),
+    (("whatif",), "Missing argument 'TRACE...'"),
+    (("mix",), "Missing argument 'TRACE...'"),
+    (("whatif", "none.csv", "--size", 8), "none.csv"),
+    (("whatif", "loop.csv", "--size", 0), "size: at least 1 block, got '0'"),
+    (("whatif", "loop.csv", "--size", "5KiB"), "size: '5KiB' is not a whole number of blocks"),
+    (("whatif", "loop.csv", "--size", 8, "--to", "-8"), "to: -8 leaves nothing of 8 blocks"),
+    (
+        ("whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scam"),
+        "no VM 'scam' (did you mean 'scan'?)",
+    ),
+    (("whatif", "loop.csv", "--size", 8, "--leaving", "loop"), "no VM is left to share the cache"),
+    (("whatif", "loop.csv", "--size", 8, "--block-bytes", "x"), "--block-bytes: expected a size"),
+    (("mix", "loop.csv", "--sizes", "0"), "--sizes: at least 1 block, got '0'"),
+    (("mix", "loop.csv", "--sizes", "lots"), "--sizes: expected a capacity"),
+    (("mix", "loop.csv", "--units", "0"), "0 is not in the range x>=1"),
+    (("mix", "loop.csv", "--vms", "lop"), "no VM 'lop' (did you mean 'loop'?)"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=range(len(WRONG)))
+def test_what_cannot_be(run: Any, arguments: tuple[object, ...], message: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err

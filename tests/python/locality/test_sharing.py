@@ -1,0 +1,313 @@
+"""VMs that share a cache: what each hits, what changes would do, what parts would be worth.
+
+Trusts: a list kept by recency, replayed at every size; the engine's own replay; all divisions of
+a small cache tried one by one; examples whose hits can be counted by hand.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.mix import best_parts, effective_size, mix_of
+from mcsim.locality.sharing import Sharing, sharing
+from mcsim.locality.verdict import verdict
+from mcsim.traces.blocks import Blocks
+from mcsim.traces.synth import synth_trace
+from mcsim.traces.trace import Trace
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def lru_hits(ids: list[int], owner: list[int], owners: int, size: int) -> list[int]:
+    """Hits of each owner in one LRU cache: a list, the last used in front."""
+    held: list[int] = []
+    hits = [0] * owners
+    for block, of in zip(ids, owner, strict=True):
+        if block in held:
+            hits[of] += 1
+            held.remove(block)
+        held.insert(0, block)
+        del held[size:]
+    return hits
+
+
+def some(seed: int, vms: int = 3, count: int = 60, blocks: int = 8) -> dict[str, list[int]]:
+    """A few VMs of a few references each, some to popular blocks, some in loops."""
+    random = np.random.default_rng(seed)
+    streams = {}
+    for vm in range(vms):
+        n = int(random.integers(count // 2, count))
+        popular = np.minimum(random.geometric(0.3, n), blocks)
+        loop = np.arange(n) % int(random.integers(2, blocks + 1))
+        streams[f"vm_{vm}"] = np.where(random.random(n) < random.random(), popular, loop).tolist()
+    return streams
+
+
+def together_of(streams: dict[str, list[int]]) -> tuple[list[int], list[int]]:
+    """The references of all by (k + 1/2) / n, blocks of each apart, and whose they are."""
+    placed = sorted(
+        ((k + 0.5) / len(keys), vm, 1000 * vm + key)
+        for vm, keys in enumerate(streams.values())
+        for k, key in enumerate(keys)
+    )
+    return [block for *_, block in placed], [vm for _, vm, _ in placed]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_each_hits_is_what_a_replay_counts(seed: int) -> None:
+    streams = some(seed)
+    ids, owner = together_of(streams)
+    found = sharing(streams, "rates")
+    assert found.vm.tolist() == owner
+    for size in range(1, 30):
+        hits = lru_hits(ids, owner, 3, size)
+        at = [curve.at(size) * curve.accesses for curve in found.shared.values()]
+        assert np.rint(at).tolist() == hits
+        assert round(found.together.at(size) * len(ids)) == sum(hits)
+        for vm, (name, keys) in enumerate(streams.items()):
+            alone = round(found.alone[name].at(size) * len(keys))
+            assert [alone] == lru_hits(keys, [0] * len(keys), 1, size)
+            assert hits[vm] <= alone
+
+
+def test_nothing_is_lost_when_vms_share() -> None:
+    found = sharing(some(7), "rates")
+    assert sum(curve.accesses for curve in found.shared.values()) == len(found)
+    assert sum(curve.distinct or 0 for curve in found.shared.values()) == found.together.distinct
+    sizes = np.arange(0, 40)
+    hits = sum(curve.at(sizes) * curve.accesses for curve in found.shared.values())
+    assert np.allclose(hits, found.together.at(sizes) * len(found))
+
+
+def test_the_engine_counts_the_same_of_each_vm(tmp_path: Path) -> None:
+    trace = synth_trace(TINY, cache_dir=tmp_path / "cache")
+    found = sharing(trace)
+    assert found.vms == trace.vms
+    for size in (100, 700, 2500):
+        experiment: dict[str, Any] = {
+            "name": "one-tier",
+            "ops": "reads",
+            "interval": "1h",
+            "workload": {"profile": str(TINY)},
+            "tiers": [{"device": "dram", "capacity_blocks": size}],
+            "backend": "hdd",
+            "systems": ["lru"],
+        }
+        run = mcsim.run(experiment, out=tmp_path, figures=False).to_pandas("metrics")
+        hits = run.groupby("vm")["hits"].sum()
+        for name, curve in found.shared.items():
+            assert hits[name] == round(curve.at(size) * curve.accesses)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_change_is_what_a_replay_of_those_who_stay_counts(seed: int) -> None:
+    streams = some(seed, vms=4)
+    found = mcsim.what_if(streams, 9, to="+3", leaving="vm_1", joining="vm_3", order="rates")
+    ids, owner = together_of(streams)
+    for side, gone, size in ((found.before, 3, 9), (found.after, 1, 12)):
+        stays = [i for i, vm in enumerate(owner) if vm != gone]
+        hits = lru_hits([ids[i] for i in stays], [owner[i] for i in stays], 4, size)
+        rows = side.rows
+        assert side.size == size
+        assert rows.vm.tolist() == [name for vm, name in enumerate(streams) if vm != gone]
+        assert np.rint(rows.shared * rows.accesses).tolist() == [
+            count for vm, count in enumerate(hits) if vm != gone
+        ]
+    both = {row.vm: (row.before, row.after) for row in found.rows}
+    assert np.isnan(both["vm_1"][1])
+    assert np.isnan(both["vm_3"][0])
+    assert both["vm_0"] == (found.before.rows[0].shared, found.after.rows[0].shared)
+
+
+def test_who_is_thrashed_is_named() -> None:
+    # A loop of four has all it needs in half of eight blocks; a scan pushes it out of all of them.
+    streams = {"loop": [0, 1, 2, 3] * 25, "scan": list(range(400))}
+    alone = mcsim.what_if(streams, 8, leaving="scan", order="rates")
+    assert alone.before.thrashed == ["loop"]
+    assert alone.after.thrashed == []
+    assert alone.rows.tolist()[0] == ("loop", 0.0, 0.96)
+    assert alone.before.rows[0].part == 0.96
+    assert alone.gain == pytest.approx(0.96)
+
+
+def test_equal_in_a_shared_cache_is_not_thrashed() -> None:
+    streams = {"a": [0, 1] * 50, "b": [0, 1] * 50}
+    found = mcsim.what_if(streams, 4, order="rates").before
+    assert found.thrashed == []
+    assert found.rows.shared.tolist() == found.rows.part.tolist() == [0.98, 0.98]
+    assert found.parted == 0.98
+
+
+@pytest.mark.parametrize(
+    ("to", "size"), [(None, 20), (30, 30), ("+5", 25), ("-50%", 10), ("50%", 5), (" + 10 ", 30)]
+)
+def test_sizes_after_a_change(to: int | str | None, size: int) -> None:
+    found = mcsim.what_if({"a": list(range(10))}, 20, to=to, order="rates")
+    assert (found.before.size, found.after.size) == (20, size)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_parts_are_the_best_of_all(seed: int) -> None:
+    streams = some(seed)
+    curves = list(sharing(streams, "rates").alone.values())
+    for size in (1, 2, 5, 9, 14, 24):
+        parts = best_parts(curves, size)
+
+        def hits(division: Any) -> int:
+            each = zip(curves, division, strict=True)
+            return sum(round(curve.at(int(part)) * curve.accesses) for curve, part in each)
+
+        assert parts.sum() == size
+        tried = (d for d in product(range(size + 1), repeat=3) if sum(d) == size)
+        assert hits(parts) == max(hits(division) for division in tried)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_effective_size_is_that_of_a_shared_cache_that_misses_as_rarely(seed: int) -> None:
+    streams = some(seed)
+    ids, owner = together_of(streams)
+    found = mcsim.mix(streams, range(2, 25, 3), order="rates")
+    shared = [sum(lru_hits(ids, owner, 3, size)) for size in range(40)]
+    for row, parts in zip(found.rows, found.parts, strict=True):
+        own = [lru_hits(keys, [0] * len(keys), 1, int(part)) if part else [0]
+               for keys, part in zip(streams.values(), parts, strict=True)]  # fmt: skip
+        hits = sum(count for (count,) in own)
+        assert (row.shared, row.parts) == (len(ids) - shared[row.capacity], len(ids) - hits)
+        needed = next(size for size, count in enumerate(shared) if count >= hits)
+        expected = row.capacity if shared[row.capacity] == hits else needed
+        assert row.effective == expected
+        assert row.gain == expected / row.capacity - 1
+
+
+def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
+    # Each needs all eight blocks, but never both at a time: no fixed parts serve that.
+    early, late = list(range(8)) * 10, [0] * 80
+    streams = Sharing(
+        ("early", "late"),
+        np.array([*early, *late, *(8 + np.array(late)), *(8 + np.array(early))], np.uint32),
+        np.repeat([0, 1], 160).astype(np.uint16),
+    )
+    found = mix_of(streams, [8])
+    (row,) = found.rows
+    assert row.parts > row.shared
+    assert row.gain < 0
+    assert row.effective == effective_size(streams.together, 8, row.accesses - row.parts) < 8
+
+
+def test_the_more_units_the_better_the_parts(tmp_path: Path) -> None:
+    found = sharing(synth_trace(TINY, cache_dir=tmp_path))
+    misses = [mix_of(found, [2500], units=units).rows.parts[0] for units in (5, 50, 2500)]
+    assert misses == sorted(misses, reverse=True)
+    coarse = mix_of(found, [2503], units=5)
+    assert coarse.parts.sum() == 2503
+
+
+def test_one_vm_has_nothing_to_gain() -> None:
+    found = mcsim.mix({"alone": [1, 2, 3] * 9}, [1, 2, 3, 8], order="rates")
+    assert found.rows.gain.tolist() == [0, 0, 0, 0]
+    assert found.rows.shared.tolist() == found.rows.parts.tolist() == found.rows.equal.tolist()
+
+
+def test_an_order_by_time_is_that_of_the_trace() -> None:
+    trace = Trace.from_arrays(
+        [0, 1, 2, 3, 4], np.array([0, 0, 1, 0, 0]) * 4096, 4096, vm=[1, 0, 1, 1, 0], vms=["a", "b"]
+    )
+    by_time, by_rates = sharing(trace), sharing(trace, "rates")
+    assert by_time.vm.tolist() == [1, 0, 1, 1, 0]
+    # b's three references come at 1/6, 1/2 and 5/6, a's two at 1/4 and 3/4.
+    assert by_rates.vm.tolist() == [1, 0, 1, 0, 1]
+    assert by_time.unique == by_rates.unique == 3
+    assert by_time.block_bytes == by_rates.block_bytes == 4096
+
+
+def test_rates_take_traces_with_and_without_a_clock() -> None:
+    clock = Trace.from_arrays([5, 9], [0, 4096], 4096, source="clock")
+    none = Trace.from_arrays([0, 1, 2], [0, 0, 0], 4096, time_base="index", source="none")
+    with pytest.raises(ConfigError, match="do not merge"):
+        sharing([clock, none])
+    found = sharing([clock, none], "rates")
+    assert len(found.vms) == 2
+    assert found.vm.tolist() == [1, 0, 1, 0, 1]
+    split = [Blocks.of(one) for one in (clock, none)]
+    assert sharing(split, "rates").ids.tolist() == found.ids.tolist()
+
+
+WRONG: list[tuple[Any, str]] = [
+    (lambda: sharing([1, 2, 3]), "an array knows no VMs; give traces or a mapping"),
+    (lambda: sharing([1, 2, 3], "rates"), "an array knows no VMs; give traces or a mapping"),
+    (lambda: sharing({"a": [1]}), "arrays of block numbers have no times; take order 'rates'"),
+    (lambda: sharing({"a": [1]}, "tim"), "order: unknown choice 'tim' (one of time, rates)"),  # type: ignore[arg-type]
+    (lambda: sharing({}, "rates"), "references: no VM has any"),
+    (lambda: sharing({"a": []}, "rates"), "references: no VM has any"),
+    (lambda: of_two(4, leaving="lop"), "no VM 'lop' (did you mean 'loop'?)"),
+    (lambda: of_two(4, leaving=["loop", "scan"]), "no VM is left to share the cache"),
+    (lambda: of_two(4, joining="all"), "no VM is left to share the cache"),
+    (lambda: of_two(0), "size: at least 1 block, got 0"),
+    (lambda: of_two("-1"), "size: expected"),
+    (lambda: of_two("1GiB"), "size: '1GiB' is not a whole number of blocks"),
+    (lambda: of_two(4, to="-4"), "to: -4 leaves nothing of 4 blocks"),
+    (lambda: of_two(4, to="-200%"), "to: -200% leaves nothing of 4 blocks"),
+    (lambda: of_two(4, to="+x"), "to: expected a capacity"),
+    (lambda: of_two(4, to=0), "to: at least 1 block, got 0"),
+    (lambda: mcsim.mix(TWO, [], order="rates"), "sizes: expected at least one"),
+    (lambda: mcsim.mix(TWO, [0], order="rates"), "sizes: at least 1 block, got 0"),
+    (lambda: mcsim.mix(TWO, [4], order="rates", units=0), "units: at least 1, got 0"),
+    (lambda: verdict(HitRatioCurve(np.array([1]), np.array([1]), 2), 0), "at least 1 block"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=range(len(WRONG)))
+def test_what_cannot_be(call: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        call()
+    assert message in str(told.value)
+
+
+TWO = {"loop": [0, 1] * 4, "scan": list(range(8))}
+
+
+def of_two(size: int | str, **change: Any) -> Any:
+    return mcsim.what_if(TWO, size, order="rates", **change)
+
+
+def test_two_vms_of_a_name_are_told_apart_or_refused() -> None:
+    trace = [Trace.from_arrays([0], [0], 4096, vm=[0], vms=["v"], source=s) for s in ("x", "y")]
+    assert sharing(trace, "rates").vms == ("x:v", "y:v")
+    with pytest.raises(ConfigError, match="two VMs are called 'x:v'"):
+        sharing([trace[0], trace[0]], "rates")
+
+
+CLIFF = HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
+
+
+def test_a_size_is_judged() -> None:
+    assert verdict(CLIFF, 5).judgement == "too small"
+    assert verdict(CLIFF, 10).judgement == "good"
+    assert verdict(CLIFF, 40).judgement == "on a plateau"
+    assert verdict(CLIFF, 50).judgement == "too small"
+    assert verdict(CLIFF, 100).judgement == "good"
+    assert verdict(CLIFF, 200).judgement == "too large"
+    empty = HitRatioCurve(np.array([5]), np.array([0]), accesses=9)
+    assert verdict(empty, 5).judgement == "nothing to hit"
+
+
+def test_a_verdict_says_how_far_it_is() -> None:
+    found = verdict(CLIFF, 40)
+    assert (found.ratio, found.best, found.saturation) == (0.7, 0.8, 100)
+    assert (found.halved, found.doubled, found.of_best) == (0.7, 0.7, 0.7 / 0.8)
+    assert found.knee_below is not None
+    assert found.knee_below.capacity == 10
+    assert found.knee_above is not None
+    assert found.knee_above.capacity == 100
+    told = found.to_dict()
+    assert told["judgement"] == "on a plateau"
+    assert told["knee_above"] == {"blocks": 100, "hit_ratio": 0.8}
+    assert verdict(CLIFF, 5).to_dict()["knee_below"] is None

@@ -1,0 +1,146 @@
+# Trusts: `mcsim.run` of each cell by itself.
+"""Sweeps: cells are the runs they stand for, whoever runs them, and join into one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.cli.main import cli
+from mcsim.experiment.environment import build_digest
+from mcsim.results import tables
+from mcsim.results.packs import PackedResults, unpacked
+from mcsim.results.results import Results
+from mcsim.sweeps.plan import read_grid
+from mcsim.sweeps.sweep import Sweep
+
+ROOT = Path(__file__).parents[3]
+TINY: dict[str, Any] = {
+    "name": "grid",
+    "interval": "30min",
+    "workload": {"profile": str(ROOT / "experiments/workloads/tiny.yaml")},
+    "tiers": [
+        {"device": "dram", "capacity_blocks": 500},
+        {"device": "flash", "capacity_blocks": 2000},
+    ],
+    "backend": "hdd",
+    "systems": ["lru"],
+}
+AXES: dict[str, Any] = {
+    "tiers.1.capacity_blocks": [1000, "8MiB"],
+    "systems": [["lru", "multicache"], {"name": "hierarchy", "policy": "arc / arc"}],
+    "seed": "2 seeds",
+}
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    return mcsim.sweep(TINY, AXES, out=tmp_path_factory.mktemp("swept"))
+
+
+def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
+    grid, _ = read_grid(TINY, AXES)
+    for cell in grid.cells():
+        alone = mcsim.run(grid.varied(cell).root, out=tmp_path, figures=False)
+        results = swept.results(cell.index)
+        assert isinstance(results, PackedResults)
+        assert results.run_id == alone.run_id
+        assert results.spec == alone.spec
+        folder = unpacked(results, build_digest()).path
+        files = sorted(path.name for path in alone.path.glob("*.parquet"))
+        assert len(files) == 6
+        for name in [*files, "spec.yaml"]:
+            assert (folder / name).read_bytes() == (alone.path / name).read_bytes(), name
+        assert {**results.environment, "started": ""} == {**alone.environment, "started": ""}
+        Results.open(folder).check()
+
+
+def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
+    table = swept.table()
+    assert table.column_names[:5] == ["cell", "run_id", *AXES]
+    assert swept.axes == list(AXES)
+    rows = table.to_pylist()
+    expected = []
+    for cell in range(8):
+        for row in tables.comparison(swept.results(cell)).to_pylist():
+            expected.append((cell, row["system"], row["vm"], row["hits"], row["mean_latency_ns"]))
+            expected[-1] += tuple(row["tier_hits"])
+    keys = ("cell", "system", "vm", "hits", "mean_latency_ns", "tier_hits_0", "tier_hits_1")
+    assert [tuple(row[key] for key in keys) for row in rows] == expected
+    assert rows[0]["tiers.1.capacity_blocks"] == 1000
+    assert rows[-1]["tiers.1.capacity_blocks"] == 2048
+    assert {row["systems"] for row in rows} == {"lru + multicache", "hierarchy policy=arc / arc"}
+
+
+def test_what_is_there_is_not_run_again(swept: Sweep, tmp_path: Path) -> None:
+    few = mcsim.sweep(TINY, AXES | {"seed": [1]}, out=tmp_path)
+    assert few.finished() == [True] * 4
+    packs = set((tmp_path / "packs").iterdir())
+    all_of_them = mcsim.sweep(TINY, AXES, out=tmp_path)
+    new = set((tmp_path / "packs").iterdir()) - packs
+    assert all_of_them.table().equals(swept.table())
+    mcsim.sweep(TINY, AXES, out=tmp_path)
+    assert set((tmp_path / "packs").iterdir()) == packs | new
+
+
+def test_a_run_of_its_own_is_a_cell_that_is_there(tmp_path: Path) -> None:
+    grid, _ = read_grid(TINY, AXES)
+    mcsim.run(grid.varied(grid.cells()[3]).root, out=tmp_path, figures=False)
+    made = mcsim.sweep(TINY, AXES, out=tmp_path)
+    assert not isinstance(made.results(3), PackedResults)
+    assert isinstance(made.results(2), PackedResults)
+    assert made.table()["cell"].to_pylist().count(3) == 4
+
+
+def test_cells_of_one_trace_share_its_interning(tmp_path: Path) -> None:
+    from mcsim.base.progress import Reporter
+
+    told: list[str] = []
+
+    class Told(Reporter):
+        def note(self, text: str) -> None:
+            told.append(text.split()[0])
+
+    mcsim.sweep(TINY, AXES, out=tmp_path, reporter=Told())
+    assert told.count("intern") == 1
+    assert told.count("bound") == 2
+
+
+def test_an_experiment_with_axes_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a grid of runs: `mcsim sweep` runs it"):
+        mcsim.run(TINY | {"sweep": AXES}, out=tmp_path)
+    with pytest.raises(ConfigError, match="spec: no `sweep:` in it; `mcsim run` runs it"):
+        mcsim.sweep(TINY, out=tmp_path)
+
+
+def test_a_mistake_of_a_cell_is_blamed_on_its_axis(tmp_path: Path) -> None:
+    file = tmp_path / "grid.yaml"
+    text = (ROOT / "experiments/tiny.yaml").read_text()
+    text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
+    lines = len(text.splitlines())
+    file.write_text(f"{text}sweep:\n  tiers.1.capacity_block: [1, 2]\n")
+    with pytest.raises(ConfigError) as caught:
+        mcsim.sweep(file, out=tmp_path)
+    message = "tiers[1]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)"
+    assert str(caught.value) == f"{file}:{lines + 2}: {message}"
+    file.write_text(f"{text}sweep:\n  tiers.7.capacity_blocks: [1, 2]\n")
+    with pytest.raises(ConfigError, match=r"has no item '7' \(2 items, counted from 0\)"):
+        mcsim.sweep(file, out=tmp_path)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "grid.yaml"
+    text = (ROOT / "experiments/tiny.yaml").read_text()
+    text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
+    file.write_text(text + "sweep:\n  tiers.1.capacity_blocks: [1000, 2000]\n")
+    out = ["--out", str(tmp_path / "results")]
+    ran = CliRunner().invoke(cli, ["sweep", str(file), "-q", *out], catch_exceptions=False)
+    assert ran.exit_code == 0
+    assert "2 cells, 32 rows in" in ran.output
+    told = CliRunner().invoke(cli, ["sweep", "status", str(file), *out], catch_exceptions=False)
+    assert "2 of 2 cells are there" in told.output
