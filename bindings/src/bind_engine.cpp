@@ -93,15 +93,15 @@ void bind_accesses(py::module_& m) {
       py::arg("accesses"), py::arg("path"));
   m.def(
       "open_accesses",
-      [](const std::string& path) {
+      [](const std::string& path, bool checked) {
         absl::StatusOr<Accesses> accesses;
         {
           py::gil_scoped_release release;
-          accesses = open_accesses(path);
+          accesses = checked ? open_checked_accesses(path) : open_accesses(path);
         }
         return value_or_raise(std::move(accesses));
       },
-      py::arg("path"));
+      py::arg("path"), py::kw_only(), py::arg("checked") = false);
   m.attr("ACCESSES_VERSION") = kAccessesVersion;
 
   m.def(

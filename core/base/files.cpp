@@ -25,10 +25,10 @@ absl::Status failed(std::string_view path, std::string_view what) {
   return absl::UnavailableError(text);
 }
 
-// All memory that is mapped from files.
+// All mappings there are.
 struct Mapped {
   std::mutex mutex;
-  std::vector<std::span<const std::byte>> ranges;
+  std::vector<const Mapping*> mappings;
 };
 Mapped& mapped() {
   static Mapped mapped;
@@ -37,27 +37,24 @@ Mapped& mapped() {
 
 bool is_mapped(std::span<const std::byte> memory) {
   const std::lock_guard lock(mapped().mutex);
-  return std::ranges::any_of(mapped().ranges, [&](std::span<const std::byte> range) {
-    return range.data() <= memory.data() &&
-           memory.data() + memory.size() <= range.data() + range.size();
+  return std::ranges::any_of(mapped().mappings, [&](const Mapping* mapping) {
+    const std::span<const std::byte> bytes = mapping->bytes();
+    return bytes.data() <= memory.data() &&
+           memory.data() + memory.size() <= bytes.data() + bytes.size();
   });
 }
 
 }  // namespace
 
-Mapping::Mapping(std::span<const std::byte> bytes) : bytes_(bytes) {
+Mapping::Mapping() {
   const std::lock_guard lock(mapped().mutex);
-  mapped().ranges.push_back(bytes_);
+  mapped().mappings.push_back(this);
 }
 
 Mapping::~Mapping() {
   {
     const std::lock_guard lock(mapped().mutex);
-    const auto same = [&](std::span<const std::byte> range) {
-      return range.data() == bytes_.data() && range.size() == bytes_.size();
-    };
-    std::vector<std::span<const std::byte>>& ranges = mapped().ranges;
-    ranges.erase(std::ranges::find_if(ranges, same));
+    std::erase(mapped().mappings, this);
   }
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
@@ -120,11 +117,13 @@ absl::StatusOr<std::shared_ptr<const Mapping>> File::map() const {
     if (fstat(descriptor_, &info) < 0) return failed(path_, "read");
     if (!S_ISREG(info.st_mode)) return invalid_argument("{}: is no file", path_);
     const auto size = static_cast<std::size_t>(info.st_size);
-    if (size == 0) return std::shared_ptr<const Mapping>(new Mapping({}));
+    const std::shared_ptr<Mapping> mapping(new Mapping());
+    if (size == 0) return mapping;
     void* const memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor_, 0);
     if (memory == MAP_FAILED) return failed(path_, "mapped into memory");
-    return std::shared_ptr<const Mapping>(
-        new Mapping({static_cast<const std::byte*>(memory), size}));
+    const std::lock_guard lock(mapped().mutex);
+    mapping->bytes_ = {static_cast<const std::byte*>(memory), size};
+    return mapping;
   });
 }
 

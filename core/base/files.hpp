@@ -25,7 +25,7 @@ class Mapping {
 
  private:
   friend class File;
-  explicit Mapping(std::span<const std::byte> bytes);
+  Mapping();
 
   std::span<const std::byte> bytes_;
 };

@@ -141,7 +141,7 @@ class AccessBuilder {
   // than so many bytes, is put into files beside it that have no names.
   struct ToFile {
     std::string path;
-    std::size_t most_in_memory = std::size_t{1} << 28;
+    std::size_t most_in_memory = std::size_t{1} << 29;
   };
 
   AccessBuilder(ExpandOptions options, TimeBase time_base,

@@ -199,8 +199,7 @@ struct Found {
   std::size_t gone = 0;  // before this request
 };
 
-std::string_view wrong_in_request(const Accesses& trace, std::size_t r,
-                                  std::vector<Found>& found) {
+std::string_view wrong_in_request(const Accesses& trace, std::size_t r, std::vector<Found>& found) {
   const std::uint64_t begin = trace.request_begin[r];
   const std::uint64_t end = trace.request_begin[r + 1];
   if (begin > end || end > trace.ids.size()) return "has blocks that are not there";
@@ -261,9 +260,10 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& owner, std::string_view name,
                                  Sums& sums) {
   const auto wrong = [&](std::string_view what) {
-    return data_loss("{}: no interned trace of this version of mcsim ({}); remove it: it is made "
-                     "anew",
-                     name, what);
+    return data_loss(
+        "{}: no interned trace of this version of mcsim ({}); remove it: it is made "
+        "anew",
+        name, what);
   };
   const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);
   if (all.size() <= kChecksumAt || all[0] != kMagic) return wrong("another kind of file");
@@ -318,8 +318,7 @@ absl::StatusOr<AccessesSink> AccessesSink::to_file(Accesses trace, std::size_t r
 
 absl::Status AccessesSink::status() const {
   absl::Status first = ids_.status();
-  for (const absl::Status& of :
-       {begin_.status(), time_.status(), vm_.status(), op_.status()}) {
+  for (const absl::Status& of : {begin_.status(), time_.status(), vm_.status(), op_.status()}) {
     first.Update(of);
   }
   return first;
@@ -350,9 +349,9 @@ absl::StatusOr<Accesses> AccessesSink::finish() && {
 absl::Status write_accesses(const Accesses& trace, const std::string& path) {
   return guarded(path, [&]() -> absl::Status {
     Accesses head = trace;
-    MCSIM_ASSIGN_OR_RETURN(AccessesSink sink,
-                           AccessesSink::to_file(std::move(head), trace.request_count(),
-                                                 trace.ids.size(), path));
+    MCSIM_ASSIGN_OR_RETURN(
+        AccessesSink sink,
+        AccessesSink::to_file(std::move(head), trace.request_count(), trace.ids.size(), path));
     std::size_t passed = 0;
     for (std::size_t r = 0; r < trace.request_count(); ++r) {
       for (const BlockId id : trace.blocks_of(r)) sink.push_block(id);
@@ -375,10 +374,21 @@ absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
   });
 }
 
+absl::StatusOr<Accesses> open_checked_accesses(const std::string& path) {
+  return guarded(path, [&]() -> absl::StatusOr<Accesses> {
+    MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+    Sums sums;
+    return view_of(mapping->bytes(), mapping, path, sums);
+  });
+}
+
 absl::StatusOr<Accesses> open_accesses(const std::string& path) {
-  MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
-  MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
-  return accesses_in(mapping->bytes(), mapping, path);
+  return guarded(path, [&]() -> absl::StatusOr<Accesses> {
+    MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+    return accesses_in(mapping->bytes(), mapping, path);
+  });
 }
 
 }  // namespace mcsim

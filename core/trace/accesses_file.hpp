@@ -36,6 +36,9 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path);
 // Reads all of it once: that nothing is damaged, and that it is what replays rely on.
 // DataLoss says what is not so, and NotFound and Unavailable why it cannot be read.
 absl::StatusOr<Accesses> open_accesses(const std::string& path);
+// Of a file that another process of this computation opened in that way: nothing but its head is
+// read.
+absl::StatusOr<Accesses> open_checked_accesses(const std::string& path);
 
 // The same for bytes that `owner` keeps, at a multiple of 8; `name` begins every message.
 absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,

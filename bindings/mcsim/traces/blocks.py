@@ -21,6 +21,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
 from mcsim.base.units import parse_bytes, parse_interval
+from mcsim.traces.interned import MANY_ACCESSES, interned
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -89,14 +90,12 @@ class Blocks:
         if line < 1:
             raise ConfigError(f"line: expected at least one block, got {line}")
         workload = Workload(vms_of(several, ops, vms), synthetic=False)
-        accesses = workload.intern(
-            {
-                "block_bytes": bytes_of_block("block_bytes", block_bytes),
-                "ops": "reads" if ops == "reads" else "all",
-                "line_blocks": line,
-            },
-            progress,
-        )
+        view = {
+            "block_bytes": bytes_of_block("block_bytes", block_bytes),
+            "ops": "reads" if ops == "reads" else "all",
+            "line_blocks": line,
+        }
+        accesses = interned(workload, view, progress, at_least=MANY_ACCESSES)
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/checksum.hpp"
 #include "core/base/random.hpp"
 #include "tests/support/accesses_bytes.hpp"
 
@@ -143,8 +144,8 @@ TEST_F(AccessesFile, IsMadeByABuilderAsInMemory) {
     ASSERT_TRUE(write_accesses(trace, path("oracle")).ok());
     // Nothing, a part and all of the streams waits on disk.
     for (const std::size_t most_in_memory : {std::size_t{1} << 28, std::size_t{200'000}, 0UL}) {
-      const auto built = build(
-          {options, TimeBase::kClock, AccessBuilder::ToFile{path(), most_in_memory}}, 20'000);
+      const auto built =
+          build({options, TimeBase::kClock, AccessBuilder::ToFile{path(), most_in_memory}}, 20'000);
       ASSERT_TRUE(built.ok()) << built.status();
       expect_same(*built, trace);
       expect_same(open_accesses(path()).value(), trace);
@@ -163,6 +164,14 @@ TEST_F(AccessesFile, IsThereAfterMemoryWasLetGo) {
   read.passed(read.all());
   trace.passed(trace.all());
   expect_same(read, trace);
+}
+
+// Files of a version are found again by their name, whatever program made them.
+TEST_F(AccessesFile, HasTheBytesOfItsVersion) {
+  ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 3'000).value(), path()).ok());
+  const std::string whole = bytes();
+  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0x0U)
+      << "the same requests have become other bytes: raise kAccessesVersion, and put this here";
 }
 
 TEST_F(AccessesFile, OutlivesItsName) {
