@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from mcsim.policies.tuning import tune
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
-    from mcsim.sweeps.sweep import Sweep, sweep
+    from mcsim.searches.search import search
+    from mcsim.sweeps.sweep import sweep
+    from mcsim.sweeps.swept import Sweep
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -59,7 +61,7 @@ _HOME = {
     "PriorityPolicy": "policies.python_policies",
     "Results": "results.results",
     "Rows": "base.rows",
-    "Sweep": "sweeps.sweep",
+    "Sweep": "sweeps.swept",
     "Trace": "traces.trace",
     "TraceError": "base.errors",
     "__version__": "_core",
@@ -77,6 +79,7 @@ _HOME = {
     "policy_names": "policies.specs",
     "reuse_distances": "locality",
     "run": "experiment.runner",
+    "search": "searches.search",
     "simulate": "policies.simulation",
     "simulate_lines": "policies.simulation",
     "sweep": "sweeps.sweep",
@@ -118,6 +121,7 @@ __all__ = [
     "reproduce",
     "reuse_distances",
     "run",
+    "search",
     "simulate",
     "simulate_lines",
     "sweep",

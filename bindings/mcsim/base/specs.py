@@ -10,7 +10,15 @@ from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 
-__all__ = ["ParamValue", "as_declared", "declared_by", "parse_spec", "split_specs", "title"]
+__all__ = [
+    "ParamValue",
+    "as_declared",
+    "declared_by",
+    "parse_spec",
+    "split_outside",
+    "split_specs",
+    "title",
+]
 
 ParamValue = bool | int | float | str
 
@@ -40,7 +48,7 @@ def parse_spec(text: str, kind: str, names: Sequence[str]) -> tuple[str, dict[st
         known = ", ".join(names)
         raise ConfigError(f"unknown {kind} {name!r}{did_you_mean(name, names)}; one of {known}")
     params = {}
-    for item in filter(None, _split_outside(rest)):
+    for item in filter(None, split_outside(rest)):
         key, equals, value = item.partition("=")
         if not equals:
             raise ConfigError(f"{name}: expected PARAM=VALUE, got {item!r}")
@@ -59,7 +67,7 @@ def split_specs(text: str) -> list[str]:
     ['talus:policy=2q(kin=0.1,kout=0.3),epoch=10000', 'lru']
     """
     specs: list[str] = []
-    for item in _split_outside(text):
+    for item in split_outside(text):
         name, colon, _ = item.partition(":")
         continues = "=" in (name if colon else item)
         if continues and specs:
@@ -69,7 +77,7 @@ def split_specs(text: str) -> list[str]:
     return specs
 
 
-def _split_outside(text: str) -> list[str]:
+def split_outside(text: str) -> list[str]:
     """Split at the commas that are in no parentheses."""
     parts = [""]
     depth = 0

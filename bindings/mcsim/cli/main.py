@@ -34,6 +34,7 @@ _ELSEWHERE = {
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
+    "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
-from mcsim.cli.terminal import terminal
+
+if TYPE_CHECKING:
+    from mcsim.sweeps.swept import Sweep
 
 __all__ = ["sweep"]
 
@@ -38,9 +42,22 @@ def sweep() -> None:
     """
 
 
+set_option = click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="As of mcsim run."
+)
+out_option = click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    callback=folder_to_write,
+    help="Folder of all results.",
+)
+
+
 @sweep.command()
 @click.argument("file", type=click.Path())
-@click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help="As of mcsim run.")
+@set_option
 @click.option("--allow-code", is_flag=True, help="As of mcsim run.")
 @click.option("--code", "named_code", metavar="NAME", multiple=True, help="As of mcsim run.")
 @click.option(
@@ -51,69 +68,121 @@ def sweep() -> None:
     multiple=True,
     help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
 )
+@out_option
+@click.option("--dry-run", is_flag=True, help="Only say what there is to run and what it takes.")
 @click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    callback=folder_to_write,
-    help="Folder of all results.",
+    "--only",
+    metavar="AXIS=VALUE",
+    multiple=True,
+    help="Run cells with this value; may be repeated.",
 )
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Cells at a time; all cores.",
-)
+@click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
+@click.option("--shard", metavar="I/N", help="Run the I-th of N parts, from 0: for job arrays.")
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores.")
+@click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
+@click.option("--dask", "scheduler", metavar="ADDRESS", help="Have this Dask scheduler run them.")
 @quiet_option
 def run(
-    file: str,
-    overrides: tuple[str, ...],
     allow_code: bool,
     named_code: tuple[str, ...],
     trace_dirs: tuple[str, ...],
-    out: str,
-    jobs: int | None,
+    only: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Run the cells of FILE that are not there yet."""
     from mcsim.experiment.code import Permission
-    from mcsim.sweeps.sweep import sweep as run_sweep
+    from mcsim.sweeps.selection import values_by_axis
     from mcsim.traces.find import default_trace_dirs
 
-    made = run_sweep(
-        file,
-        overrides=overrides,
+    _run(
         allow_code=Permission(allow_code, frozenset(named_code)),
         trace_dirs=[*trace_dirs, *default_trace_dirs()],
-        out=out,
-        jobs=jobs,
-        reporter=reporter_asked(),
+        only=values_by_axis(only),
+        **options,
     )
-    from mcsim.results.files import write_parquet
 
-    table = made.table()
-    write_parquet(made.path / "table.parquet", table)
-    terminal().print(
-        f"{len(made.plan)} cells, {len(table)} rows in {made.path / 'table.parquet'}",
-        highlight=False,
-        soft_wrap=True,
-    )
+
+def _run(
+    file: str,
+    *,
+    dry_run: bool,
+    jobs: int | None,
+    memory: str | None,
+    scheduler: str | None,
+    **options: Any,
+) -> None:
+    from mcsim.base.threads import threads_given
+    from mcsim.sweeps.dask import dask_executor
+    from mcsim.sweeps.sweep import look, sweep, told
+
+    reporter = reporter_asked()
+    if dry_run:
+        prospect = look(file, reporter=reporter, **options)
+        click.echo(prospect.text())
+        if (estimated := prospect.estimated()) is not None:
+            click.echo(told(estimated, min(threads_given(jobs), len(prospect.missing))))
+        return
+    if scheduler is None:
+        made = sweep(file, jobs=jobs, memory=memory, reporter=reporter, **options)
+    else:
+        with dask_executor(scheduler) as (executor, workers):
+            made = sweep(file, jobs=workers, executor=executor, reporter=reporter, **options)
+    _tell(made)
+
+
+def _tell(made: Sweep) -> None:
+    """Write the joined table if all is there, or say what is missing."""
+    done = made.finished()
+    if not all(done):
+        click.echo(f"{sum(done)} of {len(done)} cells are there")
+        return
+    table = made.write_tables()
+    click.echo(f"{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")
 
 
 @sweep.command()
 @click.argument("file", type=click.Path(), required=False)
-@click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help="As of mcsim run.")
-@click.option("--out", metavar="DIR", type=click.Path(), default="results", help="As of mcsim run.")
+@set_option
+@out_option
 def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
-    """Say how many cells of FILE are there, or of all sweeps of a folder."""
-    from mcsim.sweeps.plan import folder_of, read_grid
-    from mcsim.sweeps.sweep import Sweep
+    """Say how many cells of FILE are there, or of all sweeps in a folder."""
+    from mcsim.sweeps.swept import Sweep
 
     if file is not None:
-        grid, _ = read_grid(file, None, overrides)
-        folders = [folder_of(grid, Path(out))]
-    else:
-        folders = sorted((Path(out) / "sweeps").glob("*/"))
-    for folder in folders:
-        known = Sweep.open(folder).finished()
-        click.echo(f"{folder.name}: {sum(known)} of {len(known)} cells are there")
+        made = _planned(file, overrides, out)
+        done = made.finished()
+        click.echo(f"{made.path.name}: {sum(done)} of {len(done)} cells are there")
+        if not all(done):
+            click.echo(f"missing: {_ranges([cell for cell, has in enumerate(done) if not has])}")
+        return
+    folders = sorted((Path(out) / "sweeps").glob("*/plan.parquet"))
+    for plan in folders:
+        done = Sweep.open(plan.parent).finished()
+        click.echo(f"{plan.parent.name}: {sum(done)} of {len(done)} cells are there")
+    if not folders:
+        click.echo(f"no sweeps in {out}")
+
+
+def _planned(file: str, overrides: tuple[str, ...], out: str) -> Sweep:
+    """Open the sweep of a file, without planning it anew."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.sweeps.plan import folder_of, read_grid
+    from mcsim.sweeps.swept import Sweep
+
+    grid, _ = read_grid(file, None, overrides)
+    folder = folder_of(grid, Path(out))
+    if not folder.is_dir():
+        raise ConfigError(f"{file}: this sweep was not begun in {out}: mcsim sweep {file}")
+    return Sweep.open(folder)
+
+
+def _ranges(numbers: Sequence[int], most: int = 20) -> str:
+    """Write numbers as `--cells` takes them."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    text = ",".join(f"{a}-{b}" if b > a else str(a) for a, b in runs[:most])
+    return text + (f" and {len(runs) - most} more ranges" if len(runs) > most else "")

@@ -21,7 +21,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
-from mcsim.config.load import Location
+from mcsim.config.load import Location, to_plain
 from mcsim.config.spec import DeviceSpec, PlacedSpec
 from mcsim.experiment.checks import check_figures, check_times, check_unique
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
@@ -30,7 +30,7 @@ from mcsim.experiment.components import Components, policy_of, python_policies
 if TYPE_CHECKING:
     from mcsim._core import engine
 
-__all__ = ["Experiment"]
+__all__ = ["Experiment", "Given", "source_of"]
 
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 
@@ -50,6 +50,8 @@ class Experiment:
         Where each of its values was written.
     code : Code
         The classes and libraries that it names.
+    given : mapping
+        The experiment as it was given, as plain values.
     shares : mapping of int to str
         By tier, capacities such as ``'10%'`` of the workload's distinct blocks: until `sized`
         the spec has others in their place.
@@ -58,6 +60,7 @@ class Experiment:
     spec: ExperimentSpec
     source: Source
     code: Code
+    given: Mapping[str, Any]
     shares: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
@@ -82,19 +85,14 @@ class Experiment:
         ConfigError
             All mistakes that can be told from each other, each with its line.
         """
-        handed: dict[str, type[Any]] = {}
-        if isinstance(given, ExperimentSpec):
-            source = Source("spec", given.expanded(), Path.cwd())
-        elif isinstance(given, Mapping):
-            given, handed = with_classes_named(given)
-            source = Source("spec", given, Path.cwd())
-        else:
-            source = Source.read(given)
-        for override in overrides:
-            source.override(override)
+        source, handed = source_of(given, overrides)
         if "sweep" in source.root:
             raise source.complain(
                 ("sweep",), "a grid of runs: `mcsim sweep` runs it (in Python: mcsim.sweep)"
+            )
+        if "search" in source.root:
+            raise source.complain(
+                ("search",), "of a search: `mcsim search` takes it (in Python: mcsim.search)"
             )
         return cls.of(source, Code(source.folder, Permission.of(allow_code), handed))
 
@@ -107,6 +105,7 @@ class Experiment:
         ConfigError
             As of `load`.
         """
+        given = to_plain(source.root)
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
@@ -118,7 +117,7 @@ class Experiment:
             spec = _resolve_devices(spec, source)
             spec = _resolve_systems(spec, source, code, complaints)
         complaints.tell()
-        return cls(spec, source, code, shares)
+        return cls(spec, source, code, given, shares)
 
     def sized(self, unique: int) -> Experiment:
         """Return the experiment with capacities that are shares of so many blocks."""
@@ -180,6 +179,21 @@ class Experiment:
         }
         text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str, type[Any]]]:
+    """Read and override an experiment, unchecked, with the classes that were handed in by it."""
+    handed: dict[str, type[Any]] = {}
+    if isinstance(given, ExperimentSpec):
+        source = Source("spec", given.expanded(), Path.cwd())
+    elif isinstance(given, Mapping):
+        given, handed = with_classes_named(given)
+        source = Source("spec", given, Path.cwd())
+    else:
+        source = Source.read(given)
+    for override in overrides:
+        source.override(override)
+    return source, handed
 
 
 _SOME_BLOCKS = 1 << 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,6 +43,15 @@ class Prepared:
     def __init__(self, workload: Workload, reporter: Reporter) -> None:
         self.workload = workload
         self._reporter = reporter
+        self._made = Once()
+
+    @cached_property
+    def described(self) -> list[dict[str, Any]]:
+        """What a result must remember of each VM's requests."""
+        return self.workload.describe()
+
+    def release(self) -> None:
+        """Give back the memory of what was made; it is made again if it is asked for."""
         self._made = Once()
 
     def accesses(self, view: View, about: str = "") -> engine.Accesses:

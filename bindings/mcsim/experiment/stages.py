@@ -213,8 +213,8 @@ class Stages:
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
             def progress(done: int) -> None:
-                self.work.check()
                 stage.update(done)
+                self.work.check()
 
             with blamed(title, surely=False):
                 result = engine.run(accesses, system, measured, cuts, progress)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "counts_of", "joined_curves"]
+__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -106,10 +106,15 @@ def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
     -------
     array of int64, shape (intervals, vms, tiers), or (intervals, vms, 1) of `vms`
     """
+    return all_counts_of(table, [name])[name]
+
+
+def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
+    """Return several columns, each as of `counts_of`."""
     if len(table) == 0:
-        return np.zeros((0, 0, 1), np.int64)
+        return {name: np.zeros((0, 0, 1), np.int64) for name in names}
     intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
-    return np.asarray(table[name]).reshape(intervals, vms, -1)
+    return {name: np.asarray(table[name]).reshape(intervals, vms, -1) for name in names}
 
 
 def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import counts_of
+from mcsim.results.schemas import all_counts_of
 
 __all__ = [
     "COMPARISON",
@@ -36,6 +36,7 @@ __all__ = [
     "systems",
     "tiers_of",
     "totals",
+    "whole",
 ]
 
 _Quantity = TypeVar("_Quantity", int, float)
@@ -117,12 +118,14 @@ def totals(results: Results) -> list[Totals]:
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (t.filter(pc.equal(t["system"], system.title)) for t in (vms, metrics))
+    vm_counts = all_counts_of(of_vm, ("accesses", "misses", *_SERVED))
+    tier_counts = all_counts_of(of_tier, ("hits", *_DEVICE_WRITES, *_SERVED))
 
     def by_vm(name: str) -> NDArray[np.int64]:
-        return np.asarray(np.sum(counts_of(of_vm, name), axis=(0, 2)))
+        return np.asarray(np.sum(vm_counts[name], axis=(0, 2)))
 
     def by_tier(name: str) -> NDArray[np.int64]:
-        return np.asarray(np.sum(counts_of(of_tier, name), axis=0))
+        return np.asarray(np.sum(tier_counts[name], axis=0))
 
     served = {name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED}
     return Totals(
@@ -206,6 +209,12 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
     yield row(None, slice(None))
+
+
+def whole(spec: ExperimentSpec, of: Totals) -> _Row:
+    """Return what one system did for all VMs together."""
+    (row,) = _rows(spec, of, by_vm=False)
+    return row
 
 
 def _relative(value: float | None, base: float | None) -> float | None:

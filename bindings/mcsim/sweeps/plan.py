@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,17 @@ import pyarrow as pa
 from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.config import ExperimentSpec, Source
+from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.checks import check_backend
-from mcsim.experiment.code import AllowCode, Code, Permission, with_classes_named
-from mcsim.experiment.experiment import Experiment, Given
+from mcsim.experiment.code import Code
+from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
 
-__all__ = ["Plan", "PlannedCell", "folder_of", "plan", "read_grid"]
+__all__ = ["Plan", "PlannedCell", "folder_of", "plan", "prepared_for", "read_grid", "sized"]
+__all__ += ["workload_key"]
 
 
 @dataclass(frozen=True)
@@ -119,16 +119,7 @@ def read_grid(
     ConfigError
         If it cannot be read, or what it says of a sweep is wrong or missing.
     """
-    handed: dict[str, type[Any]] = {}
-    if isinstance(given, ExperimentSpec):
-        source = Source("spec", given.expanded(), Path.cwd())
-    elif isinstance(given, Mapping):
-        given, handed = with_classes_named(given)
-        source = Source("spec", given, Path.cwd())
-    else:
-        source = Source.read(given)
-    for override in overrides:
-        source.override(override)
+    source, handed = source_of(given, overrides)
     if axes is not None:
         source = source.varied([("sweep", dict(axes), "axes")])
     grid = take_sweep(source)
@@ -151,40 +142,53 @@ def folder_of(grid: Grid, out: Path) -> Path:
 
 def plan(
     grid: Grid,
-    classes: Mapping[str, type[Any]],
+    cells: Iterable[Cell],
+    code: Code,
     *,
-    allow_code: AllowCode,
-    trace_dirs: Sequence[str | os.PathLike[str]],
+    trace_dirs: Sequence[Path],
     reporter: Reporter,
 ) -> Plan:
-    """Check every cell, and open the workloads.
+    """Check cells, and open their workloads.
 
     Raises
     ------
     ConfigError, TraceError
         For the first cell that cannot be run.
     """
-    code = Code(grid.source.folder, Permission.of(allow_code), classes)
-    dirs = [Path(folder) for folder in trace_dirs]
-    workloads: dict[str, tuple[Prepared, list[dict[str, Any]]]] = {}
+    workloads: dict[str, Prepared] = {}
     planned = []
-    for cell in grid.cells():
+    for cell in cells:
         experiment = Experiment.of(grid.varied(cell), code)
-        key = _workload_key(experiment.spec)
+        key = workload_key(experiment.spec)
         if key not in workloads:
-            opened = open_workload(experiment.spec, experiment.source, dirs, reporter)
-            workloads[key] = Prepared(opened, reporter), opened.describe()
-        prepared, described = workloads[key]
-        names = [vm["vm"] for vm in described]
+            if workloads:
+                next(reversed(workloads.values())).release()
+            workloads[key] = prepared_for(experiment, trace_dirs, reporter)
+        prepared = workloads[key]
+        names = [vm["vm"] for vm in prepared.described]
         check_backend(experiment.spec, experiment.source, names)
-        if experiment.shares:
-            experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
-        run_id = experiment.run_id(_core.__version__, described)
+        experiment = sized(experiment, prepared)
+        run_id = experiment.run_id(_core.__version__, prepared.described)
         planned.append(PlannedCell(cell, experiment, run_id, prepared))
     return Plan(grid, planned)
 
 
-def _workload_key(spec: ExperimentSpec) -> str:
+def prepared_for(
+    experiment: Experiment, trace_dirs: Sequence[Path], reporter: Reporter
+) -> Prepared:
+    """Open the workload of an experiment."""
+    opened = open_workload(experiment.spec, experiment.source, trace_dirs, reporter)
+    return Prepared(opened, reporter)
+
+
+def sized(experiment: Experiment, prepared: Prepared) -> Experiment:
+    """Return an experiment whose capacities are blocks, none a share of the workload."""
+    if not experiment.shares:
+        return experiment
+    return experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
+
+
+def workload_key(spec: ExperimentSpec) -> str:
     """All that `open_workload` looks at."""
     expanded = spec.workload.model_dump(mode="json")
     cause: list[Any] = [expanded, spec.interval.by_reference]

@@ -5,108 +5,126 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from mcsim.base.errors import ConfigError
+from mcsim import _core
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.threads import Stopped, threads_given
-from mcsim.config.sweep import Grid
-from mcsim.experiment.code import AllowCode
+from mcsim.base.threads import threads_given
+from mcsim.base.units import format_size, parse_bytes
+from mcsim.experiment.code import AllowCode, Code, Permission
+from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
-from mcsim.results.files import write_parquet
-from mcsim.results.results import Results
-from mcsim.sweeps.batch import run_batch
+from mcsim.sweeps.estimate import Estimate, estimate, memory_available
+from mcsim.sweeps.execute import Elsewhere, Place, Threads, batches, run_batches
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
-from mcsim.sweeps.store import finished, joined
+from mcsim.sweeps.selection import chosen
+from mcsim.sweeps.store import finished
+from mcsim.sweeps.swept import Sweep
+from mcsim.sweeps.task import Maker
 from mcsim.traces.find import default_trace_dirs
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
-__all__ = ["Sweep", "sweep"]
+__all__ = ["Prospect", "look", "run_missing", "sweep", "told"]
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """The results of a sweep, as far as they are there.
+class Prospect:
+    """What a sweep is about to do.
 
     Attributes
     ----------
-    path : Path
-        The folder of its plan and tables.
-    plan : pyarrow.Table
-        Its cells: number, run id, a column for each axis.
+    made : Sweep
+        Its plan and, later, its results.
+    planned : Plan
+        All cells.
+    wanted : sequence of PlannedCell
+        Those that were asked for.
+    missing : sequence of PlannedCell
+        Of these, those that are not there.
+    maker : Maker
+        What other processes are told.
     """
 
-    path: Path
-    plan: pa.Table
+    made: Sweep
+    planned: Plan
+    wanted: Sequence[PlannedCell]
+    missing: Sequence[PlannedCell]
+    maker: Maker
 
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Sweep:
-        """Open a sweep that was planned.
+    def estimated(self) -> Estimate | None:
+        """Try some of the missing cells; None if there are none."""
+        return estimate(self.missing, self.maker.out) if self.missing else None
 
-        Raises
-        ------
-        ConfigError
-            If the folder has no plan.
-        """
-        file = Path(path) / _PLAN
-        if not file.is_file():
-            raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
-        return cls(Path(path), pq.read_table(file))
+    def text(self) -> str:
+        """Say what there is, shared and to do."""
+        grid = self.planned.grid
+        axes = " x ".join(f"{len(axis.steps)} {', '.join(axis.names)}" for axis in grid.axes)
+        workloads = len(self.planned.workloads)
+        shared = "one workload" if workloads == 1 else f"{workloads} workloads"
+        whole = f"{self.maker.name}: {_cells(len(self.planned.cells))} of {shared}: {axes}"
+        asked = len(self.wanted)
+        some = "" if asked == len(self.planned.cells) else f"{asked} of them asked for, "
+        there = asked - self._left
+        return f"{whole}\n{some}{there} there already, {self._left} to run"
 
     @property
-    def axes(self) -> list[str]:
-        """The names of the axes."""
-        return list(self.plan.column_names[2:])
-
-    @property
-    def _out(self) -> Path:
-        return self.path.parent.parent
-
-    def finished(self) -> list[bool]:
-        """Tell of each cell whether its results are there."""
-        run_ids = self.plan["run_id"].to_pylist()
-        there = finished(self._out, run_ids)
-        return [run_id in there for run_id in run_ids]
-
-    def table(self) -> pa.Table:
-        """Return one table of all cells: a row for each cell, system and VM.
-
-        `vm` is null where a row is of all VMs together. Other columns are the axes and
-        those of `mcsim.results.tables.COMPARISON`.
-        """
-        return self._table
-
-    @cached_property
-    def _table(self) -> pa.Table:
-        return joined(self._out, self.plan)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas frame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table as a Polars frame."""
-        from mcsim.base.rows import polars_frame
-
-        return polars_frame(self.table())
-
-    def results(self, cell: int) -> Results:
-        """Open all results of a cell."""
-        return Results.open(self._out / self.plan["run_id"][cell].as_py())
+    def _left(self) -> int:
+        missing = {cell.run_id for cell in self.missing}
+        return sum(cell.run_id in missing for cell in self.wanted)
 
 
-_PLAN = "plan.parquet"
+def _cells(count: int) -> str:
+    return f"{count:,} cell{'' if count == 1 else 's'}"
+
+
+def look(
+    experiment: Given,
+    axes: Mapping[str, Any] | None = None,
+    *,
+    overrides: Iterable[str] = (),
+    allow_code: AllowCode = False,
+    trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
+    out: str | os.PathLike[str] = "results",
+    only: Mapping[str, Any] | None = None,
+    cells: str | None = None,
+    shard: str | None = None,
+    reporter: Reporter | None = None,
+) -> Prospect:
+    """Plan a sweep: check all cells, and find those that are there; parameters as of `sweep`."""
+    reporter = reporter or Reporter()
+    out = Path(out)
+    check_writable(out)
+    grid, classes = read_grid(experiment, axes, overrides)
+    dirs = tuple(Path(d).resolve() for d in trace_dirs or ())
+    if trace_dirs is None:
+        dirs = tuple(default_trace_dirs())
+    permission = Permission.of(allow_code)
+    every = grid.cells()
+    wanted = {cell.index for cell in chosen(grid, every, only=only, numbers=cells, shard=shard)}
+    with reporter.stage("plan", unit="cells") as stage:
+        code = Code(grid.source.folder, permission, classes)
+        planned = plan(grid, every, code, trace_dirs=dirs, reporter=reporter)
+        stage.update(len(planned.cells))
+    made = Sweep(folder_of(grid, out), planned.table())
+    there = finished(out, [cell.run_id for cell in planned.cells])
+    asked = [cell for cell in planned.cells if cell.cell.index in wanted]
+    missing = {cell.run_id: cell for cell in asked if cell.run_id not in there}
+    source = grid.source
+    maker = Maker(
+        planned.name,
+        source.name,
+        source.folder,
+        out.resolve(),
+        permission,
+        dirs,
+        _core.__version__,
+        build_digest(),
+    )
+    return Prospect(made, planned, asked, list(missing.values()), maker)
 
 
 def sweep(
@@ -117,7 +135,12 @@ def sweep(
     allow_code: AllowCode = False,
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     out: str | os.PathLike[str] = "results",
+    only: Mapping[str, Any] | None = None,
+    cells: str | None = None,
+    shard: str | None = None,
     jobs: int | None = None,
+    memory: int | str | None = None,
+    executor: Executor | None = None,
     reporter: Reporter | None = None,
 ) -> Sweep:
     """Run an experiment at every point of a grid; what is there already is not run again.
@@ -131,52 +154,76 @@ def sweep(
         ``{"tiers.0.capacity_blocks": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
     overrides, allow_code, trace_dirs, out, reporter
         As of `mcsim.run`.
+    only : mapping, optional
+        By axis a value, or several: other cells are not run.
+    cells : str, optional
+        Numbers of the cells to run: ``'0-9,15'``.
+    shard : str, optional
+        ``'3/64'``: the fourth of 64 parts of what is to run.
     jobs : int, optional
         Cells run at a time; as many as there are cores if not given. Results do not depend on it.
+    memory : int or str, optional
+        Bytes, such as ``'8GiB'``, within which so few cells are run at a time that they are
+        expected to stay; what is available if not given.
+    executor : concurrent.futures.Executor, optional
+        Runs the cells in other processes, on this machine or others that see `out`, the traces
+        and the experiment's folder by the same names: ``Client(scheduler).get_executor()``.
 
     Raises
     ------
     ConfigError, TraceError
         For mistakes in the experiment, its axes or its traces.
+    HostError
+        If a cell needs more than `memory`, or what runs cells fails.
     KeyboardInterrupt
         If interrupted; cells that had finished are kept.
     """
     reporter = reporter or Reporter()
-    out = Path(out)
-    check_writable(out)
-    grid, classes = read_grid(experiment, axes, overrides)
+    limit = _bytes(memory)
     with reporter.live():
-        dirs = default_trace_dirs() if trace_dirs is None else trace_dirs
-        with reporter.stage("plan", unit="cells") as stage:
-            planned = plan(grid, classes, allow_code=allow_code, trace_dirs=dirs, reporter=reporter)
-            stage.update(len(planned.cells))
-        made = _written_plan(planned, grid, out)
-        _run_cells(planned, out, threads_given(jobs), reporter)
-    return made
+        prospect = look(
+            experiment,
+            axes,
+            overrides=overrides,
+            allow_code=allow_code,
+            trace_dirs=trace_dirs,
+            out=out,
+            only=only,
+            cells=cells,
+            shard=shard,
+            reporter=reporter,
+        )
+        for line in prospect.text().splitlines():
+            reporter.note(line)
+        prospect.made.write_plan()
+        if prospect.missing:
+            run_missing(prospect, threads_given(jobs), limit, executor, reporter)
+    return prospect.made
 
 
-def _written_plan(planned: Plan, grid: Grid, out: Path) -> Sweep:
-    made = Sweep(folder_of(grid, out), planned.table())
-    made.path.mkdir(parents=True, exist_ok=True)
-    write_parquet(made.path / _PLAN, made.plan)
-    return made
+def _bytes(memory: int | str | None) -> int | None:
+    if memory is None:
+        return None
+    try:
+        return parse_bytes(memory)
+    except ValueError as error:
+        raise ConfigError(f"memory: {error}") from None
 
 
-def _run_cells(planned: Plan, out: Path, jobs: int, reporter: Reporter) -> None:
-    there = finished(out, [cell.run_id for cell in planned.cells])
-    by_id = {cell.run_id: cell for cell in planned.cells if cell.run_id not in there}
-    missing = list(by_id.values())
-    if there:
-        reporter.note(f"{len(planned.cells) - len(missing)} cells were finished before")
-    stop = threading.Event()
-    written = 0
-    lock = threading.Lock()
-
-    def check() -> None:
-        if stop.is_set():
-            raise Stopped
-
-    with reporter.stage("replay", len(missing), "cells") as stage:
+def run_missing(
+    prospect: Prospect,
+    jobs: int,
+    memory: int | None,
+    executor: Executor | None,
+    reporter: Reporter,
+) -> None:
+    """Run the cells that are not there: `jobs` at a time, or as many as the executor does."""
+    missing, maker = prospect.missing, prospect.maker
+    workers = jobs
+    if executor is None:
+        workers = _affordable(prospect, jobs, memory, reporter)
+    written, lock = 0, threading.Lock()
+    with reporter.stage("cells", len(missing), "cells") as stage:
 
         def done(count: int) -> None:
             nonlocal written
@@ -184,20 +231,38 @@ def _run_cells(planned: Plan, out: Path, jobs: int, reporter: Reporter) -> None:
                 written += count
                 stage.update(written)
 
-        with ThreadPoolExecutor(jobs) as threads:
-            futures = [
-                threads.submit(run_batch, batch, out, planned.name, check, done)
-                for batch in _batches(missing, jobs)
-            ]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-            except BaseException:
-                stop.set()
-                threads.shutdown(cancel_futures=True)
-                raise
+        place: Place = Threads(workers, maker.out, maker.name, done)
+        if executor is not None:
+            if prospect.planned.cells[0].experiment.code.given:
+                raise ConfigError(
+                    "classes that are among the systems cannot be sent to other processes: put "
+                    "them into a file and name them, `module:Class`"
+                )
+            place = Elsewhere(executor, maker.task, done)
+        run_batches(place, batches(missing, workers))
 
 
-def _batches(cells: Sequence[PlannedCell], jobs: int) -> Iterable[Sequence[PlannedCell]]:
-    size = min(64, max(1, len(cells) // (8 * jobs)))
-    return [cells[begin : begin + size] for begin in range(0, len(cells), size)]
+def _affordable(prospect: Prospect, jobs: int, memory: int | None, reporter: Reporter) -> int:
+    """Return how many cells to run at a time; tell how long all take."""
+    found = prospect.estimated()
+    assert found is not None
+    limit = memory_available() if memory is None else memory
+    within = found.jobs_within(limit)
+    if not within:
+        raise HostError(
+            f"a cell needs about {format_size(found.shared_bytes + found.cell_bytes)} of memory, "
+            f"and there are {format_size(limit)}"
+        )
+    used = min(jobs, within, len(prospect.missing))
+    reporter.note(told(found, used))
+    return used
+
+
+def told(found: Estimate, jobs: int) -> str:
+    """Say what cells will take."""
+    seconds = found.seconds / jobs
+    time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    if seconds > 7200:
+        time = f"{seconds / 3600:.1f} h"
+    memory = format_size(found.shared_bytes + jobs * found.cell_bytes)
+    return f"about {time}, {jobs} at a time, in {memory} of memory"

@@ -17,7 +17,7 @@ from mcsim.results import tables
 from mcsim.results.packs import PackedResults, unpacked
 from mcsim.results.results import Results
 from mcsim.sweeps.plan import read_grid
-from mcsim.sweeps.sweep import Sweep
+from mcsim.sweeps.swept import Sweep
 
 ROOT = Path(__file__).parents[3]
 TINY: dict[str, Any] = {
@@ -141,6 +141,6 @@ def test_the_command(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "results")]
     ran = CliRunner().invoke(cli, ["sweep", str(file), "-q", *out], catch_exceptions=False)
     assert ran.exit_code == 0
-    assert "2 cells, 32 rows in" in ran.output
+    assert "2 cells, 32 rows: " in ran.output
     told = CliRunner().invoke(cli, ["sweep", "status", str(file), *out], catch_exceptions=False)
     assert "2 of 2 cells are there" in told.output

@@ -1,0 +1,274 @@
+"""`mcsim search`: the best hierarchy of two tiers for a workload."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
+from mcsim.cli.stream import interruptible, print_plainly, table_of
+
+if TYPE_CHECKING:
+    from mcsim.searches.hunt import Found
+
+__all__ = ["search"]
+
+_SHOWN = 10
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--sizes",
+    metavar="SIZES / SIZES",
+    help="Of either tier: SIZE,… or FROM:TO:COUNT, such as 64MiB:1GiB:12 / 1%:50%:12.  "
+    "[default: from an eighth to eight times the file's]",
+)
+@click.option(
+    "--policies",
+    metavar="NAME,...",
+    help="Eviction policies, of which every pair is tried, or pairs such as 'arc / lru'.  "
+    "[default: the file's]",
+)
+@click.option(
+    "--objective",
+    type=click.Choice(["latency", "hit-ratio", "per-dollar", "dollars"]),
+    help="What is to be best.  [default: latency]",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="To be kept: dollars, device_writes, latency at most; years, hit_ratio at least; may be "
+    "repeated.  [default: the price of the file's own tiers]",
+)
+@click.option("--no-refine", is_flag=True, help="Look at those sizes alone, not between them.")
+@click.option(
+    "--most", metavar="N", type=click.IntRange(min=1), help="Replays in full; a fifth of the grid."
+)
+@click.option("--exhaustive", is_flag=True, help="Replay the whole grid instead.")
+@click.option(
+    "--mini",
+    "rate",
+    metavar="RATE",
+    default="0.02",
+    show_default=True,
+    help="Share of the blocks that miniatures are given.",
+)
+@click.option(
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Samples of which the mean is taken.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a value of the file; may be repeated.",
+)
+@click.option("--allow-code", is_flag=True, help="Let the experiment use code in its folder.")
+@click.option(
+    "--trace-dir",
+    "trace_dirs",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    multiple=True,
+    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
+)
+@click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
+@click.option(
+    "--csv",
+    "table",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=file_to_write,
+    help="Write all that was looked at.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks, times in ns.")
+@quiet_option
+def search(
+    file: str,
+    policies: str | None,
+    limits: tuple[str, ...],
+    no_refine: bool,
+    rate: str,
+    trace_dirs: tuple[str, ...],
+    table: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Find the best hierarchy of two tiers for the workload of the experiment FILE.
+
+    Sizes of both tiers and their policies are sought that are best at the same price as FILE's
+    own, unless told otherwise, by options or a key `search` of FILE. What every hierarchy would
+    do is expected by exact curves where that is LRU, and by miniatures of it; only the most
+    promising are replayed in full. The table has these, the best first.
+
+    Exit code 2 says, too, that nothing that was replayed keeps the limits.
+
+    \b
+    mcsim search mine.yaml
+    mcsim search mine.yaml --policies lru,arc --limit dollars=0.05 --csv found.csv
+    mcsim search mine.yaml --sizes 100:2000:8/500:8000:8 --objective dollars --limit latency=3ms
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.cli.stream import share_given
+    from mcsim.searches.search import search as find
+    from mcsim.traces.find import default_trace_dirs
+
+    with interruptible():
+        found = find(
+            file,
+            policies=None if policies is None else _split(policies),
+            limits=_limits(limits),
+            refine=not no_refine,
+            rate=share_given("--mini", rate),
+            trace_dirs=[*trace_dirs, *default_trace_dirs()],
+            reporter=reporter_asked(),
+            **asked,
+        )
+    if table is not None:
+        _write(found, table)
+    if as_json:
+        _print_json(found)
+    else:
+        _show(found)
+    if found.best is None:
+        raise ConfigError(_refusal(found))
+
+
+def _split(policies: str) -> list[str]:
+    from mcsim.base.specs import split_outside
+
+    return [word.strip() for word in split_outside(policies)]
+
+
+def _limits(given: tuple[str, ...]) -> dict[str, Any] | None:
+    from mcsim.base.errors import ConfigError
+
+    limits: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--limit {text}: expected NAME=VALUE, such as dollars=12")
+        limits[name.strip().replace("-", "_")] = _number_or_text(value.strip())
+    return limits or None
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _show(found: Found) -> None:
+    heading = f"{found.experiment}: by {found.objective.replace('-', ' ')}"
+    print_plainly(heading + _kept(found), _table(found), _remark(found))
+    if found.best is not None:
+        words = ["mcsim", "run", found.experiment]
+        words += [word for override in found.overrides for word in ("--set", override)]
+        click.echo(f"\n{shlex.join(words)}")
+
+
+def _kept(found: Found) -> str:
+    if not found.limits:
+        return ""
+    least = ("years", "hit-ratio")
+    words = [
+        f"{_worded(name, value)} {'at least' if name in least else 'at most'}"
+        for name, value in found.limits.items()
+    ]
+    return f"; {', '.join(words)}"
+
+
+def _worded(name: str, value: float) -> str:
+    from mcsim.base.units import format_latency
+
+    if name == "latency":
+        return f"latency {format_latency(value)}"
+    return f"{name.replace('-', ' ')} {value:.4g}"
+
+
+def _table(found: Found) -> Any:
+    from mcsim.base.units import format_latency
+
+    sizes = [f"{device} blocks" for device in found.devices]
+    headings = ["policy", *sizes, "dollars", "hit %", "latency", "1/s/$", "years", ""]
+    table = table_of(headings, left=1)
+    rows = found.rows[found.rows.simulated][:_SHOWN]
+    for index, row in enumerate(rows):
+        table.add_row(
+            row.policy,
+            f"{row.blocks_0:,}",
+            f"{row.blocks_1:,}",
+            f"{row.dollars:.4g}",
+            f"{100 * row.hit_ratio:.2f}",
+            format_latency(row.latency_ns),
+            f"{row.per_dollar:.3g}",
+            f"{row.years:.3g}" if 0 < row.years < float("inf") else "–",
+            "" if row.kept else "beyond the limits",
+            style="bold" if index == 0 and row.kept else "",
+        )
+    table.columns[-1].justify = "left"
+    return table
+
+
+def _remark(found: Found) -> str:
+    said = f"{len(found.rows):,} hierarchies looked at, {found.simulated:,} replayed in full"
+    if found.simulated < found.grid:
+        times = found.grid / found.simulated
+        said += f", {times:.3g} times fewer than the grid's {found.grid:,}"
+    if found.replayed:
+        said += f"; miniatures replayed {found.replayed:.3g} lengths of the workload beside"
+    return said
+
+
+def _refusal(found: Found) -> str:
+    return (
+        f"none of the {found.simulated:,} hierarchies that were replayed keeps the limits"
+        f"{_kept(found)}; other --sizes or --limit may"
+    )
+
+
+def _print_json(found: Found) -> None:
+    import json
+    import math
+
+    def plain(value: Any) -> Any:
+        value = value.item()
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    names = found.rows.dtype.names or ()
+    rows = [{name: plain(row[name]) for name in names} for row in found.rows if row.simulated]
+    told = {
+        "experiment": found.experiment,
+        "objective": found.objective,
+        "limits": found.limits,
+        "looked_at": len(found.rows),
+        "grid": found.grid,
+        "simulated": found.simulated,
+        "replayed_in_miniature": found.replayed,
+        "best": rows[0] if found.best is not None else None,
+        "rows": rows,
+    }
+    click.echo(json.dumps(told, indent=2))
+
+
+def _write(found: Found, path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from mcsim.base.files import replacing
+
+    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
+        csv.write_csv(found.rows.to_arrow(), sink)
+    click.echo(path)

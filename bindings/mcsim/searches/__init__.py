@@ -1,0 +1,1 @@
+"""The best hierarchy of two tiers, found with few replays of it."""

@@ -1,0 +1,180 @@
+"""What is searched for: the key `search` of an experiment, checked, and the points it spans.
+
+search:
+  sizes: 64MiB:1GiB:12 / 1GiB:16GiB:12    # of either tier, in equal ratios; or lists
+  policies: [lru, arc]                    # every pair; 'arc / lru' is that pair alone
+  objective: latency                      # or hit-ratio, per-dollar, dollars
+  limits: {dollars: 12, years: 5}         # also device_writes, latency, hit_ratio
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.units import parse_capacities
+from mcsim.config import Source
+from mcsim.config.load import check
+from mcsim.config.spec import ExperimentSpec
+from mcsim.config.values import Blocks, Latency, Positive
+from mcsim.searches.space import Objective, Point
+
+__all__ = ["Asked", "Limits", "grid_of", "policies_of", "sizes_of", "take_search"]
+
+_MOST_POINTS = 20_000
+
+
+def _divided(given: object) -> object:
+    """Divide what is written in one line, a tier each."""
+    return [part.strip() for part in given.split("/")] if isinstance(given, str) else given
+
+
+def _listed(given: object) -> object:
+    return given if isinstance(given, list) else [given]
+
+
+_SomeSizes = Annotated[list[int | str], BeforeValidator(_listed)]
+
+
+class Limits(BaseModel):
+    """What a hierarchy must keep to."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    dollars: Positive | None = None
+    """price of both tiers, at most"""
+    years: Positive | None = None
+    """until the first tier is worn out, at least"""
+    device_writes: Blocks | None = None
+    """blocks, or bytes, written to tiers that wear, at most"""
+    latency: Latency | None = None
+    """mean of all accesses, at most"""
+    hit_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+    """of all accesses, at least"""
+
+    def named(self) -> dict[str, float]:
+        """Return those that are given, by the names of `mcsim.searches.space.LIMITS`."""
+        return {name.replace("_", "-"): float(of) for name, of in self if of is not None}
+
+
+class Asked(BaseModel):
+    """The key `search` of an experiment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    sizes: Annotated[list[_SomeSizes], BeforeValidator(_divided)] | None = None
+    """of either tier: capacities, shares of the distinct blocks, or FROM:TO:COUNT; thirteen from
+    an eighth to eight times the experiment's own if not given"""
+    policies: Annotated[list[str], BeforeValidator(_listed)] | None = None
+    """eviction policies, or pairs such as 'arc / lru'; the experiment's if not given"""
+    objective: Objective = "latency"
+    """what is to be best"""
+    limits: Limits | None = None
+    """what is to be kept; the price of the experiment's own tiers if not given"""
+
+
+class _WithSearch(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    search: Asked = Asked()
+
+
+def take_search(source: Source, instead: Mapping[str, Any]) -> Asked:
+    """Check the key `search` and take it out of an experiment.
+
+    Parameters
+    ----------
+    source : Source
+        The experiment.
+    instead : mapping of str to value
+        What is asked for instead of what stands under the key; None leaves that.
+
+    Raises
+    ------
+    ConfigError
+        All that is wrong with it, with its lines.
+    """
+    given = {key: value for key, value in instead.items() if value is not None}
+    if given:
+        source.root["search"] = (source.root.get("search") or {}) | given
+    asked = check(source, _WithSearch).search
+    source.root.pop("search", None)
+    return asked
+
+
+def sizes_of(
+    given: Sequence[Sequence[int | str]] | None, spec: ExperimentSpec, unique: int
+) -> list[list[int]]:
+    """Return the capacities of either tier in blocks, increasing.
+
+    Parameters
+    ----------
+    given : sequence of sequence of int or str, optional
+        By tier.
+    spec : ExperimentSpec
+        Whose own capacities stand in the middle if none are given.
+    unique : int
+        Distinct blocks, of which shares are.
+    """
+    tiers = len(spec.tiers)
+    if given is None:
+        own = [tier.capacity_blocks for tier in spec.tiers]
+        given = [[f"{max(1, size // 8)}:{8 * size}:13"] for size in own]
+    if len(given) != tiers:
+        raise ConfigError(f"sizes: expected those of {tiers} tiers, divided by /, got {len(given)}")
+    found = []
+    for index, texts in enumerate(given):
+        try:
+            of_tier = [
+                blocks
+                for text in texts
+                for part in (text.split(",") if isinstance(text, str) else [text])
+                for blocks in parse_capacities(part, unique, spec.block_bytes)
+            ]
+        except ValueError as error:
+            raise ConfigError(f"sizes: of tier {index}: {error}") from None
+        found.append(sorted(set(of_tier)))
+    return found
+
+
+def policies_of(given: Sequence[str] | None, own: str, tiers: int) -> list[str]:
+    """Return policies as the system `hierarchy` takes them, one of every tier.
+
+    Examples
+    --------
+    >>> policies_of(["lru", "arc"], "lru", 2)
+    ['lru / lru', 'lru / arc', 'arc / lru', 'arc / arc']
+    >>> policies_of(["arc / lru"], "lru", 2)
+    ['arc / lru']
+    """
+    words = [own] if given is None else [word.strip() for word in given]
+    single = [word for word in words if "/" not in word]
+    pairs = [_of_tiers(word, tiers) for word in words if "/" in word]
+    return list(dict.fromkeys([*map(" / ".join, product(single, repeat=tiers)), *pairs]))
+
+
+def _of_tiers(word: str, tiers: int) -> str:
+    parts = [part.strip() for part in word.split("/")]
+    if len(parts) != tiers:
+        raise ConfigError(f"policies: {word!r}: expected those of {tiers} tiers, divided by /")
+    return " / ".join(parts)
+
+
+def grid_of(sizes: Sequence[Sequence[int]], policies: Sequence[str]) -> Iterator[Point]:
+    """Return every combination.
+
+    Raises
+    ------
+    ConfigError
+        If there are too many to look at.
+    """
+    count = len(policies)
+    for of_tier in sizes:
+        count *= len(of_tier)
+    if not 0 < count <= _MOST_POINTS:
+        raise ConfigError(f"sizes, policies: expected 1 to {_MOST_POINTS:,} points, got {count:,}")
+    return (Point(tuple(blocks), policy) for policy in policies for blocks in product(*sizes))

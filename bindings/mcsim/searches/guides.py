@@ -1,0 +1,209 @@
+"""What hierarchies are expected to do, found without replaying any of them in full.
+
+Of LRU in both tiers, exclusive and read alone, the curve of the whole workload says it exactly:
+the first tier hits what is reused at distances below its size, both together what is below the sum
+(Mattson's stack). Of anything else miniatures say it nearly: the whole hierarchy scaled down, and
+given a sample of the blocks (Waldspurger et al., *Cache Modeling and Optimization using Miniature
+Simulations*, USENIX ATC 2017), the same samples for all, so that what they lack they lack alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim.base.threads import Pool
+from mcsim.config.spec import SystemSpec
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.results.tables import known
+from mcsim.searches.replays import Replays
+from mcsim.searches.space import Outcome, Point
+
+__all__ = ["Expected", "Stack", "expect", "rate_for"]
+
+_LEAST_SAMPLED = 2000
+_LEAST_BLOCKS = 8
+_HIGHEST_RATE = 0.2
+
+
+@dataclass
+class Expected:
+    """What hierarchies are expected to do.
+
+    Attributes
+    ----------
+    outcomes : dict of Point to Outcome
+    exact : set of Point
+        Those of which that is no estimate.
+    replayed : float
+        What the miniatures replayed, in lengths of the workload.
+    """
+
+    outcomes: dict[Point, Outcome] = field(default_factory=dict)
+    exact: set[Point] = field(default_factory=set)
+    replayed: float = 0.0
+
+
+def expect(
+    replays: Replays,
+    points: Sequence[Point],
+    rate: float,
+    seeds: int,
+    threads: int,
+    progress: Callable[[int], object],
+) -> Expected:
+    """Find what every point is expected to do; `progress(miniatures_done)`."""
+    found = Expected()
+    stack = Stack(replays)
+    if stack.is_exact:
+        stacked = [point for point in points if point.is_lru]
+        found.outcomes |= {point: stack.outcome(point) for point in stacked}
+        found.exact |= set(stacked)
+    estimated = [point for point in points if point not in found.exact]
+    if not estimated:
+        return found
+    # What samples say of LRU, of which all is known, shows how wrong they are.
+    sizes = {point.blocks for point in estimated}
+    controls = [point for point in points if point in found.exact and point.blocks in sizes]
+    small = _miniatures(replays, [*estimated, *controls], rate, seeds, threads, progress)
+    found.replayed = sum(sample.length for sample in small) * len(small[0].outcomes)
+    means = {point: _mean([of.outcomes[point] for of in small]) for point in small[0].outcomes}
+    control = {point.blocks: (found.outcomes[point], means[point]) for point in controls}
+    for point in estimated:
+        known, seen = control.get(point.blocks, (means[point], means[point]))
+        found.outcomes[point] = means[point].scaled(known, seen)
+    return found
+
+
+@dataclass(frozen=True)
+class _Miniatures:
+    """What the miniatures of one sample did."""
+
+    outcomes: dict[Point, Outcome]
+    length: float
+    """Of the sample, in lengths of the workload."""
+
+
+def _miniatures(
+    replays: Replays,
+    points: Sequence[Point],
+    rate: float,
+    seeds: int,
+    threads: int,
+    progress: Callable[[int], object],
+) -> list[_Miniatures]:
+    found = []
+    for seed in range(1, seeds + 1):
+        sample = replays.sampled(rate, seed)
+        with Pool(min(threads, len(points))) as pool:
+            outcomes = [
+                pool.submit(replays.outcome, point, sample, lambda _: pool.check())
+                for point in points
+            ]
+        length = sample.accesses.access_count / replays.all.accesses.access_count
+        of = {point: outcome.result() for point, outcome in zip(points, outcomes, strict=True)}
+        found.append(_Miniatures(of, length))
+        progress(seed * len(points))
+    return found
+
+
+def rate_for(asked: float, points: Iterable[Point], unique: int) -> float:
+    """Return the share of the blocks in a sample: higher for small workloads and small tiers.
+
+    A sample of too few blocks, or a tier of too few, says little; one that is a fifth of the
+    workload is hardly a miniature.
+    """
+    smallest = min(min(point.blocks) for point in points)
+    needed = max(_LEAST_SAMPLED / max(unique, 1), _LEAST_BLOCKS / smallest)
+    return max(asked, min(_HIGHEST_RATE, needed))
+
+
+def _mean(outcomes: Sequence[Outcome]) -> Outcome:
+    return Outcome(
+        hit_ratio=float(np.mean([each.hit_ratio for each in outcomes])),
+        latency_ns=float(np.mean([each.latency_ns for each in outcomes])),
+        device_writes=tuple(np.mean([each.device_writes for each in outcomes], axis=0).tolist()),
+    )
+
+
+@dataclass
+class Stack:
+    """Mattson's stack of a whole workload: what LRU does in tiers of any sizes."""
+
+    replays: Replays
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what LRU does in both tiers is as the stack says."""
+        spec, accesses = self.replays.spec, self.replays.all.accesses
+        return (
+            _is_plain(self.replays.system)
+            and not accesses.departures
+            and not spec.backend.vms
+            and not accesses.request_op.any()
+        )
+
+    def outcome(self, point: Point) -> Outcome:
+        """Return what two tiers of LRU do, the second of what falls out of the first."""
+        fast, both = point.blocks[0], sum(point.blocks)
+        hits, all_hits = (int(np.searchsorted(self._distances, size)) for size in (fast, both))
+        misses = self._count - all_hits
+        tiers = self.replays.spec.tiers
+        read_ns = [known(tier.read) for tier in tiers] + [known(self.replays.spec.backend.read)]
+        waited = hits * read_ns[0] + (all_hits - hits) * read_ns[1] + misses * read_ns[2]
+        brought = self._count - hits
+        grown = min(fast, self._unique_at_end) - min(fast, self._unique_before)
+        return Outcome(
+            hit_ratio=all_hits / self._count,
+            latency_ns=waited / self._count,
+            device_writes=(float(brought), float(brought - grown)),
+        )
+
+    def knees(self, count: int) -> list[int]:
+        """Return the sizes after which more space begins to be worth much less."""
+        distances, first = np.unique(self._distances, return_index=True)
+        hits = np.append(first[1:], len(self._distances)).astype(np.float64)
+        curve = HitRatioCurve(distances + 1, hits, accesses=self._count)
+        return [knee.capacity for knee in curve.knees(count)]
+
+    @property
+    def _count(self) -> int:
+        return len(self._counted)
+
+    @cached_property
+    def _counted(self) -> NDArray[np.int64]:
+        return self._all[self.replays.all.first_access :]
+
+    @cached_property
+    def _all(self) -> NDArray[np.int64]:
+        from mcsim._core import locality
+
+        return locality.reuse_distances(self.replays.all.accesses.ids)
+
+    @cached_property
+    def _distances(self) -> NDArray[np.int64]:
+        """Of counted accesses that are no first ones, sorted."""
+        return np.sort(self._counted[self._counted >= 0])
+
+    @property
+    def _unique_at_end(self) -> int:
+        return int(np.count_nonzero(self._all < 0))
+
+    @property
+    def _unique_before(self) -> int:
+        return int(np.count_nonzero(self._all[: self.replays.all.first_access] < 0))
+
+
+def _is_plain(system: SystemSpec) -> bool:
+    """Whether a hierarchy is one exclusive stack over both tiers and all VMs."""
+    params = system.params
+    return (
+        params["chain"] == "exclusive"
+        and params["admission"] == "none"
+        and params["line"] == 1
+        and not params["groups"]
+    )

@@ -1,0 +1,153 @@
+"""The best hierarchy of two tiers, found with few replays of it.
+
+What every hierarchy would do is expected first, by curves and miniatures (`mcsim.searches.guides`).
+Then the most promising is replayed in full, what is expected of others is corrected by how wrong
+that was, and so on until nothing promises more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.base.threads import threads_given
+from mcsim.config.spec import SystemSpec
+from mcsim.experiment.checks import check_backend
+from mcsim.experiment.code import AllowCode, Code, Permission
+from mcsim.experiment.experiment import Experiment, Given, source_of
+from mcsim.experiment.prepared import Prepared
+from mcsim.searches.asked import Asked, take_search
+from mcsim.searches.hunt import Found, Hunt, place_of_hierarchy
+from mcsim.searches.replays import Replays
+from mcsim.searches.space import Objective
+from mcsim.traces.find import default_trace_dirs
+from mcsim.traces.opened import open_workload
+
+__all__ = ["Found", "search"]
+
+
+def search(
+    given: Given,
+    *,
+    sizes: str | Sequence[Sequence[int | str]] | None = None,
+    policies: str | Sequence[str] | None = None,
+    objective: Objective | None = None,
+    limits: Mapping[str, Any] | None = None,
+    refine: bool = True,
+    most: int | None = None,
+    exhaustive: bool = False,
+    rate: float = 0.02,
+    seeds: int = 3,
+    overrides: Iterable[str] = (),
+    allow_code: AllowCode = False,
+    trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+) -> Found:
+    """Find the best hierarchy of two tiers for an experiment's workload with few replays.
+
+    Parameters
+    ----------
+    given : path, mapping or ExperimentSpec
+        An experiment of two tiers. Its first system `hierarchy` says how the tiers work; one with
+        defaults is taken if there is none. A key ``search`` may say what the next four do.
+    sizes : str or sequence of two sequences of int or str, optional
+        Capacities of either tier: blocks, bytes, shares of the distinct blocks or
+        ``'FROM:TO:COUNT'``; in one text the tiers are divided by ``/``. From an eighth to eight
+        times the experiment's own, if not given.
+    policies : str or sequence of str, optional
+        Eviction policies, of which every pair is looked at, or pairs such as ``'arc / lru'``. The
+        hierarchy's own if not given.
+    objective : {'latency', 'hit-ratio', 'per-dollar', 'dollars'}, optional
+        What is to be best: the mean latency of an access, the hit ratio of both tiers, accesses
+        a second of one client and dollar, or the price. The first if not given.
+    limits : mapping, optional
+        What is to be kept: ``dollars``, ``device_writes`` (blocks or bytes written to tiers that
+        wear, after the warm-up) and ``latency`` at most, ``years`` (until a tier is worn out) and
+        ``hit_ratio`` at least. If not given, the price of the experiment's own tiers, for
+        objectives but the price.
+    refine : bool
+        Look also between those sizes: where the curve of LRU has its knees, and where a limit of
+        money is just kept.
+    most : int, optional
+        Replays in full; a fifth of the grid if not given.
+    exhaustive : bool
+        Replay the whole grid instead, and nothing but that.
+    rate : float
+        Share of the blocks in a sample of a miniature, in (0, 1); higher where the workload or a
+        tier is small.
+    seeds : int
+        Samples of which the mean is taken.
+    overrides, allow_code, trace_dirs, threads, reporter
+        As of `mcsim.run`.
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    ConfigError, TraceError
+        For mistakes in the experiment or its traces, if there are not two tiers, or if nothing
+        can keep the limits.
+
+    Notes
+    -----
+    That few points at knees of curves are enough is of T. Estro et al., *Guiding Simulations of
+    Multi-Tier Storage Caches Using Knee Detection*, MASCOTS 2023, where sizes are chosen by the
+    knees of miss ratio curves, one tier after the other. Here every point is looked at in
+    miniature, or by the exact curve, which is cheap, and few are replayed.
+    """
+    reporter = reporter or Reporter()
+    experiment, asked = _load(
+        given,
+        {"sizes": sizes, "policies": policies, "objective": objective, "limits": limits},
+        overrides,
+        allow_code,
+    )
+    source = experiment.source
+    if not 0 < rate < 1:
+        raise ConfigError(f"rate: {rate} is outside (0, 1)")
+    if seeds < 1:
+        raise ConfigError("seeds: expected at least one")
+    with reporter.live():
+        dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+        workload = open_workload(experiment.spec, source, dirs, reporter)
+        check_backend(experiment.spec, source, [vm.name for vm in workload.vms])
+        prepared = Prepared(workload, reporter)
+        replays = Replays(experiment, _hierarchy_of(experiment), prepared)
+        if experiment.shares:
+            replays.experiment = experiment.sized(replays.all.accesses.id_count)
+        hunt = Hunt(replays, asked, threads_given(threads), reporter)
+        if exhaustive:
+            hunt.simulate_all()
+        else:
+            hunt.expect(rate, seeds, refine=refine)
+            hunt.simulate_promising(most)
+    return hunt.found()
+
+
+def _load(
+    given: Given, instead: Mapping[str, Any], overrides: Iterable[str], allow_code: AllowCode
+) -> tuple[Experiment, Asked]:
+    source, handed = source_of(given, overrides)
+    asked = take_search(source, instead)
+    code = Code(source.folder, Permission.of(allow_code), handed)
+    experiment = Experiment.of(source, code)
+    if len(experiment.spec.tiers) != 2:
+        raise source.complain(
+            ("tiers",), f"a search is over two tiers, there are {len(experiment.spec.tiers)}"
+        )
+    return experiment, asked
+
+
+def _hierarchy_of(experiment: Experiment) -> SystemSpec:
+    index = place_of_hierarchy(experiment)
+    if index is not None:
+        return experiment.spec.systems[index]
+    alone = experiment.spec.expanded() | {"systems": ["hierarchy"]}
+    return Experiment.load(alone).spec.systems[0]

@@ -1,0 +1,79 @@
+"""Dask: the executor of a scheduler that runs somewhere, checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mcsim import _core
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.experiment.environment import build_digest
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["dask_executor"]
+
+_SECONDS = 10  # to wait for a scheduler
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
+    """Connect to a scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``tcp://head:8786``.
+
+    Yields
+    ------
+    executor : concurrent.futures.Executor
+    workers : int
+        Threads of all workers that are there, at least 1.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, or a worker has another mcsim.
+    HostError
+        If there is no scheduler.
+    """
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise ConfigError("Dask is not installed: pip install 'mcsim[dask]'") from None
+    try:
+        client = Client(address, timeout=_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        why = str(error).strip() or type(error).__name__
+        raise HostError(f"{address}: no Dask scheduler answers there: {why}") from None
+    with client:
+        _check_workers(client)
+        threads = sum(worker["nthreads"] for worker in _workers(client).values())
+        yield client.get_executor(pure=False), max(1, threads)
+
+
+def _workers(client: Client) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = client.scheduler_info(n_workers=-1)["workers"]
+    return found
+
+
+def _check_workers(client: Client) -> None:
+    """Hold workers to have this mcsim; those that come later are held to it by each task."""
+    ours = _mcsim_here()
+    found = client.run(_mcsim_here, on_error="return")
+    for worker, theirs in found.items():
+        if isinstance(theirs, BaseException):
+            raise ConfigError(f"worker {worker} has no mcsim that can be used: {theirs}")
+        if theirs != ours:
+            raise ConfigError(
+                f"worker {worker} has mcsim {theirs[0]}, build {theirs[1]}; here it is {ours[0]}, "
+                f"build {ours[1]}: install the same on all machines"
+            )
+
+
+def _mcsim_here() -> tuple[str, str]:
+    return _core.__version__, build_digest()

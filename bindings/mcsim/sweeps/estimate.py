@@ -1,0 +1,139 @@
+"""What a sweep will take, from replays that are cut short."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcsim.base.progress import Reporter, Stage
+from mcsim.base.threads import Inline, Stopped
+from mcsim.experiment.stages import Stages, own_view
+from mcsim.results.packs import Held
+from mcsim.sweeps.plan import PlannedCell
+
+__all__ = ["Estimate", "estimate", "memory_available"]
+
+_SECONDS = 0.25  # of a probe
+_MOST_PROBES = 8
+_SECONDS_BESIDE = 0.003  # of a cell, apart from its replays
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What cells take.
+
+    Attributes
+    ----------
+    seconds : float
+        Of one core, all together.
+    shared_bytes : int
+        Held once, by all cells that run at a time.
+    cell_bytes : int
+        By each cell that runs, beside that.
+    """
+
+    seconds: float
+    shared_bytes: int
+    cell_bytes: int
+
+    def jobs_within(self, memory: int) -> int:
+        """Return how many cells may run at a time in some bytes; 0 if not one."""
+        if self.shared_bytes + self.cell_bytes > memory:
+            return 0
+        return (memory - self.shared_bytes) // max(1, self.cell_bytes)
+
+
+def estimate(cells: Sequence[PlannedCell], out: Path) -> Estimate:
+    """Estimate what cells take from the first quarter of a second of some of them.
+
+    A cell of each kind is tried, the largest, as far as there are not too many: kinds differ in
+    workload and systems. Memory is that of the largest workload tried.
+    """
+    largest: dict[tuple[int, str], PlannedCell] = {}
+    kinds = [(id(cell.prepared), _titles(cell)) for cell in cells]
+    for kind, cell in zip(kinds, cells, strict=True):
+        if kind not in largest or _blocks(cell) > _blocks(largest[kind]):
+            largest[kind] = cell
+    step = max(1, -(-len(largest) // _MOST_PROBES))
+    probes = {kind: _probe(largest[kind], out) for kind in list(largest)[::step]}
+    mean = sum(probe.seconds for probe in probes.values()) / len(probes)
+    seconds = sum(probes[kind].seconds if kind in probes else mean for kind in kinds)
+    return Estimate(
+        seconds,
+        max(probe.shared_bytes for probe in probes.values()),
+        max(probe.cell_bytes for probe in probes.values()),
+    )
+
+
+def memory_available() -> int:
+    """Return how many bytes this process may have, those it has included."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024 + _resident()
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _titles(cell: PlannedCell) -> str:
+    return "\n".join(system.title for system in cell.experiment.spec.systems)
+
+
+def _blocks(cell: PlannedCell) -> int:
+    return sum(tier.capacity_blocks for tier in cell.experiment.spec.tiers)
+
+
+class _Watch(Reporter):
+    """Sees how far the replays of a cell are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replays: list[Stage] = []
+        self.seconds_of: list[float] = []
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int | None = None, unit: str = "", about: str = ""
+    ) -> Iterator[Stage]:
+        """Keep stages that are replays."""
+        with super().stage(name, total, unit, about) as stage:
+            if name == "replay":
+                self.replays.append(stage)
+            try:
+                yield stage
+            finally:
+                if name == "replay":
+                    self.seconds_of.append(time.monotonic() - stage.begun)
+
+
+def _probe(cell: PlannedCell, out: Path) -> Estimate:
+    """Replay a cell for a moment; what is shared is made, and stays."""
+    watch = _Watch()
+    cell.prepared.accesses(own_view(cell.experiment.spec))
+    shared = most = _resident()
+
+    def check() -> None:
+        nonlocal most
+        most = max(most, _resident())
+        for stage in watch.replays[-1:]:
+            if stage.done and time.monotonic() - stage.begun > _SECONDS:
+                raise Stopped
+
+    held = Held(cell.run_id, out)
+    with suppress(Stopped):
+        Stages(cell.experiment, cell.prepared, held, watch, Inline(check)).execute()
+    most = max(most, _resident())
+    rates = [
+        (stage.total or 0) / stage.done * seconds
+        for stage, seconds in zip(watch.replays, watch.seconds_of, strict=True)
+    ]
+    # Replays that were not come to are taken for as long as those that were.
+    seconds = sum(rates) / len(rates) * len(cell.experiment.spec.systems)
+    return Estimate(seconds + _SECONDS_BESIDE, shared, most - shared)
+
+
+def _resident() -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

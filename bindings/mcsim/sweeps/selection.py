@@ -1,0 +1,106 @@
+"""Which cells of a grid are wanted: by values, by number, by shard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.config.sweep import Cell, Grid
+
+__all__ = ["chosen", "values_by_axis"]
+
+
+def chosen(
+    grid: Grid,
+    cells: Sequence[Cell],
+    *,
+    only: Mapping[str, Any] | None = None,
+    numbers: str | None = None,
+    shard: str | None = None,
+) -> list[Cell]:
+    """Choose cells.
+
+    Parameters
+    ----------
+    grid : Grid
+    cells : sequence of Cell
+        Of the grid.
+    only : mapping, optional
+        By axis a value, or several, that cells have.
+    numbers : str, optional
+        Numbers of cells and ranges of them, ends included: ``'0-9,15'``.
+    shard : str, optional
+        ``'i/n'``, from 0: of the cells that are left the i-th of n parts. All parts together
+        are all cells, each once; cells that stand together, and share most, stay together.
+
+    Raises
+    ------
+    ConfigError
+        If an axis, a value or a number is none of the grid, or none is left.
+    """
+    left = list(cells)
+    for name, given in (only or {}).items():
+        wanted = given if isinstance(given, list) else [given]
+        for one in wanted:
+            _check_value(grid, name, one)
+        left = [cell for cell in left if any(cell.values[name].is_meant_by(v) for v in wanted)]
+    if numbers is not None:
+        kept = _numbers(numbers, len(cells))
+        left = [cell for cell in left if cell.index in kept]
+    if shard is not None:
+        index, count = _shard(shard)
+        return left[len(left) * index // count : len(left) * (index + 1) // count]
+    if not left:
+        raise ConfigError("no cell is left of those asked for")
+    return left
+
+
+def values_by_axis(given: Iterable[str]) -> dict[str, list[Any]]:
+    """Read ``axis=value`` of a command line; an axis may come several times.
+
+    Raises
+    ------
+    ConfigError
+        If there is no value.
+    """
+    found: dict[str, list[Any]] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--only {one}: expected axis=value, such as seed=2")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _check_value(grid: Grid, name: str, given: object) -> None:
+    there = grid.values(name)
+    if not any(value.is_meant_by(given) for value in there):
+        shown = [str(value.shown) for value in there]
+        near = did_you_mean(str(given), shown)
+        raise ConfigError(f"the axis {name!r} has no value {given!r}{near}; it has {_some(shown)}")
+
+
+def _some(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")
+
+
+def _numbers(text: str, count: int) -> set[int]:
+    found: set[int] = set()
+    for part in text.split(","):
+        if (match := re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)) is None:
+            raise ConfigError(f"cells: expected numbers such as 0-9,15, got {text!r}")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last < count:
+            raise ConfigError(f"cells: {part.strip()!r}: the grid has cells 0 to {count - 1}")
+        found.update(range(first, last + 1))
+    return found
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
+    if match is None or not int(match[1]) < int(match[2]):
+        raise ConfigError(f"shard: expected i/n with i from 0 to n - 1, such as 3/64, got {text!r}")
+    return int(match[1]), int(match[2])

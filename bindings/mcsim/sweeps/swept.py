@@ -1,0 +1,111 @@
+"""A sweep that was planned, and its results, as far as they are there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.files import replacing
+from mcsim.results.files import write_parquet
+from mcsim.results.results import Results
+from mcsim.sweeps.store import finished, joined
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Sweep"]
+
+_PLAN = "plan.parquet"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The results of a sweep, as far as they are there.
+
+    Attributes
+    ----------
+    path : Path
+        The folder of its plan and tables.
+    plan : pyarrow.Table
+        Its cells: number, run id, a column for each axis.
+    """
+
+    path: Path
+    plan: pa.Table
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Sweep:
+        """Open a sweep that was planned.
+
+        Raises
+        ------
+        ConfigError
+            If the folder has no plan.
+        """
+        file = Path(path) / _PLAN
+        if not file.is_file():
+            raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
+        return cls(Path(path), pq.read_table(file))
+
+    def write_plan(self) -> None:
+        """Write down the plan, from which the sweep can be opened."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_parquet(self.path / _PLAN, self.plan)
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes."""
+        return list(self.plan.column_names[2:])
+
+    @property
+    def _out(self) -> Path:
+        return self.path.parent.parent
+
+    def finished(self) -> list[bool]:
+        """Tell of each cell whether its results are there."""
+        run_ids = self.plan["run_id"].to_pylist()
+        there = finished(self._out, run_ids)
+        return [run_id in there for run_id in run_ids]
+
+    def table(self) -> pa.Table:
+        """Return one table of all cells: a row for each cell, system and VM.
+
+        `vm` is null where a row is of all VMs together. Other columns are the axes and
+        those of `mcsim.results.tables.COMPARISON`.
+        """
+        return self._table
+
+    def write_tables(self) -> pa.Table:
+        """Write `table.parquet` and `table.csv` into the folder; return the table."""
+        table = self.table()
+        write_parquet(self.path / "table.parquet", table)
+        with replacing(self.path / "table.csv") as temporary:
+            csv.write_csv(table, temporary)
+        return table
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return joined(self._out, self.plan)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas frame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a Polars frame."""
+        from mcsim.base.rows import polars_frame
+
+        return polars_frame(self.table())
+
+    def results(self, cell: int) -> Results:
+        """Open all results of a cell."""
+        return Results.open(self._out / self.plan["run_id"][cell].as_py())

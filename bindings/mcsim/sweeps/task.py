@@ -1,0 +1,155 @@
+"""A batch as it is sent to another process, and what is done with it there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mcsim import _core
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.config import Source
+from mcsim.config.sweep import Cell, Value
+from mcsim.experiment.code import Code, Permission
+from mcsim.experiment.environment import build_digest
+from mcsim.experiment.experiment import Experiment
+from mcsim.experiment.prepared import Prepared
+from mcsim.sweeps.batch import run_batch
+from mcsim.sweeps.plan import PlannedCell, prepared_for, sized, workload_key
+from mcsim.sweeps.store import finished
+
+__all__ = ["Maker", "Task", "run_task"]
+
+
+@dataclass(frozen=True)
+class _SentCell:
+    index: int
+    values: dict[str, Value]
+    run_id: str
+    root: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that another process needs to run a batch."""
+
+    maker: Maker
+    cells: tuple[_SentCell, ...]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What all batches of a sweep have in common.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    source : str
+        What messages call it.
+    folder, out : Path
+        Of the experiment and of all results; workers see them by the same names.
+    permission : Permission
+    trace_dirs : tuple of Path
+    version, build : str
+        Of mcsim.
+    """
+
+    name: str
+    source: str
+    folder: Path
+    out: Path
+    permission: Permission
+    trace_dirs: tuple[Path, ...]
+    version: str
+    build: str
+
+    def task(self, batch: Sequence[PlannedCell]) -> Task:
+        """Make what is sent for a batch."""
+        return Task(
+            self,
+            tuple(
+                _SentCell(
+                    cell.cell.index,
+                    dict(cell.cell.values),
+                    cell.run_id,
+                    dict(cell.experiment.given),
+                )
+                for cell in batch
+            ),
+        )
+
+    def check_worker(self) -> None:
+        """Hold the process that this is called in to have the same mcsim.
+
+        Raises
+        ------
+        ConfigError
+            If it has another; both are named.
+        """
+        if (_core.__version__, build_digest()) != (self.version, self.build):
+            raise ConfigError(
+                f"worker on {platform.node()} (process {os.getpid()}) has mcsim "
+                f"{_core.__version__}, build {build_digest()}; the sweep was planned by mcsim "
+                f"{self.version}, build {self.build}: install the same on all machines"
+            )
+
+    @cached_property
+    def code(self) -> Code:
+        """The classes and libraries that the experiment names."""
+        return Code(self.folder, self.permission)
+
+
+def run_task(task: Task) -> int:
+    """Run a batch in this process, but for what is there already.
+
+    Returns
+    -------
+    int
+        How many cells it had.
+
+    Raises
+    ------
+    ConfigError
+        If this process has another mcsim, or sees other traces.
+    """
+    maker = task.maker
+    maker.check_worker()
+    there = finished(maker.out, [cell.run_id for cell in task.cells])
+    cells = [_opened(maker, cell) for cell in task.cells if cell.run_id not in there]
+    run_batch(cells, maker.out, maker.name, lambda: None, lambda _: None)
+    return len(task.cells)
+
+
+_kept: OrderedDict[str, Prepared] = OrderedDict()
+_lock = threading.Lock()
+_MOST_KEPT = 2
+
+
+def _opened(maker: Maker, sent: _SentCell) -> PlannedCell:
+    source = Source(maker.source, sent.root, maker.folder)
+    experiment = Experiment.of(source, maker.code)
+    key = f"{maker.folder} {maker.trace_dirs} {workload_key(experiment.spec)}"
+    with _lock:
+        if key not in _kept:
+            _kept[key] = prepared_for(experiment, maker.trace_dirs, Reporter())
+        _kept.move_to_end(key)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+        prepared = _kept[key]
+    experiment = sized(experiment, prepared)
+    run_id = experiment.run_id(_core.__version__, prepared.described)
+    planned = PlannedCell(Cell(sent.index, sent.values), experiment, run_id, prepared)
+    if run_id != sent.run_id:
+        raise ConfigError(
+            f"{planned}: on {platform.node()} it is {run_id} and not {sent.run_id}: the traces or "
+            "the code that it names are others there"
+        )
+    return planned

@@ -1,0 +1,274 @@
+# Trusts: one run in one thread; whoever else runs the cells must leave the same bytes.
+"""The same sweep, whoever runs it: threads, shards, Dask workers that die, one that is ended."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcsim
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.sweeps import execute, task
+from mcsim.sweeps.dask import dask_executor
+from mcsim.sweeps.sweep import look
+
+PROFILE = """
+name: small
+seed: 3
+vms:
+  one:
+    components: {pages: {zipf: {blocks: 5000, alpha: 0.9}, sizes: 4KiB}}
+    phases: [{duration: 2h, requests: 60000, reads: pages, writes: pages}]
+  two:
+    components: {pages: {loop: {blocks: 3000}, sizes: 4KiB}}
+    phases: [{duration: 2h, requests: 30000, reads: pages, writes: pages}]
+"""
+EXPERIMENT = """
+name: ways
+interval: 1h
+workload: {profile: small.yaml}
+tiers:
+  - {device: dram, capacity_blocks: 100}
+  - {device: flash, capacity_blocks: 1000}
+systems: [lru]
+sweep:
+  tiers.1.capacity_blocks: log(100, 10_000, 12)
+  systems: [lru, {name: hierarchy, policy: arc / arc}, multicache]
+  seed: 2 seeds
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ways")
+    (folder / "small.yaml").write_text(PROFILE)
+    (folder / "ways.yaml").write_text(EXPERIMENT)
+    return folder / "ways.yaml"
+
+
+@pytest.fixture(scope="module")
+def expected(file: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return table_of(mcsim.sweep(file, out=tmp_path_factory.mktemp("one"), jobs=1))
+
+
+def table_of(made: mcsim.Sweep) -> bytes:
+    assert all(made.finished())
+    made.write_tables()
+    return (made.path / "table.parquet").read_bytes()
+
+
+def until(there: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_threads(file: Path, tmp_path: Path, expected: bytes) -> None:
+    assert table_of(mcsim.sweep(file, out=tmp_path, jobs=4)) == expected
+
+
+def test_shards_in_any_order(file: Path, tmp_path: Path, expected: bytes) -> None:
+    shards = list(range(5))
+    random.Random(1).shuffle(shards)
+    done = 0
+    for shard in shards:
+        made = mcsim.sweep(file, out=tmp_path, shard=f"{shard}/5")
+        assert sum(made.finished()) > done
+        done = sum(made.finished())
+    assert table_of(made) == expected
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_ended_and_resumed(
+    file: Path, tmp_path: Path, expected: bytes, number: signal.Signals, code: int
+) -> None:
+    command = [sys.executable, "-m", "mcsim", "sweep", str(file), "--jobs", "1", "-q"]
+    with subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE) as process:
+        until(lambda: any(tmp_path.glob("packs/*.zip")) or process.poll() is not None)
+        process.send_signal(number)
+        begun = time.monotonic()
+        process.communicate(timeout=20)
+        assert time.monotonic() - begun < 5  # a second, where nobody else computes
+    made = look(file, out=tmp_path).made
+    if not all(made.finished()):
+        assert process.returncode == code
+        assert any(made.finished())
+    assert table_of(mcsim.sweep(file, out=tmp_path)) == expected
+
+
+class Dask:
+    """A scheduler and two workers, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        where = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(where))
+        until(where.exists)
+        more = ("--scheduler-file", str(where), "--no-nanny", "--nthreads", "1")
+        self.workers = [
+            self._start("worker", *more, "--local-directory", str(folder / f"worker{index}"))
+            for index in range(2)
+        ]
+        self.address = json.loads(where.read_text())["address"]
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", *arguments, "--no-dashboard"]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(command, stdout=quiet, stderr=quiet)
+
+    def close(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+    pytest.importorskip("distributed")
+    made = Dask(tmp_path_factory.mktemp("dask"))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def both(dask: Dask) -> None:
+    from distributed import Client
+
+    with Client(dask.address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.slow
+def test_dask_with_a_worker_that_is_killed(
+    file: Path, tmp_path: Path, expected: bytes, dask: Dask
+) -> None:
+    both(dask)
+
+    def kill() -> None:
+        until(lambda: any(tmp_path.glob("packs/*.zip")))
+        dask.workers[0].kill()
+
+    with ThreadPoolExecutor(1) as threads, dask_executor(dask.address) as (executor, workers):
+        assert workers == 2
+        killed = threads.submit(kill)
+        made = mcsim.sweep(file, out=tmp_path, executor=executor, jobs=workers)
+        killed.result()
+    assert table_of(made) == expected
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("mcsim.sweeps.dask._SECONDS", 0.2)
+    message = "tcp://127.0.0.1:9: no Dask scheduler answers there: "
+    with pytest.raises(HostError, match=message), dask_executor("tcp://127.0.0.1:9"):
+        pass
+
+
+class AtOnce(ThreadPoolExecutor):
+    """An executor that changes what is sent, as another machine would see it."""
+
+    def __init__(self, change: Callable[[task.Task], task.Task]) -> None:
+        super().__init__(1)
+        self._change = change
+
+    def submit(self, work: Any, /, *args: Any, **_: Any) -> Future[Any]:
+        return super().submit(work, self._change(*args))
+
+
+def test_any_executor_will_do(file: Path, tmp_path: Path, expected: bytes) -> None:
+    with AtOnce(lambda sent: sent) as executor:
+        assert table_of(mcsim.sweep(file, out=tmp_path, executor=executor)) == expected
+
+
+def test_a_worker_with_another_mcsim_is_refused(file: Path, tmp_path: Path) -> None:
+    def older(sent: task.Task) -> task.Task:
+        return replace(sent, maker=replace(sent.maker, version="0.0.1", build="feed"))
+
+    with AtOnce(older) as executor, pytest.raises(ConfigError) as caught:
+        mcsim.sweep(file, out=tmp_path, executor=executor)
+    told = str(caught.value)
+    assert f"has mcsim {mcsim.__version__}, build {task.build_digest()}; " in told
+    assert told.endswith(
+        "the sweep was planned by mcsim 0.0.1, build feed: install the same on all machines"
+    )
+
+
+def test_a_worker_that_sees_other_traces_is_refused(file: Path, tmp_path: Path) -> None:
+    def moved(sent: task.Task) -> task.Task:
+        cells = [replace(cell, run_id="ways-000000000000") for cell in sent.cells]
+        return replace(sent, cells=tuple(cells))
+
+    with AtOnce(moved) as executor, pytest.raises(ConfigError) as caught:
+        mcsim.sweep(file, out=tmp_path, executor=executor)
+    assert "and not ways-000000000000: the traces or the code" in str(caught.value)
+
+
+def test_a_batch_that_kills_its_workers_does_not_hold_up_the_others(
+    file: Path, tmp_path: Path
+) -> None:
+    class KilledWorker(Exception):  # noqa: N818, as Dask calls it
+        pass
+
+    def poison(sent: task.Task) -> task.Task:
+        if sent.cells[0].index == 0:
+            raise KilledWorker
+        return sent
+
+    class Elsewhere(AtOnce):
+        def submit(self, work: Any, /, *args: Any, **_: Any) -> Future[Any]:
+            return ThreadPoolExecutor.submit(self, lambda: work(self._change(*args)))
+
+    with Elsewhere(poison) as executor, pytest.raises(HostError) as caught:
+        mcsim.sweep(file, out=tmp_path, executor=executor, jobs=2)
+    assert str(caught.value) == (
+        "cells 0-3: every worker that ran them died, out of memory perhaps: give workers more, or "
+        "run them by themselves: --cells 0-3 --jobs 1"
+    )
+    assert look(file, out=tmp_path).made.finished() == [False] * 4 + [True] * 68
+
+
+def test_classes_are_not_sent(file: Path, tmp_path: Path) -> None:
+    class Mine:
+        def allocate(self, seen: Any) -> None:
+            return None
+
+    spec = {
+        "name": "own",
+        "workload": {"profile": str(file.parent / "small.yaml")},
+        "tiers": [{"device": "dram", "capacity_blocks": 10}],
+        "systems": [Mine],
+    }
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ConfigError, match="cannot be sent"):
+        mcsim.sweep(spec, {"seed": [1, 2]}, out=tmp_path, executor=executor)
+    assert all(mcsim.sweep(spec, {"seed": [1, 2]}, out=tmp_path).finished())
+
+
+def test_a_cell_that_fits_no_memory_is_refused(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(HostError, match=r"a cell needs about .* of memory, and there are 1 MiB"):
+        mcsim.sweep(file, out=tmp_path, memory="1MiB")
+    with pytest.raises(ConfigError, match="memory: expected a size such as 4KiB, got 'much'"):
+        mcsim.sweep(file, out=tmp_path, memory="much")
+
+
+def test_batches_are_of_one_workload() -> None:
+    class Planned:
+        def __init__(self, prepared: object) -> None:
+            self.prepared = prepared
+
+    cells: list[Any] = [Planned("even" if index % 2 else "odd") for index in range(100)]
+    found = execute.batches(cells, 2)
+    assert [cell for batch in found for cell in batch] == cells[::2] + cells[1::2]
+    assert {len({cell.prepared for cell in batch}) for batch in found} == {1}
+    assert max(map(len, found)) == 6
