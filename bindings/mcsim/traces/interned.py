@@ -13,34 +13,20 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import replacing
-from mcsim.base.units import parse_bytes
-from mcsim.traces.parsed import cache_directory
+from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
 
 if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
-__all__ = [
-    "DEFAULT_LIMIT",
-    "MANY_ACCESSES",
-    "interned",
-    "interned_directory",
-    "interned_limit",
-    "shrink",
-]
+__all__ = ["MANY_ACCESSES", "interned"]
 
 _log = logging.getLogger(__name__)
-
-SUFFIX = ".accesses"
-
-DEFAULT_LIMIT = 16 * 2**30
-"""Bytes that all files may have together, unless ``$MCSIM_CACHE_LIMIT`` says otherwise."""
 
 _FEW_ACCESSES = 1 << 22
 """Are interned sooner than a file is on the disk."""
@@ -67,84 +53,30 @@ def interned(
     workload, view, progress
         As of `Workload.intern`.
     folder : Path, optional
-        Where the files are; `interned_directory` if not given.
+        Of the cache; `cache_directory` if not given.
     at_least : int
         Accesses to aligned blocks of 4 KiB of which a file is made; of fewer there is none.
 
     Raises
     ------
     ConfigError, TraceError
-        As of `Workload.intern`.
+        As of `Workload.intern`, and as of `cache_limit`.
     """
     if _accesses_of(workload, view) < at_least:
         return workload.intern(dict(view), progress)
-    path = (folder or interned_directory()) / _name_of(workload, view)
+    cache = folder or cache_directory()
+    path = cache / INTERNED / _name_of(workload, view)
     if (found := _found(path)) is not None:
         return found
+    limit = cache_limit()
     try:
         with replacing(path) as temporary:
             made = workload.intern(dict(view), progress, temporary)
     except HostError as error:
         _log.warning("%s; the interned trace is in memory", error)
         return workload.intern(dict(view), progress)
-    shrink(path.parent, interned_limit(), keep=path)
+    make_room(cache, limit)
     return made
-
-
-def interned_directory() -> Path:
-    """Return where interned traces are kept, beside those that were parsed."""
-    return cache_directory() / "interned"
-
-
-def interned_limit() -> int:
-    """Return the bytes that all files in `interned_directory` may have together.
-
-    Raises
-    ------
-    ConfigError
-        If ``$MCSIM_CACHE_LIMIT`` is no size.
-    """
-    said = os.environ.get("MCSIM_CACHE_LIMIT")
-    if said is None:
-        return DEFAULT_LIMIT
-    try:
-        return parse_bytes(said)
-    except ValueError as error:
-        raise ConfigError(f"MCSIM_CACHE_LIMIT: {error}") from None
-
-
-def shrink(folder: Path, limit: int, *, keep: Path | None = None) -> list[Path]:
-    """Remove the files that were used longest ago until all have so many bytes together.
-
-    Whoever has one mapped goes on with it.
-
-    Parameters
-    ----------
-    keep : Path, optional
-        Not this one.
-
-    Returns
-    -------
-    list of Path
-        Those that were removed.
-    """
-    files = []
-    for path in folder.glob(f"*{SUFFIX}"):
-        with suppress(OSError):  # others remove files too
-            stat = path.stat()
-            files.append((stat.st_mtime_ns, stat.st_size, path))
-    total = sum(size for _, size, _ in files)
-    removed = []
-    for _, size, path in sorted(files):
-        if total <= limit:
-            break
-        if path == keep:
-            continue
-        with suppress(OSError):
-            path.unlink()
-            removed.append(path)
-        total -= size
-    return removed
 
 
 def _found(path: Path) -> engine.Accesses | None:
@@ -157,8 +89,7 @@ def _found(path: Path) -> engine.Accesses | None:
     except (TraceError, HostError, ConfigError) as error:
         _log.warning("%s", error)
         return None
-    with suppress(OSError):
-        os.utime(path)  # so that it is used last
+    used(path)
     return accesses
 
 
@@ -181,4 +112,4 @@ def _name_of(workload: Workload, view: Mapping[str, Any]) -> str:
     }
     text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
     source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
-    return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}{SUFFIX}"
+    return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.accesses"

@@ -11,13 +11,20 @@ import pytest
 
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
+from mcsim.base.units import format_count
 from mcsim.traces.blocks import Blocks, vms_of
-from mcsim.traces.interned import interned, interned_directory, interned_limit, shrink
+from mcsim.traces.cache import INTERNED, entries
+from mcsim.traces.interned import interned
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
 VIEW = {"block_bytes": 4096, "ops": "reads", "line_blocks": 1}
 COLUMNS = ("ids", "request_begin", "request_time", "request_vm", "request_op")
+
+
+def files(folder: Path) -> list[Path]:
+    """Return all that is kept of interned traces."""
+    return sorted((folder / INTERNED).glob("*"))
 
 
 def workload(requests: int = 20_000, seed: int = 1) -> Workload:
@@ -46,7 +53,7 @@ def test_first_makes_a_file_that_the_next_one_finds(
 ) -> None:
     expected = workload().intern(VIEW)
     assert_same(interned(workload(), VIEW, folder=tmp_path, at_least=0), expected)
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     assert file.name.startswith("made up-")
     # What is found is read from the file, and no request is.
     monkeypatch.setattr(Workload, "intern", None)
@@ -57,19 +64,19 @@ def test_other_requests_and_views_have_files_of_their_own(tmp_path: Path) -> Non
     for seed, view in [(1, VIEW), (2, VIEW), (1, VIEW | {"ops": "all"}), (1, {"line_blocks": 4})]:
         found = interned(workload(seed=seed), view, folder=tmp_path, at_least=0)
         assert_same(found, workload(seed=seed).intern(dict(view)))
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(files(tmp_path)) == 4
 
 
 def test_few_accesses_are_not_worth_a_file(tmp_path: Path) -> None:
     assert_same(interned(workload(), VIEW, folder=tmp_path), workload().intern(VIEW))
-    assert not list(tmp_path.iterdir())
+    assert not files(tmp_path)
 
 
 def test_damaged_file_is_told_of_and_made_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     interned(workload(), VIEW, folder=tmp_path, at_least=0)
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     whole = file.read_bytes()
     for damaged in (whole[:-1], whole[:-9] + b"\x01" + whole[-8:], b"", b"something else"):
         # Another file: one that is mapped is never changed.
@@ -96,7 +103,7 @@ def test_folder_that_cannot_be_written_leaves_them_in_memory(
 
 def make(folder: Path) -> bytes:
     interned(workload(), VIEW, folder=folder, at_least=0)
-    (file,) = folder.glob("*.accesses")
+    (file,) = files(folder)
     return file.read_bytes()
 
 
@@ -104,53 +111,45 @@ def test_processes_that_make_one_at_a_time_make_the_same(tmp_path: Path) -> None
     with get_context("spawn").Pool(4) as pool:
         made = pool.map(make, [tmp_path] * 8)
     assert len(set(made)) == 1
-    assert [path.suffix for path in tmp_path.iterdir()] == [".accesses"]
+    assert [path.suffix for path in files(tmp_path)] == [".accesses"]
+
+
+def test_cache_lists_and_verifies_them(tmp_path: Path) -> None:
+    interned(workload(), VIEW, folder=tmp_path, at_least=0)
+    (entry,) = entries(tmp_path)
+    accesses = workload().intern(VIEW).access_count
+    assert entry.kind.name == "interned"
+    assert entry.describe() == f"{format_count(accesses)} accesses of 3 VMs in blocks of 4096 bytes"
+    assert entry.fault() is None
+    whole = entry.path.read_bytes()
+    entry.path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert entry.fault() == (
+        f"{entry.path}: a damaged interned trace (a checksum does not match what it is of); "
+        "remove it: it is made anew"
+    )
+    entry.path.write_bytes(b"")
+    assert entry.describe() == "damaged"
 
 
 def test_limit_removes_what_was_used_longest_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = interned(workload(seed=1), VIEW, folder=tmp_path, at_least=0)
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     size = file.stat().st_size
     monkeypatch.setenv("MCSIM_CACHE_LIMIT", str(2 * size + size // 2))
     interned(workload(seed=2), VIEW, folder=tmp_path, at_least=0)
-    (other,) = set(tmp_path.iterdir()) - {file}
-    for age, path in enumerate((other, file)):
-        os.utime(path, (10**9 - age, 10**9 - age))
+    (other,) = set(files(tmp_path)) - {file}
+    for path in (other, file):
+        os.utime(path, (10**9, 10**9))
     interned(workload(seed=1), VIEW, folder=tmp_path, at_least=0)  # used again
     interned(workload(seed=3), VIEW, folder=tmp_path, at_least=0)
     assert file.exists()
     assert not other.exists()
-    assert len(list(tmp_path.iterdir())) == 2
-    # The one just made stays, however large; and those who have one mapped keep it.
-    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "1")
-    interned(workload(seed=4), VIEW, folder=tmp_path, at_least=0)
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(files(tmp_path)) == 2
+    # Those who have one mapped keep it.
+    file.unlink()
     assert_same(first, workload(seed=1).intern(VIEW))
-
-
-def test_shrink_tells_what_it_removed(tmp_path: Path) -> None:
-    for name in ("a.accesses", "b.accesses", "c.arrow"):
-        (tmp_path / name).write_bytes(b"x" * 100)
-        os.utime(tmp_path / name, (1, 1) if name[0] == "a" else (2, 2))
-    assert shrink(tmp_path, 200) == []
-    assert shrink(tmp_path, 150) == [tmp_path / "a.accesses"]
-    assert shrink(tmp_path, 0) == [tmp_path / "b.accesses"]
-    assert shrink(tmp_path / "none", 0) == []
-
-
-def test_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "8GiB")
-    assert interned_limit() == 8 * 2**30
-    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "lots")
-    with pytest.raises(ConfigError, match="MCSIM_CACHE_LIMIT: "):
-        interned_limit()
-
-
-def test_lies_beside_parsed_traces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path))
-    assert interned_directory() == tmp_path / "interned"
 
 
 def test_blocks_in_pieces_are_the_same_mapped(tmp_path: Path) -> None:
