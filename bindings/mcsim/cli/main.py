@@ -32,6 +32,10 @@ _ELSEWHERE = {
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "report": (
+        "mcsim.cli.report",
+        "Show the tables of finished runs again, or make a page of them.",
+    ),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
@@ -173,19 +177,6 @@ def run(
         reporter=reporter_asked(),
     )
     show_tables(results)
-
-
-@cli.command()
-@click.argument("folder", metavar="RUN", type=click.Path())
-def report(folder: str) -> None:
-    """Show the tables of a finished run again, and the paper's numbers beside its own."""
-    from mcsim.cli.figures import show_published
-    from mcsim.cli.results import show_tables
-    from mcsim.results.results import Results
-
-    results = Results.open(folder)
-    show_tables(results)
-    show_published(results)
 
 
 @cli.command("list")

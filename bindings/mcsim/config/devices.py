@@ -1,7 +1,8 @@
 """The catalogue of devices: latencies and prices of tiers and backends.
 
-The built-in ones are Table I of the Multi-Cache paper. It prints ranges; the
-catalogue takes their midpoints and keeps the ranges for sensitivity studies.
+The built-in ones are Table I of the Multi-Cache paper, and the two drives of the
+ECI-Cache slides. Where ranges are printed the catalogue takes their midpoints and
+keeps the ranges for sensitivity studies.
 An experiment may add devices or override single values (`devices:` and the
 entries of `tiers:` in YAML).
 """
@@ -19,6 +20,7 @@ from mcsim.base.units import format_duration
 __all__ = ["CATALOGUE", "Device", "Range", "device_named"]
 
 TABLE_I = "Multi-Cache (Table I)"
+ECI_SLIDES = "ECI-Cache (slides: operations a second and prices)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,24 @@ CATALOGUE: Mapping[str, Device] = {
             write_ns=Range(5e6, 8e6),
             dollars_per_gb=Range(0.05, 0.10),
             summary="hard disk",
+        ),
+        # A block's time is that of an operation: at 550 and 180 MB/s it is no longer for its size.
+        Device(
+            name="sata-ssd",
+            read_ns=Range(20e3, 20e3),
+            write_ns=Range(100e3, 100e3),
+            dollars_per_gb=Range(0.1, 0.1),
+            summary="flash drive, 50,000 reads a second; what a write takes, and wear, are ours",
+            pe_cycles=3000,
+            reference=ECI_SLIDES,
+        ),
+        Device(
+            name="sata-hdd",
+            read_ns=Range(1e9 / 140, 1e9 / 140),
+            write_ns=Range(1e9 / 140, 1e9 / 140),
+            dollars_per_gb=Range(0.06, 0.06),
+            summary="hard disk, 140 operations a second",
+            reference=ECI_SLIDES,
         ),
     )
 }

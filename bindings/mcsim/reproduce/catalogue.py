@@ -11,7 +11,7 @@ from mcsim.reproduce.figure import Figure
 
 __all__ = ["DOCUMENTS", "chosen", "figures_of"]
 
-DOCUMENTS = ("multicache",)
+DOCUMENTS = ("multicache", "eci", "thesis")
 """In the order of the catalogue; each is a module of this room with `FIGURES`."""
 
 

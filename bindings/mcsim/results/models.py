@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base import units
+from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
@@ -32,8 +33,8 @@ from mcsim.results.tables import Totals, devices_of, known, totals
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["DEVICES", "REQUESTS", "devices", "lifetime_years", "queueing_ns", "requests"]
-__all__ += ["render_devices", "render_requests"]
+__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
+__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -63,6 +64,17 @@ DEVICES = pa.schema(
         ("peak_utilization", pa.float64()),  # of the busiest interval
         ("saturated_intervals", pa.int64()),  # more work than time
         ("queueing_ns", pa.float64()),  # mean of the other intervals' operations
+    ]
+)
+
+READS = pa.schema(
+    [
+        ("system", pa.string()),
+        ("vm", pa.string()),  # null: all VMs together
+        ("reads", pa.int64()),  # blocks, of intervals in which no tier was saturated
+        ("mean_ns", pa.float64()),
+        ("queueing_ns", pa.float64()),  # what of it they waited in tiers for others
+        ("left_out", pa.int64()),  # blocks, of the other intervals
     ]
 )
 
@@ -161,6 +173,61 @@ def lifetime_years(
     return capacity_bytes * pe_cycles / (written_bytes_per_day * amplification) / 365.25
 
 
+def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
+    """Tell how long reads take that queue in the tiers for all that is done there.
+
+    What a client waits for are reads; what fills and updates write, and what writes of its own
+    write, hold up the reads behind them alone (Ahmadian, Mutlu, Asadi: ECI-Cache, SIGMETRICS
+    2018). What queues before the backend is not counted.
+
+    Returns
+    -------
+    pa.Table
+        Of schema `READS`.
+
+    Raises
+    ------
+    ConfigError
+        If the run has no clock: without one, nothing is known of how much came at a time.
+    """
+    spec = results.spec
+    if spec.interval.by_reference:
+        raise ConfigError(f"{spec.name}: reads cannot queue in a run whose intervals have no time")
+    rows = [row for system in spec.systems for row in _read_rows(results, system.title, by_vm)]
+    return pa.Table.from_pylist(rows, schema=READS)
+
+
+def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str, Any]]:
+    spec = results.spec
+    metrics, vms = (
+        table.filter(pc.equal(table["system"], system))
+        for table in (results.measured("metrics"), results.measured("vms"))
+    )
+    # By interval, VM and what served: the tiers, then the backend.
+    served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
+    *tiers, _ = _loads(results, system)
+    waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros(len(served))])
+    kept = ~np.isnan(waits).any(axis=1)
+    names = pc.unique(vms["vm"]).to_pylist()
+    service = np.array([known(d.read) for d in devices_of(spec, len(tiers))], float)
+    own = spec.backend.vms or {}
+    taken = np.tile(service, (len(names), 1))
+    taken[:, -1] = [own.get(vm, service[-1]) for vm in names]
+    of_kept = served[kept]
+    queued = np.einsum("ivk,ik->v", of_kept, waits[kept])
+    worked = np.einsum("ivk,vk->v", of_kept, taken)
+    reads, every = of_kept.sum(axis=(0, 2)), served.sum(axis=(0, 2))
+    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(names if by_vm else ())]
+    for vm, rows in [*which, (None, slice(None))]:
+        count = int(reads[rows].sum())
+        left_out = int(every[rows].sum()) - count
+        row: dict[str, Any] = {"system": system, "vm": vm, "reads": count, "left_out": left_out}
+        if count:
+            row["queueing_ns"] = float(queued[rows].sum()) / count
+            row["mean_ns"] = row["queueing_ns"] + float(worked[rows].sum()) / count
+        yield row
+
+
 @dataclass(frozen=True)
 class _Load:
     """Operations on one device: arrays by interval."""
@@ -211,7 +278,6 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     }
     if spec.interval.by_reference:
         return row
-    seconds = spec.interval.length / 1e9
     days = len(load.reads) * spec.interval.length / _DAY_NS
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
@@ -221,24 +287,29 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
         row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
     read_ns, write_ns = known(device.read), known(device.write)
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
-    waits = [
-        queueing_ns(r / seconds, w / seconds, read_ns, write_ns)
-        for r, w in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
-    ]
-    kept = [
-        (wait, int(ops))
-        for wait, ops in zip(waits, load.reads + load.writes, strict=True)
-        if wait is not None
-    ]
-    operations = sum(ops for _, ops in kept)
+    waits = _waits(spec, load)
+    saturated = np.isnan(waits)
+    kept = (load.reads + load.writes)[~saturated]
+    operations = int(kept.sum())
     row |= {
         "utilization": float(busy.mean()),
         "peak_utilization": float(busy.max()),
-        "saturated_intervals": waits.count(None),
+        "saturated_intervals": int(saturated.sum()),
     }
     if operations:
-        row["queueing_ns"] = sum(wait * ops for wait, ops in kept) / operations
+        row["queueing_ns"] = sum((waits[~saturated] * kept).tolist()) / operations
     return row
+
+
+def _waits(spec: ExperimentSpec, load: _Load) -> NDArray[np.float64]:
+    """Return how long operations queue in every interval; NaN where the device is saturated."""
+    seconds = spec.interval.length / 1e9
+    read_ns, write_ns = known(load.device.read), known(load.device.write)
+    waits = [
+        queueing_ns(reads / seconds, writes / seconds, read_ns, write_ns)
+        for reads, writes in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
+    ]
+    return np.array([np.nan if wait is None else wait for wait in waits], float)
 
 
 def render_requests(results: Results) -> RenderableType:

@@ -100,6 +100,33 @@ def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
         assert row["utilization"] is row["written_bytes_per_day"] is row["queueing_ns"] is None
 
 
+def test_reads_queue_behind_what_else_a_tier_does(tmp_path: Path) -> None:
+    a, b, everybody = models.reads_behind_writes(results_of(tmp_path)).to_pylist()
+    wait = (100 * 1 + 100 * 4) / 1000 / (2 * 0.7)  # ms, as above: of the first interval
+    # a reads 600 blocks of flash and 400 of the disk, where none queues; later 2000 of the disk.
+    assert a["reads"] == 600 + 400 + 2000
+    assert a["queueing_ns"] == pytest.approx(600 * wait / 3000 * MS)
+    assert a["mean_ns"] == pytest.approx((600 * (wait + 1) + 2400 * 10) / 3000 * MS)
+    assert (b["reads"], b["mean_ns"]) == (400, pytest.approx((wait + 1) * MS))
+    assert everybody["queueing_ns"] == pytest.approx(1000 * wait / 3400 * MS)
+    assert everybody["left_out"] == 0
+    (total,) = models.reads_behind_writes(results_of(tmp_path / "again"), by_vm=False).to_pylist()
+    assert total == everybody
+
+
+def test_reads_of_saturated_intervals_are_left_out_and_counted(tmp_path: Path) -> None:
+    # In 1 s, 1000 reads of 1 ms and 1000 writes of 2 ms are more than can be done; 1000 blocks
+    # that are read to be moved just fill the next one.
+    rows = models.reads_behind_writes(results_of(tmp_path, "1s")).to_pylist()
+    assert [(row["reads"], row["left_out"]) for row in rows] == [(0, 3000), (0, 400), (0, 3400)]
+    assert all(row["mean_ns"] is row["queueing_ns"] is None for row in rows)
+
+
+def test_without_a_clock_reads_do_not_queue(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="models: reads cannot queue in a run whose intervals"):
+        models.reads_behind_writes(results_of(tmp_path, "1000 references"))
+
+
 def test_operations_queue_as_customers_do() -> None:
     random = np.random.default_rng(1)
     rate, read_ns, write_ns = 300.0, 1e6, 4e6

@@ -1,0 +1,123 @@
+# Trusts: a naive LRU of blocks, arithmetic by hand, and what the profiles say of themselves.
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mcsim.config.profile import SyntheticVmSpec, read_profile
+from mcsim.experiment.experiment import Experiment
+from mcsim.reproduce.reproduction import Reproduction, reproduce
+from mcsim.reproduce.thesis import full_from, turns_of
+from mcsim.reproduce.thesis_array import requests_that_hit
+from mcsim.traces.trace import Trace
+
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+MINUTE = 60 * 10**9
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("thesis", quick=True, trace_dirs=[], out=tmp_path_factory.mktemp("thesis"))
+
+
+def naive_hits(trace: Trace, block_bytes: int, capacity: int) -> list[bool]:
+    held: OrderedDict[int, None] = OrderedDict()
+    hits = []
+    requests = trace.to_arrow().to_pylist()
+    for request in requests:
+        first = request["offset"] // block_bytes
+        last = (request["offset"] + request["length"] - 1) // block_bytes
+        found = []
+        for block in range(first, last + 1):
+            found.append(block in held)
+            held.pop(block, None)
+            held[block] = None
+            if len(held) > capacity:
+                held.popitem(last=False)
+        hits.append(all(found))
+    return hits
+
+
+@pytest.mark.parametrize("block_bytes", [4096, 16384])
+def test_requests_hit_as_in_an_lru_cache_of_blocks(block_bytes: int) -> None:
+    random = np.random.default_rng(5)
+    n = 2000
+    offsets = random.zipf(1.3, n) % 300 * 4096 + random.choice([0, 512], n)
+    lengths = random.choice([4096, 8192, 20_000], n)
+    trace = Trace.from_arrays(np.arange(n), offsets, lengths, op=random.integers(0, 2, n))
+    hits = requests_that_hit(trace, block_bytes, 64 * 4096)
+    assert hits.tolist() == naive_hits(trace, block_bytes, 64 * 4096 // block_bytes)
+    assert 0.1 < hits.mean() < 0.9
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        ([1, 1, 1, 1], 1),
+        ([0.5, 0.96, 1, 1], 2),
+        ([1, 0.94, 1, 1], 3),  # full at once, but not for good
+        ([0.5, 0.6, 0.7, 0.95], 4),
+        ([1, 1, 1, 0.9], None),
+    ],
+)
+def test_a_part_is_full_when_it_stays_so(used: list[float], expected: int | None) -> None:
+    assert full_from(np.array([0.0, *used, 0.0]), (1, 5)) == expected
+
+
+def test_turns_are_the_phases_with_most_requests() -> None:
+    light = {"duration": "20min", "requests": 10, "reads": "a"}
+    heavy = light | {"requests": 500}
+    vm = SyntheticVmSpec.model_validate(
+        {"components": {"a": {"scan": {}}}, "phases": [heavy, light, heavy, light]}
+    )
+    assert turns_of(vm) == [(0, 20), (40, 60)]
+    assert turns_of(vm, after=20) == [(20, 40)]
+
+
+def test_the_heavy_turn_goes_round() -> None:
+    vms = read_profile(EXPERIMENTS / "workloads" / "thin3.yaml").vms
+    turns = {name: turns_of(vm, after=20) for name, vm in vms.items()}
+    assert turns == {"file": [(0, 20), (60, 80)], "web": [(20, 40)], "database": [(40, 60)]}
+    part = 196_608 // 3
+    for vm in vms.values():
+        more, own = (vm.components[name].zipf for name in ("more", "own"))
+        assert more is not None
+        assert own is not None
+        assert (more.blocks + own.blocks) / part == pytest.approx(1.6, abs=1e-4)
+        assert own.blocks / part == pytest.approx(0.3, abs=1e-4)
+        assert sum(phase.duration for phase in vm.phases) == 100 * MINUTE
+
+
+def test_every_server_has_every_file_in_a_turn_of_its_own() -> None:
+    vms = read_profile(EXPERIMENTS / "workloads" / "files8.yaml").vms
+    begins = sorted(begin for vm in vms.values() for begin, _ in turns_of(vm))
+    assert begins == list(range(0, 360, 15))
+    capacity = Experiment.load(EXPERIMENTS / "reproduce/thesis/files.yaml").spec.tiers[0]
+    largest = vms["file"].components["of1024"].zipf
+    assert largest is not None
+    assert largest.blocks / (capacity.capacity_blocks / 3) == pytest.approx(1.64, abs=0.01)
+
+
+def test_shapes_hold_in_a_sample_but_for_one_that_is_explained(quick: Reproduction) -> None:
+    explained = "reads of 4 KiB take as long, within 5 %, with either size of blocks"
+    failing = [line.split(": ")[:2] for line in quick.failures]
+    assert failing == [["thesis/fig7", explained], ["thesis/fig8", explained]]
+    for outcome in quick.outcomes:
+        if outcome.figure.name in ("thesis/fig7", "thesis/fig8"):
+            assert [note.about for note in outcome.notes] == [explained]
+
+
+def test_in_a_sample_all_response_times_fall(quick: Reproduction) -> None:
+    response = next(o for o in quick.outcomes if o.figure.name == "thesis/fig11")
+    assert set(response.finding.found.values) == {"file", "web", "database"}
+    assert all(float(change) < 0 for change in response.finding.found.values.values())
+    assert [path.name for o in quick.outcomes[:5] for path in o.finding.drawn] == [
+        "fig5-hits-over-reads.png",
+        "fig6-hits-over-reads.png",
+        "fig7-read-time-over-reads.png",
+        "fig8-read-time-over-reads.png",
+        "fig9-held-over-file-size.png",
+    ]
