@@ -29,7 +29,7 @@ PartialDistances analyse_blocks(const Column<BlockId>& blocks, std::size_t uniqu
   const std::span<const BlockId> all = span_of(blocks);
   py::gil_scoped_release release;
   raise_if_error(check_blocks(all, unique));
-  return analyse(all, unique, limit);
+  return mcsim::analyse_blocks(all, unique, limit);
 }
 
 py::bytes to_bytes(const PartialDistances& partial) {

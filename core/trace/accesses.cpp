@@ -466,6 +466,7 @@ absl::Status AccessBuilder::merge_into(AccessesSink& sink, std::span<const Due> 
     } else {
       next.pop();
       stream.let_go_of_passed();
+      stream = {};
       streams_[vm] = {};
     }
     if (merged % kRequestsAtOnce > 0) continue;

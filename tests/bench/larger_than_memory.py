@@ -83,7 +83,7 @@ def exact(folder: Path) -> str:
 
 
 def shards(folder: Path) -> str:
-    return f"best {estimate(mapped(folder), 'shards', rate=0.001).best_ratio:.6f}"
+    return f"best {estimate(mapped(folder), 'shards-rate', rate=0.001).best_ratio:.6f}"
 
 
 def miniatures(folder: Path) -> str:

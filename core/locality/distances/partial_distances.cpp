@@ -269,7 +269,7 @@ PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
   return result;
 }
 
-PartialDistances analyse(std::span<const BlockId> blocks, std::size_t unique, Count limit) {
+PartialDistances analyse_blocks(std::span<const BlockId> blocks, std::size_t unique, Count limit) {
   const std::size_t most = most_blocks(limit);
   PartialDistances result{.limit = limit, .resolved = {}, .first = {}, .last = {}};
   DenseDistances distances(unique);

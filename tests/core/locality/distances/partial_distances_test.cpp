@@ -115,7 +115,7 @@ TEST(PartialDistances, OfNumberedBlocksAreThoseOfTheirKeys) {
     for (BlockId& block : blocks) block = static_cast<BlockId>(random.below(1 + accesses / 3));
     const std::vector<std::uint64_t> keys(blocks.begin(), blocks.end());
     for (const Count limit : {Count{0}, Count{1}, Count{7}, Count{2'000}}) {
-      EXPECT_EQ(analyse(blocks, 2 + accesses / 3, limit), analyse(keys, limit));
+      EXPECT_EQ(analyse_blocks(blocks, 2 + accesses / 3, limit), analyse(keys, limit));
     }
   }
 }
