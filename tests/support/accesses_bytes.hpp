@@ -32,8 +32,9 @@ inline std::array<std::uint64_t, 6> accesses_columns(std::span<const std::uint64
 // With the checksums that are right for what it holds, if it can be told what that is.
 inline std::string with_checksums(std::string file) {
   std::vector<std::uint64_t> words(file.size() / 8);
+  if (words.size() < 11) return file;
   std::memcpy(words.data(), file.data(), words.size() * 8);
-  if (words.size() < 11 || words[2] < 11 || words[2] > words.size()) return file;
+  if (words[2] < 11 || words[2] > words.size()) return file;
   const std::uint64_t most = file.size();
   if (words[4] > most || words[5] > most) return file;
   const auto at = accesses_columns(words);
