@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
     from mcsim.policies.specs import load_policies, policy_names, wrapper_names
     from mcsim.policies.tuning import tune
+    from mcsim.report.make import report
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.results.results import Results
     from mcsim.searches.search import search
@@ -77,6 +78,7 @@ _HOME = {
     "mix": "locality.mix",
     "optimize": "optimizers",
     "policy_names": "policies.specs",
+    "report": "report.make",
     "reuse_distances": "locality",
     "run": "experiment.runner",
     "search": "searches.search",
@@ -118,6 +120,7 @@ __all__ = [
     "mix",
     "optimize",
     "policy_names",
+    "report",
     "reproduce",
     "reuse_distances",
     "run",

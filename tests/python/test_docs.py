@@ -343,8 +343,8 @@ _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"python tests/bench/", check_script, 1),
     # Of a library that test_out_of_tree_policy builds, loads and compares in this way.
     (r"mcsim .*--plugin build/", check_options, 1),
-    # Of runs that somebody has.
-    (r"mcsim results ", check_options, 1),
+    # Of runs and traces that somebody has.
+    (r"mcsim (results|cache rm) ", check_options, 1),
     # Only named, in a sentence.
     (r"mcsim (config --cmake-dir|describe NAME|[a-z]+( [a-z]+)?$|.*…)", check_options, 1),
     (r"mcsim --", check_options, 1),

@@ -28,10 +28,15 @@ INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
+    "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
+    "report": (
+        "mcsim.cli.report",
+        "Show the tables of finished runs again, or make a page of them.",
+    ),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
@@ -175,19 +180,6 @@ def run(
     show_tables(results)
 
 
-@cli.command()
-@click.argument("folder", metavar="RUN", type=click.Path())
-def report(folder: str) -> None:
-    """Show the tables of a finished run again, and the paper's numbers beside its own."""
-    from mcsim.cli.figures import show_published
-    from mcsim.cli.results import show_tables
-    from mcsim.results.results import Results
-
-    results = Results.open(folder)
-    show_tables(results)
-    show_published(results)
-
-
 @cli.command("list")
 @plugin_option
 def list_names() -> None:
@@ -246,16 +238,20 @@ def schema() -> None:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    from mcsim.base.signals import ending_in_time
+    from mcsim.base.signals import ending_in_time, exit_code, what_ended
 
-    _spell_what_the_terminal_lacks()
-    with ending_in_time():
-        _run_command(arguments)
+    try:
+        _spell_what_the_terminal_lacks()
+        with ending_in_time():
+            _run_command(arguments)
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
+        _leave(exit_code(cause))
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:
     from mcsim.base.errors import HostError, McsimError
-    from mcsim.base.signals import exit_code, what_ended
 
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
@@ -264,10 +260,8 @@ def _run_command(arguments: Iterable[str] | None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort) as error:
-        cause = error.__cause__ if isinstance(error, click.Abort) else error
-        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
-        _leave(exit_code(cause))
+    except click.Abort:
+        raise
     except McsimError as error:
         _report(error)
     except OSError as error:

@@ -35,6 +35,7 @@ __all__ = [
     "FIGURES",
     "CannotDrawError",
     "RunFigure",
+    "begin_to_draw",
     "draw",
     "missing",
     "plot",
@@ -250,6 +251,21 @@ def draw(
     ConfigError
         If there is no such figure, or several runs and no folder.
     """
+    return begin_to_draw(
+        runs, names, folder, formats=formats, processes=processes, on_skip=on_skip
+    )()
+
+
+def begin_to_draw(
+    runs: _Runs,
+    names: Iterable[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    formats: Sequence[FigureFormat] = ("png",),
+    processes: int = 1,
+    on_skip: Callable[[str], None] = _logger.info,
+) -> Callable[[], list[Path]]:
+    """Begin what `draw` does, if there are other processes for it; return what waits for it."""
     listed = _as_list(runs)
     if folder is None and len(listed) > 1:
         raise ConfigError("figures of several runs need a folder to go to")
@@ -257,13 +273,18 @@ def draw(
     wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
     tasks = [(name, figure, listed, out, formats) for name, figure in wanted.items()]
-    written: list[Path] = []
-    for drawn in _draw_all(tasks, processes):
-        if isinstance(drawn, str):
-            on_skip(drawn)
-        else:
-            written += drawn
-    return written
+    under_way = _draw_all(tasks, processes)
+
+    def finish() -> list[Path]:
+        written: list[Path] = []
+        for drawn in under_way():
+            if isinstance(drawn, str):
+                on_skip(drawn)
+            else:
+                written += drawn
+        return written
+
+    return finish
 
 
 _Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat]]
@@ -284,24 +305,28 @@ def _draw_one(task: _Task) -> list[Path] | str:
     return written
 
 
-def _draw_all(tasks: list[_Task], processes: int) -> Iterator[list[Path] | str]:
-    """Do the tasks and yield what comes of each, in order.
+def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[Path] | str]]:
+    """Begin the tasks, and return what yields what comes of each, in order.
 
     Other processes are forked: they find matplotlib and the tasks in memory, and a script
     of the user's does not begin anew in them. Where there is no fork, this one does it all.
     """
     if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        yield from map(_draw_one, tasks)
-        return
+        return lambda: map(_draw_one, tasks)
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
     context = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
-    try:
-        yield from pool.map(_draw_inherited, range(len(tasks)))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    drawn = pool.map(_draw_inherited, range(len(tasks)))
+
+    def in_order() -> Iterator[list[Path] | str]:
+        try:
+            yield from drawn
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    return in_order
 
 
 _inherited: list[_Task] = []

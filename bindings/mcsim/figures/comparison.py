@@ -36,7 +36,7 @@ __all__ = [
 _HIDDEN_BELOW = 0.01
 _ALL = "all VMs"
 _MOST_BARS = 10  # of a group that can be told apart
-_TIER_HATCHES = ("", "//////", "......")
+_TIER_HATCHES = ("", "//////", "\\\\\\")
 
 # Rows of `mcsim.results.tables.comparison` by system and VM.
 _Rows = Mapping[tuple[str, str], Mapping[str, Any]]

@@ -147,7 +147,7 @@ def _shade_tiers(axes: Axes, curve: HitCurve, cuts: NDArray[np.float64], color: 
 
 def _tier_shades(tiers: int) -> list[tuple[float, str]]:
     """How much lighter than the VM's colour each tier is, and its hatch."""
-    return [(0.3 + 0.5 * k / tiers, ("", "////", "....")[k % 3]) for k in range(tiers)]
+    return [(0.3 + 0.5 * k / tiers, ("", "////", "\\\\")[k % 3]) for k in range(tiers)]
 
 
 def _split_title(results: Results, vm: str, curve: HitCurve, cuts: NDArray[np.float64]) -> str:

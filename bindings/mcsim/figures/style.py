@@ -75,6 +75,7 @@ _RC: dict[Any, Any] = {
     "figure.dpi": 150,
     "pdf.fonttype": 42,
     "svg.hashsalt": "mcsim",
+    "text.parse_math": False,  # a VM may be called anything
 }
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -115,13 +116,14 @@ class Look:
 _COLORS = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILLION, _BLACK, _YELLOW)
 _DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "oooo")
+# Of straight lines, for an SVG or PDF spells every dot and circle out; few are wide apart.
+_HATCHES = ("", "////", "++", "\\\\\\\\", "----", "xxxx", "||||", "//")
 
 # By what a system is. Of several of a kind the one without a label of its own has the kind's look,
 # or else the first; the others take looks that are left.
 _SYSTEM_LOOKS = {
     "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
-    "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "...."),
+    "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "//"),
     "Static": (_GREEN, _DASH_DOT, "^", "----"),
     "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
     "Multi-Cache": (_BLUE, "-", "o", ""),
@@ -129,7 +131,7 @@ _SYSTEM_LOOKS = {
     "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
 }
 _SPARE_LOOKS = (
-    (_YELLOW, "-", "*", "oooo"),
+    (_YELLOW, "-", "*", "++"),
     ("#666666", _DASHED, "<", "|||"),
     ("#999999", _DASH_DOT, ">", ""),
 )

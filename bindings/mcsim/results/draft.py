@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from ruamel.yaml import YAML
 
-from mcsim.base.claims import claim_folder, is_claimed, let_go
+from mcsim.base.claims import claim_folder, is_claimed, let_go, where_others_tidy
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, replacing
@@ -85,7 +85,7 @@ class Draft:
         self._files: dict[str, bytes] = {}
         self._spec: ExperimentSpec | None = None
         self._over = False
-        self._claim()
+        where_others_tidy(self._claim)
 
     @classmethod
     def begin(cls, out: Path, run_id: str, build: str) -> Draft:
@@ -251,7 +251,7 @@ class Draft:
                 if not again or self._mine.is_dir() or of_the_disk(error):
                     raise
                 _log.warning("%s: somebody took it away; there is another one", self._mine)
-                self._claim()
+                where_others_tidy(self._claim)
         raise AssertionError("unreachable")
 
     def _finish(self) -> bool:

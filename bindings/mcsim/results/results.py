@@ -107,12 +107,12 @@ class Results:
         ConfigError
             If one is not what the run wrote; it says which.
         """
-        for name in self._sums:
+        for name in self.sums:
             self._checked(name)
 
     def digest(self, table: str) -> str | None:
         """Return the SHA-256 of a table's file; None if the run wrote none."""
-        return self._sums.get(f"{table}.parquet")
+        return self.sums.get(f"{table}.parquet")
 
     @cached_property
     def spec(self) -> ExperimentSpec:
@@ -160,7 +160,7 @@ class Results:
     def _read(self, name: str) -> pa.Table:
         """Read a table; what the run that wrote it did not know yet is null or empty."""
         file = f"{name}.parquet"
-        if name == "bounds" and file not in self._sums:
+        if name == "bounds" and file not in self.sums:
             return SCHEMAS[name].empty_table()
         table = pq.read_table(self._checked(file))
         if name == "decisions" and "infeasible" not in table.column_names:
@@ -172,7 +172,8 @@ class Results:
         return {}
 
     @cached_property
-    def _sums(self) -> dict[str, str]:
+    def sums(self) -> dict[str, str]:
+        """The checksums that the run wrote, by file."""
         return read_list(self.path / "DONE")
 
     @cached_property
@@ -181,7 +182,7 @@ class Results:
 
     def _checked(self, name: str) -> Path:
         """Return the path of a file that is as the run wrote it."""
-        if name not in self._held and damaged(self.path, self._sums, [name]) is not None:
+        if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
             raise self._damaged(name)
         self._held.add(name)
         return self.path / name

@@ -1,0 +1,40 @@
+"""`mcsim report`: what finished runs came to, on the terminal or as a page."""
+
+from __future__ import annotations
+
+import click
+
+from mcsim.cli.options import file_to_write
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=file_to_write,
+    help="Write a page instead: one file that opens offline, with plots that zoom.",
+)
+@click.option("--no-figures", is_flag=True, help="Leave the figures for print out of the page.")
+def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None:
+    """Show the tables of finished runs again, and the paper's numbers beside their own.
+
+    With --html several runs come to one page, side by side.
+    """
+    from mcsim.cli.figures import show_published
+    from mcsim.cli.results import show_tables
+    from mcsim.results.results import Results
+
+    runs = [Results.open(folder) for folder in folders]
+    if html is not None:
+        from mcsim.report.make import report as make_page
+
+        make_page(*runs, html=html, figures=not no_figures)
+        click.echo(html)
+        return
+    for results in runs:
+        show_tables(results)
+        show_published(results)

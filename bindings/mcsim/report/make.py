@@ -1,0 +1,126 @@
+"""Pages of runs: one by itself, or several side by side."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.files import replacing
+from mcsim.figures import FIGURES, begin_to_draw
+from mcsim.report.page import Block, Page, Picture, Section, lean, render
+from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
+from mcsim.report.run_parts import (
+    configuration,
+    origins,
+    published_table,
+    question,
+    run_tables,
+    synthetic_note,
+    systems_table,
+    workload,
+)
+from mcsim.report.several import compared
+from mcsim.results.results import Results
+
+__all__ = ["report"]
+
+
+def report(
+    *runs: Results | str | os.PathLike[str],
+    html: str | os.PathLike[str] | None = None,
+    figures: bool = True,
+) -> str:
+    """Make a page of a run, or of several side by side: one file that opens offline.
+
+    Parameters
+    ----------
+    *runs : Results or path
+        Finished runs, or their folders.
+    html : path, optional
+        Where to write the page; nowhere if not given.
+    figures : bool
+        Whether the page has the figures for print, too.
+
+    Returns
+    -------
+    str
+        The page. The same runs give the same.
+
+    Raises
+    ------
+    ConfigError
+        If there is no run, one is not finished, or the packages that pages need are absent.
+
+    Examples
+    --------
+    >>> report(results, html="web.html")  # doctest: +SKIP
+    """
+    if not runs:
+        raise ConfigError("name a finished run, or several")
+    opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
+    with tempfile.TemporaryDirectory() as folder:
+        # Other processes draw while this one writes the rest.
+        drawn = _Drawn(opened, folder) if figures else ()
+        page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
+        text = render(page)
+    if html is not None:
+        with replacing(Path(html)) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return text
+
+
+def _of_run(results: Results, drawn: Sequence[Block]) -> Page:
+    sections = [
+        Section("Question", [*synthetic_note(results), *workload(results)]),
+        Section("Systems", [systems_table(results)]),
+        Section("What came out", charts_of(results)),
+    ]
+    if by_vm := list(vm_charts(results)):
+        sections.append(Section("Hit ratio over time, VM by VM", by_vm, folded=True))
+    if occupancy := list(occupancy_charts(results)):
+        sections.append(Section("Occupancy", occupancy))
+    sections.append(Section("Tables", run_tables(results)))
+    if published := published_table(results):
+        sections.append(Section("Beside the Multi-Cache paper", [published]))
+    sections.append(Section("Configuration", [configuration(results)]))
+    sections.append(Section("Digests and versions", origins(results), folded=True))
+    sections.append(Section("Figures for print", drawn, folded=True))
+    return Page(results.title, question(results), sections)
+
+
+def _of_runs(runs: Sequence[Results], drawn: Sequence[Block]) -> Page:
+    sections = [Section("Side by side", compared(runs))]
+    for run in runs:
+        blocks: list[Block] = [*synthetic_note(run), *workload(run), systems_table(run)]
+        blocks += [*charts_of(run), *run_tables(run), configuration(run), *origins(run)]
+        sections.append(Section(run.run_id, blocks, folded=True))
+    sections.append(Section("Figures for print", drawn, folded=True))
+    names = ", ".join(dict.fromkeys(run.title for run in runs))
+    lead = " ".join(dict.fromkeys(question(run) for run in runs))
+    return Page(f"{len(runs)} runs: {names}", lead, sections)
+
+
+class _Drawn(Sequence[Block]):
+    """The figures of runs, for print: begun to be drawn at once, waited for when looked at."""
+
+    def __init__(self, runs: Sequence[Results], folder: str) -> None:
+        processes = len(os.sched_getaffinity(0))
+        self._finish = begin_to_draw(runs, None, folder, formats=("svg",), processes=processes)
+
+    @cached_property
+    def _pictures(self) -> list[Picture]:
+        return [
+            Picture(FIGURES[path.stem].title, "image/svg+xml", lean(path.read_text("utf-8")))
+            for path in self._finish()
+        ]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pictures[index]
+
+    def __len__(self) -> int:
+        return len(self._pictures)

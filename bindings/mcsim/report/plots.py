@@ -1,0 +1,292 @@
+"""Charts drawn by Bokeh: each becomes the JSON that its library embeds.
+
+The tools are few: a drag zooms, as do the wheel with the control key and the page's own buttons
+and keys; the pointer is told the values under it. The legend is the page's own, for one that is
+drawn can neither be reached by keyboard nor wrap on a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from math import pi
+from typing import Any
+
+import numpy as np
+from bokeh.embed import json_item
+from bokeh.models import (
+    BoxZoomTool,
+    ColumnDataSource,
+    FixedTicker,
+    HBar,
+    HoverTool,
+    Line,
+    NumeralTickFormatter,
+    PlainText,
+    Scatter,
+    Step,
+    VArea,
+    VBar,
+    WheelZoomTool,
+)
+from bokeh.models.annotations import Label, Span
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from mcsim.report.charts import Chart, Series
+from mcsim.report.looks import MARKERS, bokeh_dash
+
+__all__ = ["library", "plot"]
+
+INK, GRID, PAPER, FAINT = "#1f2328", "#d8dee4", "#ffffff", "#59636e"
+
+_HEIGHT = 320
+_MARKS = 12  # of a line, so that it is told from others in grey
+_NUMBER = "{0,0.[00]}"
+
+
+def library() -> str:
+    """Return the program that draws: Bokeh's, as its package has it."""
+    folder = resources.files("bokeh") / "server" / "static" / "js"
+    text = folder.joinpath("bokeh.min.js").read_text(encoding="utf-8")
+    assert "</script" not in text.lower()
+    return text
+
+
+def plot(chart: Chart) -> Any:
+    """Return a chart as JSON for `Bokeh.embed.embed_item`, the same for the same chart."""
+    sheet = _sheet(chart)
+    draw = {
+        "lines": _lines,
+        "steps": _steps,
+        "areas": _areas,
+        "bars": _bars,
+        "stacked": _stacked,
+    }[chart.kind]
+    draw(sheet, chart)
+    for position, name in chart.marks:
+        _mark(sheet, position, name)
+    return _renumbered(json_item(sheet))
+
+
+def _sheet(chart: Chart) -> Any:
+    """Return an empty plot with axes and tools."""
+    rows = len(chart.x) if chart.kind == "stacked" else 0
+    sheet = figure(
+        height=80 + 26 * rows if rows else _HEIGHT,
+        sizing_mode="stretch_width",
+        x_axis_type="log" if chart.log_x else "linear",
+        toolbar_location=None,
+        tools=[],
+        min_border_right=12,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+    )
+    wheel = WheelZoomTool(dimensions="width", modifiers="ctrl")
+    zoom = BoxZoomTool(dimensions="both" if chart.kind == "lines" else "width")
+    if chart.kind == "stacked":
+        wheel, zoom = WheelZoomTool(dimensions="width", modifiers="ctrl"), BoxZoomTool()
+    zoom.overlay.fill_color, zoom.overlay.line_color = FAINT, INK
+    sheet.add_tools(zoom, wheel)
+    sheet.toolbar.active_drag, sheet.toolbar.active_scroll = zoom, wheel
+    for axis, label in ((sheet.xaxis[0], chart.x_label), (sheet.yaxis[0], chart.y_label)):
+        axis.axis_label = PlainText(text=label)
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size = axis.major_label_text_font_size = "12px"
+        axis.axis_label_text_color = axis.major_label_text_color = INK
+        axis.axis_line_color = axis.major_tick_line_color = FAINT
+        axis.minor_tick_line_color = None
+        if not (chart.log_x and axis is sheet.xaxis[0]):
+            axis.formatter = NumeralTickFormatter(format="0,0.[000]")
+    for grid in (sheet.xgrid[0], sheet.ygrid[0]):
+        grid.grid_line_color = GRID
+    return sheet
+
+
+def _lines(sheet: Any, chart: Chart) -> None:
+    told = []
+    for i, series in enumerate(chart.series):
+        x = series.x if series.x is not None else np.asarray(chart.x, np.float64)
+        source = ColumnDataSource({"x": x, "y": _short(series.y)})
+        told.append(_add(sheet, source, Line(x="x", y="y", **_stroke(series)), i, series))
+        _marks(sheet, i, series, x, series.y)
+    _tell(sheet, told, [(chart.x_label, f"@x{_NUMBER}"), (chart.y_label, f"@y{_NUMBER}")])
+    sheet.y_range.start = 0
+
+
+def _steps(sheet: Any, chart: Chart) -> None:
+    edges = np.asarray(chart.x, np.float64)
+    columns = {f"y{i}": _short(s.y[[*range(len(s.y)), -1]]) for i, s in enumerate(chart.series)}
+    source = ColumnDataSource(columns | {"x": edges})
+    for i, series in enumerate(chart.series):
+        step = Step(x="x", y=f"y{i}", mode="after", **_stroke(series))
+        _add(sheet, source, step, i, series)
+        _marks(sheet, i, series, (edges[1:] + edges[:-1]) / 2, series.y)
+    _tell_all(sheet, chart, edges)
+    sheet.y_range.start = 0
+
+
+def _areas(sheet: Any, chart: Chart) -> None:
+    edges = np.asarray(chart.x, np.float64)
+    corners = np.repeat(edges, 2)[1:-1]
+    level = np.zeros(len(corners))
+    source = ColumnDataSource({"x": corners, "y0": _short(level)})
+    for i, series in enumerate(chart.series):
+        level = level + np.repeat(np.nan_to_num(series.y), 2)
+        source.data[f"y{i + 1}"] = _short(level)
+        area = VArea(x="x", y1=f"y{i}", y2=f"y{i + 1}", **_fill(series))
+        _add(sheet, source, area, i, series)
+    _tell_all(sheet, chart, edges)
+    sheet.y_range.start = 0
+
+
+def _bars(sheet: Any, chart: Chart) -> None:
+    names = [str(name) for name in chart.x]
+    places = np.arange(len(names), dtype=np.float64)
+    width = 0.84 / len(chart.series)
+    for i, series in enumerate(chart.series):
+        x = places + width * (i + 0.5 - len(chart.series) / 2)
+        source = ColumnDataSource({"x": x, "top": series.y, "group": names})
+        bar = VBar(x="x", top="top", width=0.92 * width, **_box(series))
+        _add(sheet, source, bar, i, series)
+    _tell(sheet, "auto", [("", "@group"), (chart.y_label, f"@top{_NUMBER}")])
+    _name_groups(sheet.xaxis[0], sheet.xgrid[0], names)
+    if sum(map(len, names)) > 40:
+        sheet.xaxis[0].major_label_orientation = pi / 5
+    sheet.y_range.start = 0
+
+
+def _stacked(sheet: Any, chart: Chart) -> None:
+    names = [str(name) for name in chart.x]
+    places = np.arange(len(names), dtype=np.float64)
+    left = np.zeros(len(places))
+    for i, series in enumerate(chart.series):
+        right = left + np.nan_to_num(series.y)
+        columns = {"y": places, "left": left, "right": right, "own": series.y}
+        source = ColumnDataSource(columns | {"group": names})
+        bar = HBar(y="y", left="left", right="right", height=0.76, **_box(series))
+        _add(sheet, source, bar, i, series)
+        left = right
+    _tell(sheet, "auto", [("", "@group"), (chart.x_label, f"@own{_NUMBER}")])
+    _name_groups(sheet.yaxis[0], sheet.ygrid[0], names)
+    sheet.y_range.flipped = True
+    sheet.x_range.start = 0
+
+
+def _add(sheet: Any, source: Any, glyph: Any, i: int, series: Series) -> Any:
+    """Add what is of series number i, by which the legend finds it."""
+    return sheet.add_glyph(source, glyph, name=series.look.label, tags=[f"s{i}"])
+
+
+def _short(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return values in half the space: seven figures are more than a plot tells."""
+    return np.asarray(values, np.float32)
+
+
+def _name_groups(axis: Any, grid: Any, names: Sequence[Any]) -> None:
+    axis.ticker = FixedTicker(ticks=list(range(len(names))))
+    axis.major_label_overrides = {i: PlainText(text=str(n)) for i, n in enumerate(names)}
+    grid.grid_line_color = None
+
+
+def _stroke(series: Series) -> dict[str, Any]:
+    look = series.look
+    return {"line_color": look.color, "line_dash": bokeh_dash(look.dashes), "line_width": 2}
+
+
+def _fill(series: Series) -> dict[str, Any]:
+    filled: dict[str, Any] = {"fill_color": series.look.color}
+    if hatch := series.look.hatch:
+        scale = 14 if len(hatch) < 3 else 8
+        filled |= {"hatch_pattern": hatch[0], "hatch_color": PAPER, "hatch_scale": scale}
+    return filled
+
+
+def _box(series: Series) -> dict[str, Any]:
+    return _fill(series) | {"line_color": INK, "line_width": 0.6}
+
+
+def _marks(
+    sheet: Any, i: int, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> None:
+    """Put a few markers on a line, those of no two lines at the same places."""
+    there = np.flatnonzero(~np.isnan(y))
+    if not len(there):
+        return
+    step = max(1, len(there) // _MARKS)
+    some = there[(i * step // 3) % step :: step]
+    marker, angle = MARKERS[series.look.marker]
+    color = series.look.color
+    glyph = Scatter(
+        x="x", y="y", marker=marker, angle=angle, size=8, line_color=color, fill_color=color
+    )
+    source = ColumnDataSource({"x": x[some], "y": _short(y[some])})
+    _add(sheet, source, glyph, i, series)
+
+
+def _tell(sheet: Any, renderers: Any, tooltips: Sequence[tuple[str, str]]) -> None:
+    """Tell what is under the pointer: whose it is, and its values."""
+    sheet.add_tools(
+        HoverTool(renderers=renderers, tooltips=[("", "$name"), *tooltips], line_policy="nearest")
+    )
+
+
+def _tell_all(sheet: Any, chart: Chart, edges: NDArray[np.float64]) -> None:
+    """Tell the values of all series where the pointer is, by a line that is not seen."""
+    columns = {f"y{i}": _short(series.y) for i, series in enumerate(chart.series)}
+    heights = np.nan_to_num(np.array(list(columns.values())))
+    top = heights.sum(axis=0) if chart.kind == "areas" else heights.max(axis=0)
+    middle = (edges[1:] + edges[:-1]) / 2
+    source = ColumnDataSource(columns | {"x": edges[:-1], "middle": middle, "top": top / 2})
+    line = sheet.add_glyph(source, Line(x="middle", y="top", line_alpha=0))
+    tooltips = [(chart.x_label, f"@x{_NUMBER}")]
+    tooltips += [(s.look.label, f"@y{i}{_NUMBER}") for i, s in enumerate(chart.series)]
+    hover = HoverTool(renderers=[line], tooltips=tooltips, mode="vline", line_policy="nearest")
+    sheet.add_tools(hover)
+
+
+def _mark(sheet: Any, position: float, name: str) -> None:
+    sheet.add_layout(
+        Span(location=position, dimension="height", line_color=FAINT, line_dash=[3, 3])
+    )
+    sheet.add_layout(
+        Label(
+            x=position,
+            y=6,
+            y_units="screen",
+            x_offset=-4,
+            angle=pi / 2,
+            text=PlainText(text=name),
+            text_color=FAINT,
+            text_font_size="11px",
+            background_fill_color=PAPER,
+            background_fill_alpha=0.8,
+        )
+    )
+
+
+def _renumbered(item: Any) -> Any:
+    """Number the objects of a plot from 1 on, whatever the process made before."""
+    names: dict[str, str] = {}
+
+    def find(node: Any) -> None:
+        if isinstance(node, dict):
+            if isinstance(node.get("id"), str):
+                names.setdefault(node["id"], f"p{len(names) + 1}")
+            for each in node.values():
+                find(each)
+        elif isinstance(node, (list, tuple)):
+            for each in node:
+                find(each)
+
+    def renamed(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {
+                key: names[value] if key == "id" and isinstance(value, str) else renamed(value)
+                for key, value in node.items()
+            }
+        return [renamed(each) for each in node] if isinstance(node, (list, tuple)) else node
+
+    find(item["doc"])
+    return {"doc": renamed(item["doc"]), "root_id": names[item["root_id"]]}

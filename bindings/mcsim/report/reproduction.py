@@ -1,0 +1,140 @@
+"""The page of a reproduction: figure after figure, published beside measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mcsim.report.charts import Chart
+from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, lean, render
+from mcsim.report.tables import Cell, Table, from_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Judged", "Reproduced", "reproduction_page"]
+
+_SHOWN = (".svg", ".png")
+
+
+class Judged(Protocol):
+    """A published number or a claim, beside what was found; `why` may say more of the verdict."""
+
+    @property
+    def item(self) -> str: ...  # noqa: D102
+    @property
+    def published(self) -> str: ...  # noqa: D102
+    @property
+    def measured(self) -> str: ...  # noqa: D102
+    @property
+    def verdict(self) -> str: ...  # noqa: D102
+    @property
+    def why(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """One figure of a document, as a page shows it.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"multicache/fig14"``; what stands before the stroke is the document.
+    title : str
+        What it shows.
+    verdict : str
+        What is to be said of it as a whole.
+    rows : sequence of Judged
+        Published beside measured, then claims about shape.
+    ran : str
+        What was run: recorded or synthetic, and which.
+    notes : sequence of (str, str)
+        About what, and what to mind.
+    tables : mapping of str to pa.Table
+        What the figure shows, as data, by title.
+    pictures : sequence of Path
+        Drawn figures; those that are SVG or PNG are shown, the first of a name.
+    charts : sequence of Chart
+        Plots that zoom.
+    """
+
+    name: str
+    title: str
+    verdict: str
+    rows: Sequence[Judged]
+    ran: str = ""
+    notes: Sequence[tuple[str, str]] = ()
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    pictures: Sequence[Path] = ()
+    charts: Sequence[Chart] = ()
+
+
+def reproduction_page(
+    figures: Sequence[Reproduced],
+    *,
+    title: str = "What was reproduced",
+    lead: str = "What documents print, beside what comes out here.",
+    facts: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Make the page of a reproduction; the same figures give the same.
+
+    Parameters
+    ----------
+    figures : sequence of Reproduced
+        In the order of the catalogue.
+    title, lead : str
+        What stands above.
+    facts : sequence of (str, str)
+        Names with what is known of them, such as the command and the version.
+    """
+    about = [Facts(facts)] if facts else []
+    sections = [Section("Overview", [*about, _overview(figures)])]
+    document = ""
+    for figure in figures:
+        own, _, _ = figure.name.partition("/")
+        if own != document:
+            document = own
+            sections.append(Section(document, [_counted(document, figures)]))
+        sections.append(Section(f"{figure.name}: {figure.title}", _blocks(figure), level=3))
+    return render(Page(title, lead, sections))
+
+
+def _overview(figures: Sequence[Reproduced]) -> Table:
+    rows = [[Cell(f.name), Cell(f.title), Cell(f.verdict), Cell(f.ran)] for f in figures]
+    return Table(["figure", "shows", "verdict", "run"], rows)
+
+
+def _counted(document: str, figures: Sequence[Reproduced]) -> Prose:
+    own = [figure.verdict for figure in figures if figure.name.partition("/")[0] == document]
+    counts = ", ".join(f"{own.count(verdict)} {verdict}" for verdict in dict.fromkeys(own))
+    return Prose(f"{len(own)} figure{'' if len(own) == 1 else 's'}: {counts}.")
+
+
+def _blocks(figure: Reproduced) -> list[Block]:
+    blocks: list[Block] = [Facts([("Verdict", figure.verdict), ("Run", figure.ran or "–")])]
+    if figure.rows:
+        rows = [
+            [Cell(row.item), Cell(row.published or "–"), Cell(row.measured or "–"), _verdict(row)]
+            for row in figure.rows
+        ]
+        blocks.append(Table(["item", "published", "measured", "verdict"], rows))
+    blocks += [Prose(f"{about}: {note}") for about, note in figure.notes]
+    blocks += figure.charts
+    shown: set[str] = set()
+    for path in sorted(figure.pictures, key=lambda path: (path.stem, path.suffix != ".svg")):
+        if path.suffix in _SHOWN and path.stem not in shown:
+            shown.add(path.stem)
+            blocks.append(_picture(figure.title, path))
+    return blocks + [from_arrow(t, title=name, most=200) for name, t in figure.tables.items()]
+
+
+def _picture(title: str, path: Path) -> Picture:
+    if path.suffix == ".svg":
+        return Picture(title, "image/svg+xml", lean(path.read_text(encoding="utf-8")))
+    return Picture(title, "image/png", path.read_bytes())
+
+
+def _verdict(row: Judged) -> Cell:
+    return Cell(f"{row.verdict}, because {row.why}" if row.why else str(row.verdict))

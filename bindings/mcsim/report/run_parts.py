@@ -1,0 +1,273 @@
+"""What a page says of one run beside its charts: workload, systems, tables, configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from mcsim.base import units
+from mcsim.figures.style import system_looks
+from mcsim.report.page import Block, Facts, Listing, Prose
+from mcsim.report.tables import Cell, Table, from_arrow, number_cell
+from mcsim.results.models import devices, requests
+from mcsim.results.published import paper_comparison
+from mcsim.results.results import Results
+from mcsim.results.series import vms_of
+from mcsim.results.tables import comparison, systems
+from mcsim.results.yardsticks import yardsticks
+
+__all__ = [
+    "configuration",
+    "origins",
+    "published_table",
+    "question",
+    "run_tables",
+    "synthetic_note",
+    "systems_table",
+    "workload",
+]
+
+_MOST_VMS = 100  # of tables that show them one by one
+
+
+def question(results: Results) -> str:
+    """Say what the run asks."""
+    spec = results.spec
+    return spec.description or f"How do {len(spec.systems)} systems compare on {spec.name}?"
+
+
+def synthetic_note(results: Results) -> list[Block]:
+    """Say that the workload was made up, if it was."""
+    if not results.synthetic:
+        return []
+    text = "The workload is synthetic: it stands in for recorded traces, and numbers are its own."
+    return [Prose(text, alert=True)]
+
+
+def workload(results: Results) -> list[Block]:
+    """Tell what ran on which machine."""
+    spec = results.spec
+    space = " + ".join(f"{tier.device} {tier.capacity_blocks:,} blocks" for tier in spec.tiers)
+    interval = (
+        units.format_references(spec.interval.length)
+        if spec.interval.by_reference
+        else units.format_duration(spec.interval.length)
+    )
+    facts = Facts(
+        [
+            ("Requests", "reads" if spec.ops == "reads" else "reads and writes"),
+            ("Blocks", units.format_bytes(spec.block_bytes)),
+            ("Tiers", space),
+            ("Backend", spec.backend.device),
+            ("Interval", interval),
+            ("Seed", str(spec.seed)),
+        ]
+    )
+    traces = results.environment.get("traces", [])
+    heads = {
+        "vm": "VM",
+        "requests": "requests",
+        "accesses": "accesses",
+        "unique_blocks": "distinct blocks",
+    }
+    rows: list[list[Cell]] = [[_cell(trace.get(name)) for name in heads] for trace in traces[:1000]]
+    return [facts, Table(list(heads.values()), rows)] if rows else [facts]
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, (int, float)):
+        return number_cell(value)
+    return Cell("–" if value is None else str(value))
+
+
+def systems_table(results: Results) -> Table:
+    """List the systems: what each is, and what it was told."""
+    from mcsim._core import engine
+
+    summaries = {entry["name"]: entry["summary"] for entry in engine.describe_systems()}
+    defaults = {
+        entry["name"]: {param["name"]: param["default"] for param in entry["params"]}
+        for entry in engine.describe_systems()
+    }
+    looks = system_looks(results.spec.systems)
+    rows = []
+    for system in results.spec.systems:
+        told = _told(system.params, defaults.get(system.name, {}))
+        if system.optimizer is not None:
+            told = ", ".join(filter(None, [told, f"optimizer={system.optimizer.name}"]))
+        summary = summaries.get(system.name, "a system of the user's")
+        label = looks[system.title].label
+        rows.append([Cell(text) for text in (system.title, label, summary, told or "–")])
+    return Table(["system", "in plots", "what it does", "told"], rows)
+
+
+def _told(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Write the parameters that are not as they come."""
+    return ", ".join(
+        f"{name}={value}"
+        for name, value in params.items()
+        if not (name in defaults and _same(value, defaults[name]))
+    )
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, str) and isinstance(default, int) and not isinstance(default, bool):
+        try:
+            return units.parse_duration(value) == default
+        except ValueError:
+            return False
+    return bool(value == default) or (not value and not default)
+
+
+_COMPARISON = {
+    "vm": "VM",
+    "system": "system",
+    "accesses": "accesses",
+    "hit_ratio": "hits",
+    "tier_hit_ratio": "hits",
+    "mean_latency_ns": "mean latency",
+    "gain": "gain",
+    "gain_absolute": "points",
+    "latency_gain": "latency saved",
+}
+_SYSTEMS = {
+    "system": "system",
+    "gain_over_legacy": "gain over legacy LRU",
+    "gain_absolute_over_legacy": "points over it",
+    "device_writes": "writes",
+    "cost_dollars": "cost ($)",
+    "performance_per_cost": "1/s/$",
+    "replay_seconds": "replay",
+    "accesses_per_second": "accesses/s of replay",
+    "decide_seconds": "decide",
+}
+_YARDSTICKS = {
+    "system": "system",
+    "hit_ratio": "hits",
+    "share_of_opt": "of OPT",
+    "over_hindsight": "points over hindsight",
+    "fairness": "fairness",
+    "worst_slowdown": "worst slowdown",
+    "churn": "blocks moved an interval",
+    "infeasible": "infeasible decisions",
+}
+_REQUESTS = {
+    "system": "system",
+    "requests": "requests",
+    "read_hit_ratio": "read hits",
+    "served_by_cache": "served by cache",
+    "mean_ns": "mean",
+    "p50_ns": "median",
+    "p95_ns": "95 %",
+    "p99_ns": "99 %",
+}
+_DEVICES = {
+    "system": "system",
+    "device": "device",
+    "reads": "reads",
+    "writes": "writes",
+    "written_bytes_per_day": "written",
+    "lifetime_years": "lifetime (years)",
+    "utilization": "busy",
+    "peak_utilization": "peak",
+    "saturated_intervals": "saturated",
+    "queueing_ns": "queueing",
+}
+
+
+def run_tables(results: Results) -> list[Table]:
+    """Return all tables of a run."""
+    tiers = [tier.device for tier in results.spec.tiers]
+    compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
+    return [
+        from_arrow(
+            _by_vm(compared, vms_of(results)),
+            _COMPARISON,
+            parts=tiers,
+            nothing={"vm": "all"},
+            title="Hits and latency",
+            caption="Gain, points and latency saved: against Global LRU.",
+        ),
+        from_arrow(
+            yardsticks(results),
+            _YARDSTICKS,
+            title="What was possible",
+            caption=(
+                "OPT: of one cache of all VMs, with a block more; fairness: Jain's index of "
+                "slowdowns against all tiers of one's own."
+            ),
+        ),
+        from_arrow(
+            systems(results),
+            _SYSTEMS,
+            parts=tiers,
+            title="Systems",
+            caption=(
+                "Writes in blocks; 1/s/$: accesses per second one client completes, per dollar."
+            ),
+        ),
+        from_arrow(
+            requests(results, by_vm=False),
+            _REQUESTS,
+            title="Requests",
+            caption="A request waits for its slowest block.",
+        ),
+        from_arrow(
+            devices(results),
+            _DEVICES,
+            title="Devices",
+            caption=(
+                "Reads and writes in blocks; saturated: intervals with more work than time; "
+                "queueing: mean wait in the others."
+            ),
+        ),
+    ]
+
+
+def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:
+    """Return rows VM by VM, all of them together last."""
+    place = {vm: i for i, vm in enumerate(vms)}
+    rows = compared.to_pylist()
+    rows.sort(key=lambda row: place.get(row["vm"], len(place)))
+    return pa.Table.from_pylist(rows, schema=compared.schema)
+
+
+def published_table(results: Results) -> Table | None:
+    """Return what the Multi-Cache paper prints beside what was measured, where it does."""
+    rows = [
+        [Cell(text) for text in (row.figure, row.item, row.published, row.measured, row.note)]
+        for row in paper_comparison(results)
+    ]
+    return Table(["figure", "item", "published", "measured", "note"], rows) if rows else None
+
+
+def configuration(results: Results) -> Listing:
+    """Return the experiment as it ran, every default written out."""
+    text = (results.path / "spec.yaml").read_text(encoding="utf-8")
+    return Listing(f"{results.run_id}: the experiment, every default written out", text)
+
+
+# Where it ran is nobody's business but the user's.
+_PRIVATE = ("host", "traces", "code")
+
+
+def origins(results: Results) -> list[Block]:
+    """Tell what the numbers rest on: versions, digests of traces and of tables."""
+    facts: list[tuple[str, str]] = [("run", results.run_id)]
+    environment = results.environment
+    for name, value in environment.items():
+        if name not in _PRIVATE and value not in ([], {}, None):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            facts.append((name.replace("_", " "), shown))
+    traces = [
+        [Cell(str(trace.get("vm"))), Cell(str(trace.get("digest")))]
+        for trace in environment.get("traces", [])[:1000]
+    ]
+    code = [[Cell(str(name)), Cell(str(d))] for name, d in environment.get("code", {}).items()]
+    files = [[Cell(name), Cell(digest)] for name, digest in results.sums.items()]
+    found: list[Block] = [Facts(facts), Table(["VM", "digest of its trace"], traces)]
+    if code:
+        found.append(Table(["code", "digest"], code))
+    return [*found, Table(["file", "SHA-256"], files)]

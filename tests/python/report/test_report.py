@@ -1,0 +1,425 @@
+# Trusts: the standard library's HTML parser for what a page holds, NumPy for what is thinned, and
+# the tables of the run itself, formatted here.
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import made_up
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mcsim as mc
+from mcsim.base.errors import ConfigError
+from mcsim.cli.main import main
+from mcsim.figures.style import looks_of
+from mcsim.report.charts import Chart, Series, thinned
+from mcsim.report.page import Page, Section, render
+from mcsim.report.reproduction import Reproduced, reproduction_page
+from mcsim.report.tables import Cell, Table, from_arrow
+from mcsim.results.results import Results
+from mcsim.results.tables import comparison
+
+VILLAIN = "<script>alert(1)</script>"
+VILLAINS = (VILLAIN, "'\"><img src=x onerror=alert(1)>", "]]>&lt;\u2028!", "$$x^2$$ @y0 {0} \\")
+
+
+class Parsed(HTMLParser):
+    """What a browser would make of a page: tags with attributes, texts, scripts."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, given))
+        self._open.append(tag)
+        if tag == "script":
+            self.scripts.append((given.get("type", ""), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            kind, text = self.scripts[-1]
+            self.scripts[-1] = (kind, text + data)
+        elif data.strip() and not (self._open and self._open[-1] == "style"):
+            self.texts.append(data.strip())
+
+    def of(self, tag: str) -> list[dict[str, str]]:
+        return [given for name, given in self.tags if name == tag]
+
+    @property
+    def plots(self) -> list[Any]:
+        return [json.loads(text) for kind, text in self.scripts if kind == "application/json"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return made_up.run(tmp_path_factory.mktemp("one"), description="Which system hits most?")
+
+
+@pytest.fixture(scope="module")
+def page(results: Results) -> str:
+    return mc.report(results)
+
+
+def rows_of(page: str, title: str) -> list[list[str]]:
+    """The cells of the table under a heading, row by row."""
+    table = page[page.index(f"<h3>{title}</h3>") :]
+    body = table[table.index("<tbody>") : table.index("</tbody>")]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", body)]
+
+
+def test_a_page_says_what_the_run_asks_and_holds(page: str, results: Results) -> None:
+    parsed = Parsed(page)
+    for text in ("tiny (synthetic workload)", "Which system hits most?", results.run_id, "1.2.3"):
+        assert text in parsed.texts
+    assert (results.path / "spec.yaml").read_text("utf-8").strip() in parsed.texts
+    assert set(results.sums.values()) <= set(parsed.texts)
+    # Where it ran is in the results, not on the page.
+    assert "my-laptop" not in page
+
+
+def test_the_tables_are_those_of_the_run(page: str, results: Results) -> None:
+    wanted = [
+        [
+            row["vm"] or "all",
+            row["system"],
+            f"{row['accesses']:,}",
+            f"{100 * row['hit_ratio']:.2f} %",
+        ]
+        for row in comparison(results).to_pylist()
+    ]
+    shown = [row[:4] for row in rows_of(page, "Hits and latency")]
+    assert sorted(shown) == sorted(wanted)
+    # VM by VM, all together last.
+    assert [row[0] for row in shown[-6:]] == ["all"] * 6
+
+
+def test_every_plot_has_a_sentence_and_a_table(page: str, results: Results) -> None:
+    figures = re.findall(r'<figure class="chart".*?</figure>', page, re.DOTALL)
+    assert len(figures) == len(Parsed(page).plots) > 10
+    for figure in figures:
+        says = re.search(r'<p id="(chart-\d+)-says">(.+?)</p>', figure)
+        assert says is not None
+        assert says[2].endswith(".")
+        assert f'aria-describedby="{says[1]}-says keys"' in figure
+        assert "<details><summary>The same as a table</summary>" in figure
+        assert figure.count("<tr>") > 1
+    ratios = {
+        row["system"]: row["hit_ratio"]
+        for row in comparison(results).to_pylist()
+        if row["vm"] is None
+    }
+    best = max(ratios, key=ratios.__getitem__)
+    assert best == "multicache-joint"
+    wanted = f"Over all VMs, Multi-Cache (joint) hits most ({100 * ratios[best]:.2f} %)"
+    assert wanted in page
+
+
+def test_the_library_is_there_once_and_scripts_are_named_by_their_digests(page: str) -> None:
+    scripts = [text for kind, text in Parsed(page).scripts if not kind]
+    assert len(scripts) == 2
+    assert "bokeh" in scripts[0].lower()
+    (policy,) = [
+        given["content"]
+        for given in Parsed(page).of("meta")
+        if given.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy.startswith("default-src 'none'; ")
+    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
+    named = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    assert f"script-src {named};" in policy
+
+
+def test_a_page_asks_nobody_for_anything(page: str) -> None:
+    addresses = [
+        given[name]
+        for _, given in Parsed(page).tags
+        for name in ("src", "href", "data", "srcset", "action", "poster")
+        if name in given
+    ]
+    assert addresses
+    assert {address.partition(":")[0] for address in addresses if address[0] != "#"} == {"data"}
+    targets = {given["id"] for _, given in Parsed(page).tags if "id" in given}
+    assert {address[1:] for address in addresses if address[0] == "#"} <= targets
+
+
+def test_figures_for_print_are_whole_images(page: str) -> None:
+    images = list(Parsed(page).of("img"))
+    assert len(images) == 11
+    for image in images:
+        kind, _, text = image["src"].partition(",")
+        assert kind == "data:image/svg+xml"
+        assert ElementTree.fromstring(unquote(text)).tag == "{http://www.w3.org/2000/svg}svg"
+        assert image["alt"]
+
+
+def test_a_page_can_go_without_figures_for_print(results: Results) -> None:
+    assert Parsed(mc.report(results, figures=False)).of("img") == []
+
+
+def test_a_page_is_small(page: str) -> None:
+    assert len(page.encode()) < 3_000_000
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path, page: str, results: Results) -> None:
+    """Later in this process, and in another, whose string hashes differ."""
+    assert mc.report(results) == page
+    file = tmp_path / "page.html"
+    subprocess.run(
+        [sys.executable, "-m", "mcsim", "report", str(results.path), "--html", str(file)],
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    assert file.read_text(encoding="utf-8") == page
+
+
+def villainous(folder: Path) -> Results:
+    systems = [{"name": "lru", "label": "</title><b>"}, {"name": "multicache", "label": VILLAIN}]
+    return made_up.run(folder, vms=VILLAINS, systems=systems, description=f"Is {VILLAIN} a VM?")
+
+
+def test_names_are_names_whatever_they_look_like(tmp_path: Path) -> None:
+    results = villainous(tmp_path)
+    for page in (mc.report(results), mc.report(results, results)):
+        parsed = Parsed(page)
+        assert not any(name.startswith("on") for _, given in parsed.tags for name in given)
+        assert {tag for tag, _ in parsed.tags}.isdisjoint({"b", "iframe", "object"})
+        assert all(given["src"].startswith("data:") for given in parsed.of("img"))
+        assert len([kind for kind, _ in parsed.scripts if not kind]) == 2
+        for villain in VILLAINS:
+            assert villain in parsed.texts
+        # In the JSON of plots they are strings, and nothing in it is anything to HTML.
+        assert any(VILLAIN in json.dumps(plot) for plot in parsed.plots)
+        assert f"Is {VILLAIN} a VM?" in parsed.texts
+
+
+def test_several_runs_stand_side_by_side(tmp_path: Path, results: Results) -> None:
+    other = made_up.run(
+        tmp_path, run_id="tiny-other", capacities=(500, 5000), factor=1.5, intervals=6
+    )
+    page = mc.report(results, other)
+    different = {row[0]: row[1:] for row in rows_of(page, "Where they differ")}
+    assert different == {
+        "description": ["Which system hits most?", "–"],
+        "tiers.0.capacity_blocks": ["1000", "500"],
+        "tiers.1.capacity_blocks": ["10000", "5000"],
+    }
+    joined = rows_of(page, "All runs, all VMs")
+    assert [row[0] for row in joined] == [results.run_id] * 6 + ["tiny-other"] * 6
+    wanted = [
+        f"{100 * row['hit_ratio']:.2f} %"
+        for run in (results, other)
+        for row in comparison(run, by_vm=False).to_pylist()
+    ]
+    assert [row[3] for row in joined] == wanted
+    assert page.count("Copyright (c) Anaconda") == 1
+
+
+def test_a_run_of_many_vms_and_systems_has_a_page(tmp_path: Path) -> None:
+    systems = ["lru", *({"name": "static", "label": f"static-{i}"} for i in range(14))]
+    results = made_up.run(tmp_path, vms=[f"vm{v}" for v in range(30)], systems=systems, intervals=3)
+    parsed = Parsed(mc.report(results))
+    assert "Hit ratio of all VMs" in parsed.texts
+    assert "Hit ratio curves" not in parsed.texts
+    assert "static-13" in parsed.texts
+
+
+def test_intervals_too_many_to_be_seen_are_averaged(tmp_path: Path) -> None:
+    results = made_up.run(tmp_path, vms=["a"], systems=["lru"], intervals=2500, interval="1min")
+    from mcsim.report.run_charts import over_time
+
+    chart = over_time(results)
+    counts = results.metrics().to_pandas()
+    hits = counts.groupby("interval")["hits"].sum().to_numpy()
+    accesses = results.vms().to_pandas().groupby("interval")["accesses"].sum().to_numpy()
+    with np.errstate(invalid="ignore"):
+        ratio = 100 * hits / accesses
+    assert len(chart.series[0].y) == 834
+    assert chart.series[0].y[5] == pytest.approx(ratio[15:18].mean())
+    assert list(chart.x[:3]) == pytest.approx([0, 3 / 60, 6 / 60])
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> tuple[Any, Any]:
+    y = draw(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=300))
+    return np.arange(1, len(y) + 1, dtype=float), np.array(y)
+
+
+@given(curves(), st.booleans(), st.integers(1, 20))
+def test_thinning_keeps_ends_and_extremes(curve: Any, log_x: bool, cells: int) -> None:
+    x, y = curve
+    thin_x, thin_y = thinned(x, y, log_x=log_x, cells=cells)
+    assert len(thin_x) <= max(4 * cells, 1)
+    # Every point that is kept was there, in its place.
+    assert (y[thin_x.astype(int) - 1] == thin_y).all()
+    assert (np.diff(thin_x) > 0).all()
+    assert (thin_x[0], thin_x[-1]) == (x[0], x[-1])
+    assert (thin_y.min(), thin_y.max()) == (y.min(), y.max())
+
+
+def test_a_curve_of_many_points_is_thinned_to_what_can_be_seen() -> None:
+    x = np.arange(100_000.0)
+    thin_x, thin_y = thinned(x, np.sin(x / 5000))
+    assert len(thin_x) <= 1600
+    assert np.abs(np.interp(x, thin_x, thin_y) - np.sin(x / 5000)).max() < 1e-3
+
+
+def chart(kind: Any, **more: Any) -> Chart:
+    looks = list(looks_of(["a", "b"]).values())
+    x: Any = ["p", "q", "r"] if kind in ("bars", "stacked") else np.arange(4.0)
+    series = [Series(look, np.array([1.5, np.nan, 3000.0])) for look in looks]
+    if kind == "lines":
+        x = np.arange(3.0)
+    return Chart("Title", "It says.", kind, x, series, "x (s)", "y (%)", **more)
+
+
+@pytest.mark.parametrize("kind", ["lines", "steps", "areas", "bars", "stacked"])
+def test_the_table_behind_a_chart_has_its_numbers(kind: str) -> None:
+    table = chart(kind).table()
+    assert table.heads == ["x (s)", "a", "b"]
+    assert [cell.text for cell in table.rows[0][1:]] == ["1.5", "1.5"]
+    assert [cell.text for cell in table.rows[1][1:]] == ["–", "–"]
+    assert [cell.text for cell in table.rows[2][1:]] == ["3,000", "3,000"]
+
+
+def test_a_long_table_behind_a_chart_says_what_it_leaves_out() -> None:
+    look = looks_of(["a"])["a"]
+    long = Chart("T", "S.", "steps", np.arange(1002.0), [Series(look, np.arange(1001.0))], "x", "y")
+    table = long.table()
+    assert len(table.rows) == 91
+    assert [row[1].text for row in table.rows[:3]] == ["0", "11", "22"]
+    assert table.caption == "y. Every 11th of 1,001 rows."
+
+
+def test_cells_sort_by_what_they_stand_for() -> None:
+    shown = from_arrow(
+        pa.table(
+            {
+                "mean_ns": [1_730_000.0, None],
+                "hit_ratio": [0.1234, 1.0],
+                "gain": [-1e-9, 0.5],
+                "reads": [1234567, 3],
+                "flag": [True, False],
+                "tier_hits": [[1, 2], [3]],
+            }
+        ),
+        parts=["dram", "flash"],
+    )
+    assert shown.heads[-2:] == ["dram tier hits", "flash tier hits"]
+    first, second = ([(c.text, c.key) for c in row] for row in shown.rows)
+    assert first[:4] == [
+        ("1.73 ms", "1730000"),
+        ("12.34 %", "0.1234"),
+        ("0.0 %", "-1e-09"),
+        ("1,234,567", ""),
+    ]
+    assert second[0] == ("–", "")
+    assert second[4:] == [("no", ""), ("3", ""), ("–", "")]
+
+
+def test_a_page_without_charts_has_no_library() -> None:
+    text = render(Page("T", "L", [Section("S", [Table(["a"], [[Cell("b")]])])]))
+    assert len(text) < 20_000
+    assert "Anaconda" not in text
+
+
+class Row:
+    def __init__(self, item: str, verdict: str, why: str = "") -> None:
+        self.item, self.published, self.measured = item, "+31 %", "+42 %"
+        self.verdict, self.why = verdict, why
+
+
+def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
+    drawn = tmp_path / "fig6.svg"
+    drawn.write_text('<svg xmlns="http://www.w3.org/2000/svg"><!-- x --></svg>', "utf-8")
+    (tmp_path / "fig6.png").write_bytes(b"\x89PNG")
+    figures = [
+        Reproduced(
+            "multicache/fig6",
+            "Hit ratio by VM",
+            "shape holds",
+            [Row("all VMs", "shape holds"), Row(VILLAIN, "cannot be checked here", "no <trace>")],
+            ran="synthetic: web-1",
+            notes=[("all VMs", "they differ")],
+            tables={"by VM": pa.table({"vm": ["web_0"], "hit_ratio": [0.5]})},
+            pictures=[tmp_path / "fig6.png", drawn],
+        ),
+        Reproduced("eci/fig1", "Curves", "equal", [], charts=[chart("lines")]),
+    ]
+    page = reproduction_page(figures, facts=[("Command", "mcsim reproduce")])
+    assert page == reproduction_page(figures, facts=[("Command", "mcsim reproduce")])
+    parsed = Parsed(page)
+    for text in (
+        "multicache/fig6: Hit ratio by VM",
+        "cannot be checked here, because no <trace>",
+        VILLAIN,
+        "1 figure: 1 shape holds.",
+        "50.00 %",
+        "all VMs: they differ",
+        "mcsim reproduce",
+    ):
+        assert text in parsed.texts
+    # Of one name, the picture that prints best.
+    assert [image["src"].partition(",")[0] for image in parsed.of("img")] == ["data:image/svg+xml"]
+    assert len(parsed.plots) == 1
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments])
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def without_bokeh(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bokeh"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "mcsim.report.plots", raising=False)
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+
+
+@pytest.mark.usefixtures("without_bokeh")
+def test_what_pages_need_is_named_where_it_is_absent(
+    tmp_path: Path, results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("report", str(results.path), "--html", str(tmp_path / "page.html")) == 2
+    said = capsys.readouterr().err
+    assert said == ("mcsim: pages need the packages jinja2 and bokeh: pip install mcsim[report]\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_of_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name a finished run, or several"):
+        mc.report()
+    with pytest.raises(ConfigError, match="nowhere: no such run"):
+        mc.report(tmp_path / "nowhere")
+
+
+def test_the_room_can_be_called(results: Results) -> None:
+    import mcsim.report as room
+
+    assert room(results, figures=False) == mc.report(results, figures=False)  # type: ignore[operator]
