@@ -10,7 +10,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[3] / "experiments" / "notebooks").glo
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["multicache.ipynb"]
+    assert [path.name for path in NOTEBOOKS] == ["cloudphysics.ipynb", "multicache.ipynb"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
