@@ -31,6 +31,7 @@ import pytest
 import mcsim
 from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
+from mcsim.sweeps.plan import read_grid
 from mcsim.traces.synth import synth_trace
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +119,7 @@ def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     tiny = (ROOT / "experiments/tiny.yaml").read_text()
     mine = tiny.replace("workloads/", "experiments/workloads/")
     (tmp_path / "mine.yaml").write_text(mine)
+    (tmp_path / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -229,7 +231,7 @@ def test_docstrings(module: str) -> None:
 
 
 def test_readme_experiment(folder: Path) -> None:
-    (folder / "example.yaml").write_text(example("README.md", "yaml", "systems:"))
+    (folder / "example.yaml").write_text(example("README.md", "yaml", "name: shared-or-split"))
     spec = Experiment.load(folder / "example.yaml", []).spec
     assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
 
@@ -280,6 +282,15 @@ def check_long_run(words: list[str]) -> None:
     run, rest = command_of(words)
     given = run.make_context("run", rest).params
     assert Experiment.load(ROOT / given["file"], given["overrides"]).spec.systems
+
+
+def check_long_sweep(words: list[str]) -> None:
+    """Hold a sweep that is large, or needs others, to its options, and ours to its file."""
+    command, _ = command_of(["sweep", "run"])
+    given = command.make_context("sweep", words[1:]).params
+    if given["file"].startswith("experiments/"):
+        grid, _ = read_grid(ROOT / given["file"])
+        assert grid.cells()
 
 
 def check_launcher(words: list[str]) -> None:
@@ -335,6 +346,7 @@ def check_executable(words: list[str]) -> None:
 # What does not run as it stands: how such a line begins, and what is looked at instead.
 _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
+    (r"(\./)?mcsim sweep (?!status|table|figures).*(experiments/|--dask)", check_long_sweep, 1),
     (r"\./mcsim (test|lint|bench|fuzz)", check_launcher, 1),  # this test among them
     (r"\./mcsim$", check_executable, 0),
     (r"\.ci/run", check_executable, 0),
@@ -344,7 +356,8 @@ _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     # Of a library that test_out_of_tree_policy builds, loads and compares in this way.
     (r"mcsim .*--plugin build/", check_options, 1),
     # Of runs and traces that somebody has.
-    (r"mcsim (results|cache rm) ", check_options, 1),
+    (r"mcsim sweep (FILE|run --help)", check_options, 1),
+    (r"(\./)?mcsim (results|cache rm|sweep (status|table|figures)) ", check_options, 1),
     # Only named, in a sentence.
     (r"mcsim (config --cmake-dir|describe NAME|[a-z]+( [a-z]+)?$|.*…)", check_options, 1),
     (r"mcsim --", check_options, 1),

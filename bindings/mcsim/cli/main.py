@@ -233,7 +233,12 @@ def schema() -> None:
 
     from mcsim.config import ExperimentSpec
 
-    click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
+    found = ExperimentSpec.model_json_schema()
+    found["properties"] |= {
+        "extends": {"type": "string", "description": "another experiment, whose maps are merged"},
+        "sweep": {"type": "object", "description": "axes of a grid, by dotted path: mcsim sweep"},
+    }
+    click.echo(json.dumps(found, indent=2))
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
