@@ -49,6 +49,13 @@ __all__ = ["reproduce"]
     help="Write all tables there, too.",
 )
 @click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=file_to_write,
+    help="Write a page there, too: one file that opens offline.",
+)
+@click.option(
     "--threads",
     metavar="N",
     type=click.IntRange(min=1),
@@ -65,6 +72,7 @@ def reproduce(
     trace_dirs: tuple[str, ...],
     out: str,
     markdown: str | None,
+    html: str | None,
     threads: int | None,
     force: bool,
 ) -> None:
@@ -97,10 +105,14 @@ def reproduce(
         console.print(render.render_outcome(outcome))
         console.print()
     console.print(render.totals(reproduction), highlight=False)
+    options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
+    command = " ".join(["mcsim reproduce", *names]) + options
     if markdown is not None:
-        options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
-        command = " ".join(["mcsim reproduce", *names]) + options
         Path(markdown).write_text(render.in_markdown(reproduction, command), encoding="utf-8")
+    if html is not None:
+        from mcsim.reproduce.page import page_of
+
+        Path(html).write_text(page_of(reproduction, command), encoding="utf-8")
     if check and reproduction.failures:
         for line in reproduction.failures:
             click.echo(f"mcsim: shape fails: {line}", err=True)
