@@ -31,6 +31,7 @@ import pytest
 import mcsim
 from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
+from mcsim.sweeps.plan import read_grid
 from mcsim.traces.synth import synth_trace
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +119,7 @@ def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     tiny = (ROOT / "experiments/tiny.yaml").read_text()
     mine = tiny.replace("workloads/", "experiments/workloads/")
     (tmp_path / "mine.yaml").write_text(mine)
+    (tmp_path / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -166,8 +168,9 @@ def test_the_first_example_agrees_with_the_first_command(
 
 
 def test_python_of_the_package_needs_no_pandas(folder: Path) -> None:
-    """As it is installed without extras."""
+    """As it is installed without extras, one of which pages need."""
     code = example("README.md", "python", "import mcsim")
+    code = code[: code.index("mc.report")]
     without = (
         "import sys\n"
         "class Without:\n"
@@ -229,7 +232,7 @@ def test_docstrings(module: str) -> None:
 
 
 def test_readme_experiment(folder: Path) -> None:
-    (folder / "example.yaml").write_text(example("README.md", "yaml", "systems:"))
+    (folder / "example.yaml").write_text(example("README.md", "yaml", "name: shared-or-split"))
     spec = Experiment.load(folder / "example.yaml", []).spec
     assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
 
@@ -280,6 +283,15 @@ def check_long_run(words: list[str]) -> None:
     run, rest = command_of(words)
     given = run.make_context("run", rest).params
     assert Experiment.load(ROOT / given["file"], given["overrides"]).spec.systems
+
+
+def check_long_sweep(words: list[str]) -> None:
+    """Hold a sweep that is large, or needs others, to its options, and ours to its file."""
+    command, _ = command_of(["sweep", "run"])
+    given = command.make_context("sweep", words[1:]).params
+    if given["file"].startswith("experiments/"):
+        grid, _ = read_grid(ROOT / given["file"])
+        assert grid.cells()
 
 
 def check_launcher(words: list[str]) -> None:
@@ -335,7 +347,8 @@ def check_executable(words: list[str]) -> None:
 # What does not run as it stands: how such a line begins, and what is looked at instead.
 _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
-    (r"\./mcsim (test|lint|bench|fuzz)", check_launcher, 1),  # this test among them
+    (r"(\./)?mcsim sweep (?!status|table|figures).*(experiments/|--dask)", check_long_sweep, 1),
+    (r"\./mcsim (test|lint|bench|faults|fuzz)", check_launcher, 1),  # this test among them
     (r"\./mcsim$", check_executable, 0),
     (r"\.ci/run", check_executable, 0),
     (r"(cmake|ctest) ", check_cmake, 0),
@@ -343,8 +356,9 @@ _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"python tests/bench/", check_script, 1),
     # Of a library that test_out_of_tree_policy builds, loads and compares in this way.
     (r"mcsim .*--plugin build/", check_options, 1),
-    # Of runs that somebody has.
-    (r"mcsim results ", check_options, 1),
+    # Of runs and traces that somebody has.
+    (r"mcsim sweep (FILE|run --help)", check_options, 1),
+    (r"(\./)?mcsim (results|cache rm|sweep (status|table|figures)) ", check_options, 1),
     # Only named, in a sentence.
     (r"mcsim (config --cmake-dir|describe NAME|[a-z]+( [a-z]+)?$|.*…)", check_options, 1),
     (r"mcsim --", check_options, 1),

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
 import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -38,6 +37,7 @@ __all__ = [
     "let_go",
     "new_claim",
     "release",
+    "where_others_tidy",
 ]
 
 LEASE_SECONDS = 180.0
@@ -45,7 +45,7 @@ LEASE_SECONDS = 180.0
 
 RENEWED_SECONDS = 20.0
 
-_TIMES = 1000
+_TIMES = 100
 
 _CLAIM = re.compile(
     r"(?P<host>[\w-]*)\.(?P<job>[\w-]*)\.(?P<process>\d+)-(?P<begun>\d+)-(?P<place>[0-9a-f]{8})"
@@ -58,7 +58,7 @@ _JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "HQ_JOB_ID", "LSB_JOBID", "JOB_ID")
 
 def new_claim() -> str:
     """Return a claim of this process that there never was before."""
-    host = _plain(platform.node()) or "host"
+    host = _plain(_host()) or "host"
     job = next((_plain(os.environ[name]) for name in _JOBS if os.environ.get(name)), "")
     process = os.getpid()
     begun = _begun(process) or 0
@@ -114,7 +114,12 @@ def claim_folder(home: Path) -> Path:
         If it cannot be made.
     """
     mine = home / new_claim()
-    _make(mine)
+
+    def make() -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        mine.mkdir()
+
+    where_others_tidy(make)
     hold(mine)
     reached("claim made")
     for left in left_in(home, changed_ns(mine)):
@@ -124,17 +129,20 @@ def claim_folder(home: Path) -> Path:
     return mine
 
 
-def _make(mine: Path) -> None:
+def where_others_tidy(make: Callable[[], None]) -> None:
+    """Make something in a folder that it makes too; others remove that as often as it is empty.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
     for again in range(_TIMES, -1, -1):
         try:
-            mine.parent.mkdir(parents=True, exist_ok=True)
-            mine.mkdir()
+            return make()
         except (FileNotFoundError, FileExistsError):
-            # Somebody who was done may have removed its home just now, or made it.
             if not again:
                 raise
-        else:
-            return
 
 
 def left_in(home: Path, now_ns: int) -> Iterator[Path]:
@@ -237,6 +245,10 @@ def _begin_child() -> None:
 os.register_at_fork(after_in_child=_begin_child)
 
 
+def _host() -> str:
+    return os.uname().nodename
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]", "-", name)[:32]
 
@@ -250,7 +262,7 @@ def _place() -> str:
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-        known = f"{platform.node()} {boot} {Path('/proc/self/ns/pid').readlink()}"
+        known = f"{_host()} {boot} {Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return secrets.token_hex(4)
     return hashlib.sha256(known.encode()).hexdigest()[:8]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcsim.base.claims import changed_ns, hold, is_left, new_claim, release
+from mcsim.base.claims import changed_ns, hold, is_left, new_claim, release, where_others_tidy
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 
@@ -74,10 +74,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
         As of `replacing`.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        name = os.fsdecode(os.fsencode(path.name)[:100])
-        temporary = path.with_name(f".{name}.{new_claim()}{_SUFFIX}")
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary = _made_beside(path)
         hold(temporary)
         _sweep(temporary)
     except OSError as error:
@@ -147,6 +144,18 @@ def of_the_disk(error: BaseException | None) -> int | None:
             return error.errno
         error = error.__context__
     return None
+
+
+def _made_beside(path: Path) -> Path:
+    name = os.fsdecode(os.fsencode(path.name)[:100])
+    temporary = path.with_name(f".{name}.{new_claim()}{_SUFFIX}")
+
+    def make() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+    where_others_tidy(make)
+    return temporary
 
 
 def _sweep(mine: Path) -> None:

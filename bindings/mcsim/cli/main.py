@@ -28,6 +28,7 @@ INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
+    "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
@@ -232,21 +233,30 @@ def schema() -> None:
 
     from mcsim.config import ExperimentSpec
 
-    click.echo(json.dumps(ExperimentSpec.model_json_schema(), indent=2))
+    found = ExperimentSpec.model_json_schema()
+    found["properties"] |= {
+        "extends": {"type": "string", "description": "another experiment, whose maps are merged"},
+        "sweep": {"type": "object", "description": "axes of a grid, by dotted path: mcsim sweep"},
+    }
+    click.echo(json.dumps(found, indent=2))
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    from mcsim.base.signals import ending_in_time
+    from mcsim.base.signals import ending_in_time, exit_code, what_ended
 
-    _spell_what_the_terminal_lacks()
-    with ending_in_time():
-        _run_command(arguments)
+    try:
+        _spell_what_the_terminal_lacks()
+        with ending_in_time():
+            _run_command(arguments)
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
+        _leave(exit_code(cause))
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:
     from mcsim.base.errors import HostError, McsimError
-    from mcsim.base.signals import exit_code, what_ended
 
     try:
         cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
@@ -255,10 +265,8 @@ def _run_command(arguments: Iterable[str] | None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort) as error:
-        cause = error.__cause__ if isinstance(error, click.Abort) else error
-        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
-        _leave(exit_code(cause))
+    except click.Abort:
+        raise
     except McsimError as error:
         _report(error)
     except OSError as error:

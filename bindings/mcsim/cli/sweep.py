@@ -11,6 +11,7 @@ import click
 from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
 
 if TYPE_CHECKING:
+    from mcsim.config.spec import FigureFormat
     from mcsim.sweeps.swept import Sweep
 
 __all__ = ["sweep"]
@@ -18,6 +19,9 @@ __all__ = ["sweep"]
 
 class _FileOrCommand(click.Group):
     """A group in which what is no command is a file to run: `mcsim sweep FILE`."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or self.commands["run"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -27,18 +31,11 @@ class _FileOrCommand(click.Group):
 
 @click.group(cls=_FileOrCommand)
 def sweep() -> None:
-    r"""Run an experiment at every point of a grid, and join the results.
+    """Run an experiment at every point of a grid, and join the results.
 
-    FILE is an experiment with axes:
-
-    \b
-        sweep:
-          tiers.0.capacity_blocks: log(64MiB, 1GiB, 5)
-          seed: 5 seeds
-
-    \b
-        mcsim sweep FILE             runs the cells that are not there yet
-        mcsim sweep status [FILE]    says how far it is
+    `mcsim sweep FILE` runs the cells that are not there yet of an experiment that has axes: under
+    `sweep:`, paths such as `tiers.0.capacity_blocks` and their values, `[1GiB, 2GiB]` or
+    `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
     """
 
 
@@ -161,6 +158,64 @@ def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
         click.echo(f"{plan.parent.name}: {sum(done)} of {len(done)} cells are there")
     if not folders:
         click.echo(f"no sweeps in {out}")
+
+
+x_option = click.option("--x", metavar="AXIS", help="The axis; the one of most values.")
+value_option = click.option(
+    "--value", metavar="COLUMN", default="hit_ratio", help="What is shown.  [default: hit_ratio]"
+)
+
+
+@sweep.command()
+@click.argument("file", type=click.Path())
+@set_option
+@out_option
+@click.option("--latex", is_flag=True, help="Print a table for a paper: a column over an axis.")
+@x_option
+@value_option
+def table(
+    file: str, overrides: tuple[str, ...], out: str, latex: bool, x: str | None, value: str
+) -> None:
+    """Join what is there of FILE: table.parquet and table.csv."""
+    from mcsim.sweeps.latex import latex_of
+
+    made = _planned(file, overrides, out)
+    if latex:
+        click.echo(latex_of(made.table(), x, value), nl=False)
+        return
+    rows = len(made.write_tables())
+    click.echo(f"{rows} rows: {made.path / 'table.parquet'}, table.csv")
+
+
+@sweep.command()
+@click.argument("file", type=click.Path())
+@set_option
+@out_option
+@x_option
+@click.option("--y", metavar="AXIS", help="A second axis: maps instead of lines.")
+@value_option
+@click.option("--vm", metavar="NAME", help="Of this VM; of all together if not given.")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "pdf", "svg"]),
+    multiple=True,
+    default=["png"],
+    help="What to write; may be repeated.  [default: png]",
+)
+def figures(
+    file: str,
+    overrides: tuple[str, ...],
+    out: str,
+    formats: tuple[FigureFormat, ...],
+    **shown: Any,
+) -> None:
+    """Draw what is there of FILE over an axis, or over two."""
+    made = _planned(file, overrides, out)
+    given = [shown["value"], *(shown[key] for key in ("x", "y", "vm") if shown[key])]
+    path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
+    for written in made.draw(path, formats, **shown):
+        click.echo(written)
 
 
 def _planned(file: str, overrides: tuple[str, ...], out: str) -> Sweep:

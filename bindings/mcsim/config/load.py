@@ -71,6 +71,7 @@ class Source:
         self.folder = folder
         self._lines: Any = self.root  # the nodes that know them
         self._overrides: dict[Location, str] = {}
+        self._inherited: dict[Location, Source] = {}
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Source:
@@ -115,7 +116,14 @@ class Source:
             raise ConfigError(f"{blame}: expected key=value, such as seed=2")
         value = _parse_yaml(text, lambda _: blame)
         where = _descend_and_set(self.root, dotted.split("."), value, blame)
-        self._overrides[where] = blame
+        self._wrote(where, blame)
+
+    def inheriting(self, root: dict[str, Any], inherited: Mapping[Location, Source]) -> Source:
+        """Return a copy with other nodes, some of which are what another file has there."""
+        source = copy.copy(self)
+        source.root = root
+        source._inherited = dict(inherited)
+        return source
 
     def varied(self, settings: Iterable[tuple[str, Any, str]]) -> Source:
         """Return a copy in which some values are others.
@@ -133,18 +141,25 @@ class Source:
         source = copy.copy(self)
         source.root = to_plain(self.root)
         source._lines = self._lines
-        source._overrides = dict(self._overrides)
+        source._overrides, source._inherited = dict(self._overrides), dict(self._inherited)
         for dotted, value, blame in settings:
             path = dotted.split(".")
-            where = _descend_and_set(source.root, path, copy.deepcopy(value), blame)
-            source._overrides[where] = blame
+            source._wrote(_descend_and_set(source.root, path, copy.deepcopy(value), blame), blame)
         return source
+
+    def _wrote(self, where: Location, blame: str) -> None:
+        """Remember who wrote a value; of what it took the place of nothing is left."""
+        self._overrides[where] = blame
+        for place in [place for place in self._inherited if place[: len(where)] == where]:
+            del self._inherited[place]
 
     def blame(self, where: Sequence[str | int]) -> str:
         """Say who wrote the node at a location, or the nearest node above it."""
         for depth in range(len(where), 0, -1):
             if (blame := self._overrides.get(tuple(where[:depth]))) is not None:
                 return blame
+            if (other := self._inherited.get(tuple(where[:depth]))) is not None:
+                return other.blame(where)
         line = self._line(where)
         return self.name if line is None else f"{self.name}:{line}"
 

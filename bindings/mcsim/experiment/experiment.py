@@ -21,6 +21,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
+from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
 from mcsim.config.spec import DeviceSpec, PlacedSpec
 from mcsim.experiment.checks import check_figures, check_times, check_unique
@@ -182,7 +183,7 @@ class Experiment:
 
 
 def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str, type[Any]]]:
-    """Read and override an experiment, unchecked, with the classes that were handed in by it."""
+    """Read, extend and override an experiment, unchecked; with the classes handed in by it."""
     handed: dict[str, type[Any]] = {}
     if isinstance(given, ExperimentSpec):
         source = Source("spec", given.expanded(), Path.cwd())
@@ -191,6 +192,7 @@ def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str,
         source = Source("spec", given, Path.cwd())
     else:
         source = Source.read(given)
+    source = extended(source)
     for override in overrides:
         source.override(override)
     return source, handed

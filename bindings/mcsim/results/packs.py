@@ -11,7 +11,7 @@ and written together, as one file that is there whole or not at all:
       curves.parquet            at steps, as runs share it, with a first column `of`
       points.parquet            of each run's own: the curves where its tiers end
       reuse_intensity.parquet   as runs share it, with a first column `of`
-      comparison.parquet        `mcsim.results.tables.comparison` of each run
+      summary.parquet           `summary` of each run, a row for each system and VM
 
 `Results.open` finds a run in its pack where there is no folder of it, and shows the same tables;
 `unpacked` writes that folder.
@@ -22,8 +22,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -39,9 +42,12 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
-from mcsim.results.tables import comparison
+from mcsim.results.tables import COMPARISON, comparison
 
-__all__ = ["Held", "Pack", "PackedResults", "packed", "packs_in", "unpacked", "write_pack"]
+__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
+__all__ += ["summary", "unpacked", "write_pack"]
+
+_log = logging.getLogger(__name__)
 
 _FOLDER = "packs"
 _IDS = "run_ids.txt"
@@ -146,8 +152,8 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     for of in _OF_RUNS:
         tables[of] = _numbered("run", [run.tables[of].cast(SCHEMAS[of]) for run in runs])
     tables["points"] = _numbered("run", [run.tables["points"] for run in runs])
-    compared = [comparison(_HeldResults(run)) for run in runs]
-    tables["comparison"] = _numbered("run", compared)
+    compared = [summary(_HeldResults(run)) for run in runs]
+    tables["summary"] = _numbered("run", compared)
     for of, found in shared.items():
         tables[of] = _numbered("of", [table.cast(SCHEMAS[of]) for table in found.values])
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
@@ -158,6 +164,23 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
             pq.write_table(table, content, compression="zstd")
             file.writestr(f"{of}.parquet", content.getvalue())
     return path
+
+
+SUMMARY = COMPARISON.append(pa.field("opt_hits", pa.int64())).append(
+    pa.field("synthetic", pa.bool_())
+)
+
+
+def summary(results: Results) -> pa.Table:
+    """Return `comparison` of a run with what OPT hits of all VMs, and whether it is synthetic."""
+    table = comparison(results)
+    bounds = results.table("bounds")
+    of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
+    rows = zip(table["system"].to_pylist(), table["vm"].to_pylist(), strict=True)
+    opt = [of.get(system) if vm is None else None for system, vm in rows]
+    table = table.append_column(SUMMARY.field("opt_hits"), pa.array(opt, pa.int64()))
+    synthetic = pa.repeat(results.synthetic, len(table))
+    return table.append_column(SUMMARY.field("synthetic"), synthetic)
 
 
 class _Shared:
@@ -241,6 +264,11 @@ class PackedResults(Results):
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
 
+    @property
+    def pack(self) -> Path:
+        """The file that has them."""
+        return self._pack.path
+
     def check(self) -> None:
         """Hold the pack to its checksums."""
         with zipfile.ZipFile(self._pack.path) as file:
@@ -285,6 +313,25 @@ def packs_in(out: Path) -> Iterator[Pack]:
             yield Pack(path)
         except (OSError, KeyError, zipfile.BadZipFile):
             continue
+
+
+def set_aside_damaged(out: Path) -> None:
+    """Give packs that are not as they were written another name, and say so: they are absent.
+
+    What is in them is held to its checksums, so all of it is read.
+    """
+    for path in sorted((out / _FOLDER).glob("*.zip")):
+        try:
+            with zipfile.ZipFile(path) as file:
+                why = file.testzip()
+        except FileNotFoundError:  # another process was first
+            continue
+        except (OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+            why = str(error)
+        if why is not None:
+            with suppress(OSError):
+                path.replace(path.with_suffix(".damaged"))
+            _log.warning("%s: damaged (%s); its runs are made again", path, why)
 
 
 def packed(path: Path) -> PackedResults | None:

@@ -132,7 +132,8 @@ def folder_of(grid: Grid, out: Path) -> Path:
     """Return where the plan and the tables of a sweep are."""
     root = grid.source.root
     steps = [
-        [axis.names, [[value.node for value in step] for step in axis.steps]] for axis in grid.axes
+        [axis.names, [[(value.shown, value.node) for value in step] for step in axis.steps]]
+        for axis in grid.axes
     ]
     cause = {"version": _core.__version__, "root": root, "axes": steps, "exclude": grid.exclude}
     text = json.dumps(cause, sort_keys=True, default=str)

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.results.packs import packs_in
+from mcsim.results.packs import SUMMARY, packs_in, summary
 from mcsim.results.results import Results
-from mcsim.results.tables import COMPARISON, comparison
 
 __all__ = ["finished", "joined"]
 
@@ -36,15 +35,15 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Columns of the plan, then those of `mcsim.results.tables.COMPARISON`, where `vm` is null
-        for all VMs together; hits by tier have a column for each tier. Rows come in the order
+        Columns of the plan, then those of `mcsim.results.packs.SUMMARY`, where `vm` is null for
+        all VMs together; hits by tier have a column for each tier. Rows come in the order
         of the cells, whoever ran them, and have nothing that differs from run to run.
     """
     cells: dict[str, list[int]] = {}
     for cell, run_id in enumerate(plan["run_id"].to_pylist()):
         cells.setdefault(run_id, []).append(cell)
-    rows, places = [COMPARISON.empty_table()], [np.zeros(0, np.int64)]
-    for run_id, table in _compared(out, set(cells)):
+    rows, places = [SUMMARY.empty_table()], [np.zeros(0, np.int64)]
+    for run_id, table in _summaries(out, set(cells)):
         for cell in cells[run_id]:
             rows.append(table)
             places.append(np.full(len(table), cell))
@@ -57,17 +56,17 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     return of_plan.combine_chunks()
 
 
-def _compared(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the comparison of each run that is there, once."""
+def _summaries(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the summary of each run that is there, once."""
     missing = set(run_ids)
     for pack in packs_in(out):
         for number, run_id in enumerate(pack.run_ids):
             if run_id in missing:
                 missing.remove(run_id)
-                yield run_id, pack.part("comparison", "run", number)
+                yield run_id, pack.part("summary", "run", number)
     for run_id in missing:
         if (out / run_id / "DONE").exists():
-            yield run_id, comparison(Results.open(out / run_id))
+            yield run_id, summary(Results.open(out / run_id))
 
 
 def _with_columns_of_tiers(table: pa.Table) -> pa.Table:

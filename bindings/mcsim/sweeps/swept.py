@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
@@ -21,6 +23,10 @@ from mcsim.sweeps.store import finished, joined
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from matplotlib.figure import Figure
+
+    from mcsim.config.spec import FigureFormat
+    from mcsim.figures.style import Sheet
 
 __all__ = ["Sweep"]
 
@@ -79,8 +85,8 @@ class Sweep:
     def table(self) -> pa.Table:
         """Return one table of all cells: a row for each cell, system and VM.
 
-        `vm` is null where a row is of all VMs together. Other columns are the axes and
-        those of `mcsim.results.tables.COMPARISON`.
+        `vm` is null where a row is of all VMs together. Other columns are the axes, those of
+        `mcsim.results.tables.COMPARISON`, `opt_hits` and `synthetic`.
         """
         return self._table
 
@@ -105,6 +111,70 @@ class Sweep:
         from mcsim.base.rows import polars_frame
 
         return polars_frame(self.table())
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        value: str = "hit_ratio",
+        vm: str | None = None,
+    ) -> Figure:
+        """Plot a column over an axis, or as a map over two.
+
+        Parameters
+        ----------
+        x : str, optional
+            The axis that lines go over; the one of most values if not given.
+        y : str, optional
+            A second axis: a map for each system instead of a line.
+        value : str
+            A column of the table.
+        vm : str, optional
+            Of this VM; of all together if not given.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such axis, column or VM, or it is too much for one figure.
+        """
+        return self._framed(self._sheet(x, y, value, vm))
+
+    def draw(
+        self,
+        path: Path,
+        formats: Sequence[FigureFormat],
+        x: str | None = None,
+        y: str | None = None,
+        value: str = "hit_ratio",
+        vm: str | None = None,
+    ) -> list[Path]:
+        """Write what `plot` shows to files named `path` with their endings; return these."""
+        from mcsim.figures.style import write
+
+        title = self._sheet(x, y, value, vm).title
+        subject = f"mcsim sweep {self.path.name}{self._synthetic}"
+        figure = self.plot(x, y, value, vm)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write(figure, path, title, subject, formats)
+
+    def _sheet(self, x: str | None, y: str | None, value: str, vm: str | None) -> Sheet:
+        from mcsim.figures.style import styled
+        from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes
+
+        with styled():
+            if y is None:
+                return over_axis(self.table(), x, value, vm)
+            return over_two_axes(self.table(), x or main_axis(self.table()), y, value, vm)
+
+    def _framed(self, sheet: Sheet) -> Figure:
+        from mcsim.figures.style import styled
+
+        with styled():
+            return sheet.frame(sheet.title + self._synthetic, f"mcsim sweep {self.path.name}")
+
+    @property
+    def _synthetic(self) -> str:
+        return " (synthetic workload)" if pc.any(self.table()["synthetic"]).as_py() else ""
 
     def results(self, cell: int) -> Results:
         """Open all results of a cell."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from mcsim.base.errors import McsimError, TraceError
 from mcsim.base.files import replacing, temporary_beside
+from mcsim.traces.cache import cache_limit, make_room, used
 from mcsim.traces.store import (
     BATCH_REQUESTS,
     CHECKSUM_KEY,
@@ -35,7 +36,8 @@ _log = logging.getLogger(__name__)
 def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store]) -> Store:
     """Return a store that was made of a file before, or make it.
 
-    One that is damaged is made anew, whenever that is found, and a warning is logged.
+    One that is damaged is made anew, whenever that is found, and a warning is logged. Where one
+    is made, others that were used longest ago make room for it, as far as there is a limit.
 
     Parameters
     ----------
@@ -60,16 +62,19 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
             raise TraceError(f"{why}, and cannot be made anew: {error}") from error
         _log.warning("%s: it was made anew from %s", why, source)
 
-    if not path.is_file():
-        return make()
-    try:
-        store = open_store(path, make_anew)
-        if store.metadata.digest == digest:
-            return store
-    except TraceError as error:
-        make_anew(error)
-        return open_store(path)
-    return make()
+    if path.is_file():
+        try:
+            store = open_store(path, make_anew)
+            if store.metadata.digest == digest:
+                used(path)
+                return store
+        except TraceError as error:
+            make_anew(error)
+            return open_store(path)
+    limit = cache_limit()
+    store = make()
+    make_room(path.parent, limit)
+    return store
 
 
 def write_store(

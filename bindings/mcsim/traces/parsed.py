@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
 from mcsim.base.files import replacing
 from mcsim.base.units import parse_bytes
+from mcsim.traces.cache import used
 from mcsim.traces.kept import kept_store, write_store
 from mcsim.traces.store import (
     STORE_VERSION,
@@ -30,7 +29,7 @@ from mcsim.traces.store import (
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader
 
-__all__ = ["Parse", "Progress", "as_declared", "cache_directory", "trace_formats"]
+__all__ = ["Parse", "Progress", "as_declared", "trace_formats"]
 
 _GRAIN_NS = 2 * 10**9
 
@@ -91,6 +90,7 @@ class Parse:
         with suppress(OSError, ValueError, TypeError, KeyError):
             noted = json.loads(note.read_bytes())
             if noted["state"] == before:
+                used(note)
                 return str(noted["digest"])
         digest = self._source_digest()
         # Within the clock's grain of a change the next one might not show.
@@ -166,16 +166,6 @@ def trace_formats() -> list[dict[str, Any]]:
     formats = _core_trace.formats()
     (csv,) = (format for format in formats if format["name"] == "csv")
     return formats + describe_table_formats(csv)
-
-
-def cache_directory() -> Path:
-    """Return where traces are kept that were parsed or generated.
-
-    It is ``$MCSIM_CACHE_DIR`` or ``mcsim/traces`` in the user's cache folder.
-    """
-    if named := os.environ.get("MCSIM_CACHE_DIR"):
-        return Path(named)
-    return platformdirs.user_cache_path("mcsim", appauthor=False) / "traces"
 
 
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
+from mcsim.traces.cache import cache_directory
 from mcsim.traces.kept import kept_store, write_store
-from mcsim.traces.parsed import cache_directory
 from mcsim.traces.store import (
     BATCH_REQUESTS,
     STORE_VERSION,

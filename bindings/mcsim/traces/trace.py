@@ -18,11 +18,12 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Tabular
 from mcsim.base.suggest import names_matching
+from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
-from mcsim.traces.parsed import Parse, Progress, as_declared, cache_directory
+from mcsim.traces.parsed import Parse, Progress, as_declared
 from mcsim.traces.selection import Selection, clamped
 from mcsim.traces.store import (
     SCHEMA,

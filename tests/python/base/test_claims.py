@@ -43,7 +43,7 @@ def age(path: Path, seconds: float) -> None:
 def test_a_claim_names_host_job_and_process(monkeypatch: pytest.MonkeyPatch) -> None:
     claims._place()  # which is asked for once, with the true name of the host
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
-    monkeypatch.setattr("platform.node", lambda: "node-1.cluster.example")
+    monkeypatch.setattr(claims, "_host", lambda: "node-1.cluster.example")
     host, job, process, _ = new_claim().split(".")
     assert (host, job) == ("node-1-cluster-example", "4711")
     assert process.startswith(f"{os.getpid()}-")

@@ -15,7 +15,9 @@ from ruamel.yaml import YAML
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec, Source, check_spec
-from mcsim.experiment.experiment import Experiment
+from mcsim.config.sweep import take_sweep
+from mcsim.experiment.code import Code
+from mcsim.experiment.experiment import Experiment, source_of
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
@@ -379,7 +381,13 @@ def test_a_loaded_experiment_written_out_loads_as_the_same(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_experiments_of_the_repository_load(path: Path) -> None:
-    assert Experiment.load(path).spec.name == path.stem
+    source, _ = source_of(path, ())
+    if (grid := take_sweep(source)) is None:
+        assert Experiment.load(path).spec.name == path.stem
+        return
+    code = Code(source.folder)
+    for cell in grid.cells():
+        assert Experiment.of(grid.varied(cell), code).spec.name == path.stem
 
 
 def test_the_data_path_of_an_allocator_is_judged_by_the_vms_of_the_workload(

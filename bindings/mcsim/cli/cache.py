@@ -1,0 +1,193 @@
+"""`mcsim cache`: what is kept of traces in the user's cache folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from mcsim.cli.terminal import print_columns
+
+if TYPE_CHECKING:
+    from mcsim.traces.cache import Entry
+
+__all__ = ["cache"]
+
+_DAMAGED = 1  # exit code
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group()
+def cache() -> None:
+    """List, verify and remove what is kept of traces, so that nothing is made twice.
+
+    All of it can be made again, and is when it is needed. Together it takes at most
+    $MCSIM_CACHE_LIMIT (64GiB if that is not set): where more is made, what was used longest ago
+    goes.
+    """
+
+
+_folder_option = click.option(
+    "--cache-dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The folder; $MCSIM_CACHE_DIR or the user's cache if not given.",
+)
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
+
+
+@cache.command("ls", short_help="List what is kept.")
+@_folder_option
+@_json_option
+def list_(folder: Path | None, as_json: bool) -> None:
+    """List what is kept, what was used last at the end.
+
+    Small ones are the digests of files that were parsed: so a file that did not change is not
+    read to find what was made of it.
+    """
+    from mcsim.base.units import format_size
+    from mcsim.traces.cache import cache_limit
+
+    where, found = _entries(folder)
+    found.sort(key=lambda entry: entry.used_ns)
+    total = sum(entry.bytes for entry in found)
+    if as_json:
+        told = {"folder": str(where), "bytes": total, "limit": cache_limit()}
+        _print_json(told | {"entries": [_as_mapping(entry) for entry in found]})
+        return
+    rows = [_listed(entry) for entry in found if entry.kind.is_listed]
+    if rows:
+        print_columns(("name", "kind", "used", "size", ""), rows, right=("size",))
+    beside = f", beside {len(found) - len(rows):,} small ones" if len(found) > len(rows) else ""
+    click.echo(
+        f"{len(rows):,} entries{beside}; {format_size(total)} of at most "
+        f"{format_size(cache_limit())} in {where}"
+    )
+
+
+def _listed(entry: Entry) -> tuple[str, ...]:
+    from mcsim.base.units import format_size
+
+    return (
+        entry.path.name,
+        entry.kind.name,
+        f"{entry.used.astimezone():%Y-%m-%d %H:%M}",
+        format_size(entry.bytes),
+        entry.describe(),
+    )
+
+
+def _as_mapping(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.path.name,
+        "kind": entry.kind.name,
+        "used": entry.used.isoformat(),
+        "bytes": entry.bytes,
+        "path": str(entry.path),
+    }
+
+
+@cache.command(short_help="Hold all that is kept to its checksums.")
+@click.option("--remove", is_flag=True, help="Remove what is damaged.")
+@_folder_option
+@_json_option
+def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
+    """Read all that is kept, and hold it to its checksums.
+
+    Exit code 1 says that something is damaged. That would be made anew when it is needed.
+    """
+    _, found = _entries(folder)
+    damaged = {entry: why for entry in found if (why := entry.fault()) is not None}
+    if remove:
+        for entry in damaged:
+            entry.remove()
+    if as_json:
+        faults = {str(entry.path): why for entry, why in damaged.items()}
+        _print_json({"verified": len(found), "damaged": faults, "removed": remove})
+    else:
+        for why in damaged.values():
+            click.echo(why)
+        gone = "; the rest is removed" if remove and damaged else ""
+        click.echo(f"{len(found) - len(damaged):,} of {len(found):,} entries are whole{gone}")
+    if damaged:
+        sys.exit(_DAMAGED)
+
+
+@cache.command("rm", short_help="Remove what is kept.")
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All of it.")
+@click.option(
+    "--to", "limit", metavar="SIZE", help="What was used longest ago, until SIZE is left."
+)
+@_folder_option
+@_json_option
+def remove_(
+    names: tuple[str, ...],
+    everything: bool,
+    limit: str | None,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Remove what is kept by its names, as ls has them, or patterns such as 'web_*'.
+
+    \b
+    mcsim cache rm --to 10GiB
+    mcsim cache rm 'web_*'
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.units import format_size
+
+    if bool(names) + everything + (limit is not None) != 1:
+        raise ConfigError("give names, --all or --to SIZE: one of them")
+    where, found = _entries(folder)
+    if limit is None:
+        removed = [entry for entry in _chosen(found, names) if entry.remove()]
+    else:
+        removed = _make_room(where, limit)
+    if as_json:
+        _print_json({"removed": [_as_mapping(entry) for entry in removed]})
+        return
+    for entry in removed:
+        click.echo(f"{entry.path}  {format_size(entry.bytes)}")
+    freed = format_size(sum(entry.bytes for entry in removed))
+    click.echo(f"{freed} freed" if removed else "nothing to remove")
+
+
+def _chosen(found: list[Entry], names: Sequence[str]) -> list[Entry]:
+    from mcsim.base.suggest import names_matching
+
+    if not names:
+        return found
+    chosen = set(names_matching(names, [entry.path.name for entry in found], "entry"))
+    return [entry for entry in found if entry.path.name in chosen]
+
+
+def _make_room(folder: Path, limit: str) -> list[Entry]:
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.units import parse_bytes
+    from mcsim.traces.cache import make_room
+
+    try:
+        size = parse_bytes(limit)
+    except ValueError as error:
+        raise ConfigError(f"--to: {error}") from None
+    return make_room(folder, size)
+
+
+def _entries(folder: Path | None) -> tuple[Path, list[Entry]]:
+    from mcsim.traces.cache import cache_directory, entries
+
+    where = folder or cache_directory()
+    return where, list(entries(where))
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    click.echo(json.dumps(value, indent=2))

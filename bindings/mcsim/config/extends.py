@@ -1,0 +1,111 @@
+"""`extends: other.yaml`: what several experiments share, written once.
+
+Maps of both files are merged, key by key; of anything else the file's own is taken. Paths mean
+files beside the file that they stand in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mcsim.config.load import Location, Source, to_plain
+
+__all__ = ["extended"]
+
+
+def extended(source: Source) -> Source:
+    """Return an experiment with what it extends.
+
+    Raises
+    ------
+    ConfigError
+        If the other file cannot be read, or extends this one in turn; with file and line.
+    """
+    return _extended(source, (Path(source.name).resolve(),))
+
+
+def _extended(source: Source, chain: Sequence[Path]) -> Source:
+    if "extends" not in source.root:
+        return source
+    given = source.root["extends"]
+    if not isinstance(given, str) or not given:
+        raise source.complain(("extends",), f"expected the path of an experiment, got {given!r}")
+    path = (source.folder / given).resolve()
+    if path in chain:
+        circle = " extends ".join(one.name for one in (*chain[chain.index(path) :], path))
+        raise source.complain(("extends",), f"a circle: {circle}")
+    if not path.is_file():
+        raise source.complain(("extends",), f"no file {given!r}")
+    base = _extended(Source.read(path), (*chain, path))
+    theirs = to_plain(base.root)
+    if base.folder != source.folder:
+        _move_paths(theirs, base.folder, source.folder)
+    ours = to_plain(source.root)
+    del ours["extends"]
+    inherited: list[Location] = []
+    merged = _merged(theirs, ours, (), inherited)
+    return source.inheriting(merged, dict.fromkeys(inherited, base))
+
+
+def _merged(
+    theirs: Mapping[str, Any], ours: Mapping[str, Any], where: Location, inherited: list[Location]
+) -> dict[str, Any]:
+    """Merge two maps; `inherited` gets the places where what is `theirs` begins."""
+    merged: dict[str, Any] = {}
+    for key, value in theirs.items():
+        mine = ours.get(key)
+        if key not in ours:
+            inherited.append((*where, key))
+            merged[key] = value
+        elif isinstance(value, Mapping) and isinstance(mine, Mapping):
+            merged[key] = _merged(value, mine, (*where, key), inherited)
+        else:
+            merged[key] = mine
+    return merged | {key: value for key, value in ours.items() if key not in merged}
+
+
+def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
+    """Rewrite paths that were relative to one folder to be relative to another."""
+
+    def moved(path: Any) -> Any:
+        return os.path.relpath(old / path, new) if isinstance(path, str) else path
+
+    def move_profiles(of: dict[str, Any], key: str) -> None:
+        given = of.get(key)
+        of[key] = [moved(one) for one in given] if isinstance(given, list) else moved(given)
+
+    def move_vm(vm: Any) -> Any:
+        vm = {"name": vm} if isinstance(vm, str) else vm
+        if not isinstance(vm, dict):
+            return vm
+        # A trace may be a name to look up, wherever the experiment is.
+        trace = vm.get("trace", vm.get("name"))
+        if isinstance(trace, str) and (old / trace).is_file():
+            vm["trace"] = moved(trace)
+        if "mapping" in vm:
+            vm["mapping"] = moved(vm["mapping"])
+        return vm
+
+    def move_traces(of: Any) -> None:
+        if not isinstance(of, dict):
+            return
+        if "profile" in of:
+            move_profiles(of, "profile")
+        if isinstance(of.get("vms"), list):
+            of["vms"] = [move_vm(vm) for vm in of["vms"]]
+
+    if "plugins" in root:
+        move_profiles(root, "plugins")
+    sweep = root.get("sweep")
+    for key in ("workload", "warm_up"):
+        move_traces(root.get(key))
+        if not isinstance(sweep, dict):
+            continue
+        of_axis = sweep.get(key)
+        for one in of_axis.values() if isinstance(of_axis, dict) else of_axis or ():
+            move_traces(one)
+        if f"{key}.profile" in sweep:
+            move_profiles(sweep, f"{key}.profile")

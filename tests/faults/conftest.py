@@ -1,0 +1,37 @@
+"""Fixtures of the tests of faults."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from processes import Nursery, contents, final_runs
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is preloaded, compiled."""
+    path = tmp_path_factory.mktemp("library") / "fail_nth.so"
+    source = Path(__file__).with_name("fail_nth.c")
+    compile_it = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*compile_it, "-o", path, source, "-ldl"], check=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator[Nursery]:
+    found = Nursery(tmp_path_factory.mktemp("nursery"), library)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def undisturbed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """What the run leaves to which nothing happened."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    process = nursery.run(out)
+    assert process.wait() == 0, process.said
+    (run,) = final_runs(out)
+    return contents(run)

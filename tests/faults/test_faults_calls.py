@@ -1,0 +1,118 @@
+# Trusts: a run to which nothing happened; calls that fail because fail_nth.c says so.
+"""The n-th write, fsync, rename and so on fails, and the n-th allocation, for every n."""
+
+from __future__ import annotations
+
+import errno
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from processes import LONG, Nursery, Process, assert_whole, contents, final_runs
+
+CALLS = [
+    ("write", errno.ENOSPC),
+    ("fsync", errno.EIO),
+    ("rename", errno.EIO),
+    ("open", errno.ENOSPC),
+    ("mkdir", errno.ENOSPC),
+]
+KINDS = [kind for kind, _ in CALLS]
+
+
+def each_fails(
+    kind: str, number: int, below: Path, start: Callable[..., Process], step: int
+) -> Iterator[tuple[int, int, Process]]:
+    """Let the first call fail, the second and so on until none does; yield n and exit codes."""
+    n = 1
+    while True:
+        process = start(fail=[kind, n, str(below), number])
+        code = process.wait()
+        yield n, code, process
+        if process.calls < n:
+            return
+        n += step
+
+
+@pytest.mark.parametrize(("kind", "number"), CALLS, ids=KINDS)
+def test_a_run_whose_nth_call_fails(
+    nursery: Nursery,
+    undisturbed: Mapping[str, bytes],
+    tmp_path: Path,
+    kind: str,
+    number: int,
+) -> None:
+    """It says which file cannot be written and what to do, or needs none of it; then it goes on."""
+    failed = 0
+    step = 1 if LONG else 6
+    start = lambda **work: nursery.run(tmp_path / "out", "--force", **work)  # noqa: E731
+    for n, code, process in each_fails(kind, number, tmp_path, start, step):
+        assert code in (0, 3), (n, process.said)
+        assert_whole(tmp_path / "out")
+        if code == 3:
+            failed += 1
+            assert str(tmp_path) in process.said, n
+            assert "; see to the disk" in process.said or "; make room" in process.said, n
+            assert "Traceback" not in process.said
+        if code == 3 or n == 1 or process.calls < n:
+            again = nursery.run(tmp_path / "out")
+            assert again.wait() == 0, again.said
+            (run,) = (tmp_path / "out").iterdir()
+            assert contents(run) == undisturbed
+    assert failed > 0
+
+
+@pytest.mark.parametrize(("kind", "number"), CALLS[:4], ids=KINDS[:4])
+def test_a_trace_store_whose_nth_call_fails(
+    nursery: Nursery, tmp_path: Path, kind: str, number: int
+) -> None:
+    trace = tmp_path / "trace.csv"
+    rows = "".join(f"{n},vm,read,{4096 * (n % 97)},4096\n" for n in range(30_000))
+    trace.write_text("time_ns,vm,op,offset,length\n" + rows)
+    failed = 0
+    cache = tmp_path / "cache"
+
+    def start(**work: object) -> Process:
+        for kept in cache.glob("*"):
+            kept.unlink()
+        return nursery.start("read_trace", trace=str(trace), cache=str(cache), **work)
+
+    whole = start()
+    assert whole.wait() == 0, whole.said
+    (store,) = cache.glob("*.arrow")
+    expected = store.read_bytes()
+    for n, code, process in each_fails(kind, number, cache, start, 1):
+        assert code in (0, 3), (n, process.said)
+        failed += code == 3
+        if code == 3:
+            assert f"{cache}" in process.said
+        assert [file.read_bytes() for file in cache.glob("*.arrow")] in ([], [expected])
+        again = nursery.start("read_trace", trace=str(trace), cache=str(cache))
+        assert again.wait() == 0, again.said
+        assert again.said == whole.said
+        assert store.read_bytes() == expected
+        assert sorted(p.suffix for p in cache.iterdir()) in ([".arrow"], [".arrow", ".json"])
+    assert failed > 0
+
+
+def test_a_run_whose_nth_allocation_fails(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    """It ends as it may: what has the name of something final is whole, and the next one works."""
+    out = tmp_path / "out"
+    ended: set[int] = set()
+    counted = nursery.run(out, "--force", fail=["malloc", 2**40, "", errno.ENOMEM])
+    assert counted.wait() == 0, counted.said
+    rounds = 400 if LONG else 12
+    for n in range(1, counted.calls, counted.calls // rounds):
+        process = nursery.run(out, "--force", fail=["malloc", n, "", errno.ENOMEM])
+        ended.add(process.wait())
+        assert_whole(out)
+        if n % 3 == 0:
+            assert nursery.run(out).wait() == 0
+            assert [contents(run) for run in out.iterdir()] == [undisturbed]
+    assert nursery.run(out).wait() == 0
+    assert [contents(run) for run in final_runs(out)] == [undisturbed]
+    # Libraries give up where no memory is no error of theirs; none of it is a hang.
+    assert ended <= {0, 3, 70, -signal.SIGABRT, -signal.SIGSEGV}

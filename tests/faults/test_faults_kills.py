@@ -1,0 +1,126 @@
+# Trusts: a run to which nothing happened; the kernel's SIGKILL; sha256 by `unsound_files`.
+"""Runs that are killed, at every named point and at random moments, and gone on with."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from processes import LONG, ROOT, Nursery, assert_whole, contents, final_runs, until
+
+POINTS = sorted(
+    {
+        point
+        for file in (ROOT / "bindings" / "mcsim").rglob("*.py")
+        for point in re.findall(r'\breached\("(.+?)"\)', file.read_text(encoding="utf-8"))
+    }
+)
+
+
+def assert_finished(out: Path, undisturbed: Mapping[str, bytes]) -> None:
+    """Hold a folder to have the run, and nothing else."""
+    (run,) = out.iterdir()
+    assert contents(run) == undisturbed
+    assert_whole(out)
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("times", [1, 3] if LONG else [1])
+def test_killed_at_every_point(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, point: str, times: int
+) -> None:
+    # So that every point is reached: one was finished, and another was killed with a part.
+    assert nursery.run(tmp_path).wait() == 0
+    assert nursery.run(tmp_path, "--force", die_at=["part saved", 2]).wait() == -signal.SIGKILL
+    killed = nursery.run(tmp_path, "--force", die_at=[point, times])
+    assert killed.wait() == -signal.SIGKILL or times > 1
+    assert_whole(tmp_path)
+    again = nursery.run(tmp_path)
+    assert again.wait() == 0, again.said
+    assert_finished(tmp_path, undisturbed)
+
+
+def test_every_point_has_a_name_of_its_own() -> None:
+    assert len(POINTS) >= 10
+
+
+@pytest.mark.parametrize("seed", range(20 if LONG else 2))
+def test_killed_at_random_moments(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, seed: int
+) -> None:
+    """Several times, then left alone; odd seeds force the run, so that there is one to lose."""
+    chance = random.Random(seed)
+    began = time.monotonic()
+    first = nursery.run(tmp_path)
+    assert first.wait() == 0, first.said
+    took = time.monotonic() - began
+    options = ["--force"] if seed % 2 else []
+    if not options:
+        nursery.run(tmp_path, "--force", die_at=["old results aside", 1]).wait()
+    for _ in range(10 if LONG else 5):
+        process = nursery.run(tmp_path, *options)
+        time.sleep(chance.uniform(0, took))
+        process.kill()
+        assert process.wait() in (0, -signal.SIGKILL)
+        assert_whole(tmp_path)
+    again = nursery.run(tmp_path)
+    assert again.wait() == 0, again.said
+    assert_finished(tmp_path, undisturbed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_preempted_at_random_moments(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, number: signal.Signals
+) -> None:
+    chance = random.Random(number)
+    for _ in range(20 if LONG else 4):
+        process = nursery.run(tmp_path)
+        time.sleep(chance.uniform(0.02, 0.4))
+        began = time.monotonic()
+        process.kill(number)
+        code = process.wait()
+        took = time.monotonic() - began
+        assert code in (0, 128 + number, -number), process.said
+        assert took < 10  # on a busy machine; a second on an idle one
+        assert_whole(tmp_path)
+    again = nursery.run(tmp_path)
+    assert again.wait() == 0, again.said
+    assert_finished(tmp_path, undisturbed)
+
+
+def test_two_at_once_and_one_is_killed(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    for point in ("part saved", "results flushed", "results in place"):
+        out = tmp_path / point
+        one, other = nursery.run(out, die_at=[point, 1]), nursery.run(out)
+        assert other.wait() == 0, other.said
+        assert one.wait() in (0, -signal.SIGKILL), one.said  # 0: the other was first
+        assert nursery.run(out).wait() == 0
+        assert_finished(out, undisturbed)
+
+
+def test_many_at_once(nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path) -> None:
+    processes = [nursery.run(tmp_path) for _ in range(6)]
+    assert [process.wait() for process in processes] == 6 * [0]
+    assert_finished(tmp_path, undisturbed)
+
+
+def test_one_that_was_stopped_finishes_too(
+    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    stopped = nursery.run(tmp_path, stop_at=["part saved", 2])
+    until(lambda: "T" in Path(f"/proc/{stopped.pid}/stat").read_text().rpartition(")")[2][:3])
+    # It is there, if asleep: another does not take its parts, and is first.
+    assert nursery.run(tmp_path).wait() == 0
+    assert len(final_runs(tmp_path)) == 1
+    os.kill(stopped.pid, signal.SIGCONT)
+    assert stopped.wait() == 0, stopped.said
+    assert nursery.run(tmp_path).wait() == 0
+    assert_finished(tmp_path, undisturbed)

@@ -1,0 +1,238 @@
+# Trusts: the file system's sizes and times; what is made anew equals what was made first.
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mcsim.base.errors import ConfigError
+from mcsim.cli import main as cli
+from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room
+from mcsim.traces.synth import synth_trace
+from mcsim.traces.trace import Trace
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+AN_HOUR_NS = 3600 * 10**9
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A cache with three parsed traces, used an hour apart, the first longest ago."""
+    cache = tmp_path / "cache"
+    for k in range(3):
+        parsed(tmp_path, k)
+    for k in range(3):
+        age(store_of(cache, k), (3 - k) * AN_HOUR_NS)
+    return cache
+
+
+def parsed(tmp_path: Path, k: int) -> Trace:
+    source = tmp_path / f"trace_{k}.txt"
+    if not source.exists():
+        source.write_text("\n".join(str(block % (50 + k)) for block in range(1000)))
+    return Trace.open(source, format="keys", cache_dir=tmp_path / "cache")
+
+
+def store_of(cache: Path, k: int) -> Path:
+    (path,) = cache.glob(f"trace_{k}-*.arrow")
+    return path
+
+
+def age(path: Path, ns: int) -> None:
+    found = path.stat()
+    os.utime(path, ns=(found.st_mtime_ns - ns, found.st_mtime_ns - ns))
+
+
+def stores(cache: Path) -> list[str]:
+    return sorted(path.name.partition("-")[0] for path in cache.glob("*.arrow"))
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = 0
+    try:
+        cli.main(["cache", *map(str, arguments)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, *capsys.readouterr()
+
+
+def test_what_is_kept_is_known_by_its_name(folder: Path) -> None:
+    synth_trace(TINY, cache_dir=folder)
+    (folder / "mine.arrow").write_text("not of the cache")
+    (folder / "results-0123456789abcdef.csv").touch()
+    found = list(entries(folder))
+    kinds = [entry.kind.name for entry in found]
+    assert kinds == ["trace"] * 4 + ["digest"] * kinds.count("digest")
+    assert sum(entry.bytes for entry in found[:4]) == sum(
+        path.stat().st_size for path in folder.glob("*-*.arrow")
+    )
+    described = {entry.path.name.partition("-")[0]: entry.describe() for entry in found[:4]}
+    assert described["trace_0"] == "1.00 k requests of trace_0.txt"
+    assert described["tiny"].endswith(" requests generated from tiny.yaml")
+    assert [entry.fault() for entry in found] == [None] * len(found)
+    assert list(entries(folder / "nowhere")) == []
+
+
+def test_what_was_used_longest_ago_makes_room(folder: Path) -> None:
+    sizes = {entry.path: entry.bytes for entry in entries(folder)}
+    notes = sum(size for path, size in sizes.items() if path.suffix == ".json")
+    one = store_of(folder, 0).stat().st_size
+    assert make_room(folder, sum(sizes.values())) == []
+    removed = make_room(folder, 2 * one + notes)
+    assert [entry.path.name.partition("-")[0] for entry in removed] == ["trace_0"]
+    assert stores(folder) == ["trace_1", "trace_2"]
+    # What a process uses it may want again.
+    assert make_room(folder, 0, since_ns=0) == []
+    make_room(folder, 0)
+    assert stores(folder) == []
+
+
+def test_to_open_a_trace_is_to_use_it(folder: Path, tmp_path: Path) -> None:
+    before = next(entries(folder))
+    parsed(tmp_path, 0)
+    assert next(entries(folder)).path == before.path == store_of(folder, 0)
+    assert next(entries(folder)).used_ns > before.used_ns + 2 * AN_HOUR_NS
+    make_room(folder, 2 * store_of(folder, 0).stat().st_size)
+    assert "trace_0" in stores(folder)
+
+
+def test_to_look_at_what_is_kept_is_no_use_of_it(folder: Path) -> None:
+    before = {entry.path: entry.used_ns for entry in entries(folder)}
+    for entry in entries(folder):
+        assert entry.describe() != "damaged"
+        assert entry.fault() is None
+    assert {entry.path: entry.used_ns for entry in entries(folder)} == before
+
+
+def test_there_is_a_limit_where_something_is_made(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = store_of(folder, 0).stat().st_size
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", str(5 * one // 2))
+    references = parsed(tmp_path, 3).blocks("all").ids.tolist()
+    assert stores(folder) == ["trace_2", "trace_3"]
+    assert references[:3] == [0, 1, 2]
+    # What went is made again.
+    assert parsed(tmp_path, 0).request_count == 1000
+    # More than the limit by itself: it stays, all else goes.
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "1")
+    for path in folder.iterdir():
+        age(path, AN_HOUR_NS)
+    assert parsed(tmp_path, 4).request_count == 1000
+    assert stores(folder) == ["trace_4"]
+
+
+def test_one_that_is_open_can_be_removed(folder: Path, tmp_path: Path) -> None:
+    trace = parsed(tmp_path, 1)
+    for entry in list(entries(folder)):
+        assert entry.remove()
+        assert not entry.remove()
+    assert len(trace.blocks("all")) == 1000
+
+
+def test_files_of_others_are_left(folder: Path) -> None:
+    mine = [folder / "mine.arrow", folder / "web-2024.arrow", folder / "digest-of-mine.json"]
+    for path in mine:
+        path.write_bytes(bytes(100_000))
+        age(path, 100 * AN_HOUR_NS)
+    make_room(folder, 0)
+    assert all(path.exists() for path in mine)
+    assert list(entries(folder)) == []
+
+
+def test_damage_is_found_and_made_good(folder: Path, tmp_path: Path) -> None:
+    damage(store_of(folder, 1))
+    (note,) = [entry for entry in entries(folder) if entry.kind.name == "digest"][:1] or [None]
+    if note is not None:
+        note.path.write_text("{}")
+    faults = {e.path: e.fault() for e in entries(folder) if e.fault() is not None}
+    assert set(faults) == {store_of(folder, 1)} | ({note.path} if note else set())
+    assert str(store_of(folder, 1)) in str(faults[store_of(folder, 1)])
+    assert len(parsed(tmp_path, 1).blocks("all")) == 1000
+    assert all(e.fault() is None for e in entries(folder) if e.kind.name == "trace")
+
+
+def test_the_limit_is_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "3GiB")
+    assert cache_limit() == 3 * 2**30
+    monkeypatch.delenv("MCSIM_CACHE_LIMIT")
+    assert cache_limit() == 64 * 2**30
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "lots")
+    with pytest.raises(ConfigError, match="MCSIM_CACHE_LIMIT: expected a size such as 4KiB"):
+        cache_limit()
+
+
+def test_ls(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = call(capsys, "ls", "--cache-dir", folder)
+    assert code == 0
+    headings, *rows, last = said.splitlines()
+    assert headings.split() == ["name", "kind", "used", "size"]
+    assert [row.partition("-")[0] for row in rows] == ["trace_0", "trace_1", "trace_2"]
+    assert rows[0].endswith("1.00 k requests of trace_0.txt")
+    assert last.startswith("3 entries")
+    assert last.endswith(f"of at most 64 GiB in {folder}")
+    told = json.loads(call(capsys, "ls", "--cache-dir", folder, "--json")[1])
+    assert told["bytes"] == sum(entry["bytes"] for entry in told["entries"])
+    assert {entry["path"] for entry in told["entries"]} == {str(e.path) for e in entries(folder)}
+    assert told["limit"] == 64 * 2**30
+
+
+def test_verify(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    count = len(list(entries(folder)))
+    assert call(capsys, "verify", "--cache-dir", folder) == (
+        0,
+        f"{count} of {count} entries are whole\n",
+        "",
+    )
+    damage(store_of(folder, 1))
+    code, said, _ = call(capsys, "verify", "--cache-dir", folder)
+    assert code == 1
+    assert said.startswith(f"{store_of(folder, 1)}: ")
+    assert said.endswith(f"{count - 1} of {count} entries are whole\n")
+    path = store_of(folder, 1)
+    code, said, _ = call(capsys, "verify", "--cache-dir", folder, "--remove", "--json")
+    assert code == 1
+    assert list(json.loads(said)["damaged"]) == [str(path)]
+    assert not path.exists()
+    assert call(capsys, "verify", "--cache-dir", folder)[0] == 0
+
+
+def test_rm(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rm = ("rm", "--cache-dir", folder)
+    first, size = store_of(folder, 0), store_of(folder, 0).stat().st_size
+    code, said, _ = call(capsys, *rm, first.name)
+    assert code == 0
+    assert said.splitlines()[0].startswith(f"{first}  ")
+    assert said.splitlines()[1].endswith(" freed")
+    code, _, said = call(capsys, *rm, first.name)
+    assert code == 2
+    assert said.startswith(f"mcsim: no entry '{first.name}' (did you mean 'trace_")
+    notes = sum(entry.bytes for entry in entries(folder) if entry.kind.name == "digest")
+    call(capsys, *rm, "--to", str(size + notes))
+    assert stores(folder) == ["trace_2"]
+    assert call(capsys, *rm, "trace_*")[0] == 0
+    assert stores(folder) == []
+    call(capsys, *rm, "--all")
+    assert list(entries(folder)) == []
+    assert call(capsys, *rm, "--all") == (0, "nothing to remove\n", "")
+    for wrong in ((), ("x", "--all"), ("--all", "--to", "1")):
+        code, _, said = call(capsys, *rm, *wrong)
+        assert (code, said) == (2, "mcsim: give names, --all or --to SIZE: one of them\n")
+    code, _, said = call(capsys, *rm, "--to", "few")
+    assert (code, said[:35]) == (2, "mcsim: --to: expected a size such a")
+
+
+def test_the_folder_is_the_users_or_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path))
+    assert cache_directory() == tmp_path
+    assert call(capsys, "ls")[1] == f"0 entries; 0 B of at most 64 GiB in {tmp_path}\n"
