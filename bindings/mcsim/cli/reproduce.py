@@ -49,13 +49,6 @@ __all__ = ["reproduce"]
     help="Write all tables there, too.",
 )
 @click.option(
-    "--html",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    callback=file_to_write,
-    help="Write a page there, too: one file that opens offline.",
-)
-@click.option(
     "--threads",
     metavar="N",
     type=click.IntRange(min=1),
@@ -72,7 +65,6 @@ def reproduce(
     trace_dirs: tuple[str, ...],
     out: str,
     markdown: str | None,
-    html: str | None,
     threads: int | None,
     force: bool,
 ) -> None:
@@ -81,6 +73,7 @@ def reproduce(
     All documents if none is named. What was found before is not found again; after an
     interruption the same command goes on.
     """
+    from mcsim.base.files import replacing
     from mcsim.reproduce import render
     from mcsim.reproduce.catalogue import chosen
     from mcsim.reproduce.reproduction import reproduce as run_catalogue
@@ -105,14 +98,11 @@ def reproduce(
         console.print(render.render_outcome(outcome))
         console.print()
     console.print(render.totals(reproduction), highlight=False)
-    options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
-    command = " ".join(["mcsim reproduce", *names]) + options
     if markdown is not None:
-        Path(markdown).write_text(render.in_markdown(reproduction, command), encoding="utf-8")
-    if html is not None:
-        from mcsim.reproduce.page import page_of
-
-        Path(html).write_text(page_of(reproduction, command), encoding="utf-8")
+        options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
+        command = " ".join(["mcsim reproduce", *names]) + options
+        with replacing(Path(markdown)) as file:
+            file.write_text(render.in_markdown(reproduction, command), encoding="utf-8")
     if check and reproduction.failures:
         for line in reproduction.failures:
             click.echo(f"mcsim: shape fails: {line}", err=True)

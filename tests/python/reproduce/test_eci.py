@@ -1,7 +1,6 @@
 # Trusts: distances counted by hand, the laws of the slides, a naive LRU, and rows made up by hand.
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from mcsim.reproduce.eci_examples import (
     request_distances,
 )
 from mcsim.reproduce.measured import measure
-from mcsim.reproduce.page import page_of
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 from mcsim.reproduce.verdicts import Verdict
 
@@ -137,13 +135,3 @@ def test_tables_and_figures_are_beside_each_other(quick: Reproduction) -> None:
     limited = next(o for o in quick.outcomes if o.figure.name == "eci/limited")
     allocation = pq.read_table(limited.finding.drawn[0].parent / "allocation.parquet")
     assert allocation.num_rows == 2 * 169 * 16
-
-
-def test_a_reproduction_has_its_page(quick: Reproduction) -> None:
-    page = page_of(quick, "mcsim reproduce eci --quick")
-    assert page == page_of(quick, "mcsim reproduce eci --quick")
-    assert "mcsim reproduce eci --quick" in page
-    for outcome in quick.outcomes:
-        assert f"{outcome.figure.name}: {escape(outcome.figure.title, quote=True)}" in page
-        assert page.count(f"<dd>{outcome.verdict}</dd>") >= 1
-    assert "a sixteenth of the blocks was replayed" in page
