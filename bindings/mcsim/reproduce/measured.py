@@ -1,4 +1,4 @@
-"""What one system of a run did with one cache that it divides."""
+"""What each system of a run did with one cache that it divides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mcsim.results.models import reads_behind_writes
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of
-from mcsim.results.tables import totals
+from mcsim.results.tables import Totals, totals
 
 __all__ = ["Measured", "measure"]
 
@@ -55,19 +55,28 @@ class Measured:
         return 1e9 / self.read_ns[vm] / float(blocks.mean())
 
 
-def measure(results: Results, system: str) -> Measured:
-    """Return what a system of a run did with its cache, the warm-up left out."""
+def measure(results: Results) -> dict[str, Measured]:
+    """Return what every system of a run did with its cache, the warm-up left out, by title."""
+    tables = (
+        results.measured("metrics"),
+        results.measured("vms"),
+        reads_behind_writes(results),
+        results.decisions(),
+    )
+    measured = {}
+    for total in totals(results):
+        title = total.system.title
+        of_system = (table.filter(pc.equal(table["system"], title)) for table in tables)
+        measured[title] = _measured(total, *of_system)
+    return measured
 
-    def of(table: pa.Table) -> pa.Table:
-        return table.filter(pc.equal(table["system"], system))
 
-    metrics, vms = of(results.measured("metrics")), of(results.measured("vms"))
-    total = next(t for t in totals(results) if t.system.title == system)
+def _measured(
+    total: Totals, metrics: pa.Table, vms: pa.Table, reads: pa.Table, decisions: pa.Table
+) -> Measured:
     accesses, misses, writes, write_misses = (
         int(counts_of(vms, name).sum()) for name in ("accesses", "misses", "writes", "write_misses")
     )
-    reads = of(reads_behind_writes(results))
-    decisions = of(results.decisions())
     unmet = decisions.filter(pc.not_equal(decisions["infeasible"], ""))
     return Measured(
         vms=total.vms,

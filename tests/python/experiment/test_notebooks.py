@@ -10,7 +10,8 @@ NOTEBOOKS = sorted((Path(__file__).parents[3] / "experiments" / "notebooks").glo
 
 
 def test_there_are_notebooks() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["multicache.ipynb", "sweep.ipynb"]
+    stems = [path.stem for path in NOTEBOOKS]
+    assert stems == ["eci", "multicache", "sweep", "thesis"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -91,7 +91,8 @@ def test_a_system_is_measured_by_what_it_gave_and_served(tmp_path: Path) -> None
         "opt": False,
     }
     results = run(spec, out=tmp_path, figures=False)
-    static, centaur = measure(results, "static"), measure(results, "centaur")
+    measured = measure(results)
+    static, centaur = measured["static"], measured["centaur"]
     assert static.blocks.shape == (23, 3)
     assert set(static.in_all.tolist()) == {2000}
     assert centaur.infeasible
