@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from mcsim.results.differences import Change, Difference, difference
+from mcsim.results.listing import list_runs
 from mcsim.results.results import Results
-from mcsim.results.runs import collect, find_run, list_runs, open_run, remove, unsound_files
+from mcsim.results.runs import (
+    collect,
+    find_run,
+    open_run,
+    remove,
+    unsound_files,
+    verify,
+)
 
 __all__ = [
     "Change",
@@ -17,4 +25,5 @@ __all__ = [
     "open_run",
     "remove",
     "unsound_files",
+    "verify",
 ]

@@ -264,6 +264,11 @@ class PackedResults(Results):
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
 
+    @property
+    def pack(self) -> Path:
+        """The file that has them."""
+        return self._pack.path
+
     def check(self) -> None:
         """Hold the pack to its checksums."""
         with zipfile.ZipFile(self._pack.path) as file:
