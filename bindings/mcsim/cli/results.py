@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -262,13 +263,18 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     Exit code 1 says that a file is not what the run wrote. Timings, logs and figures have no
     checksum.
     """
+    from mcsim.results.packs import unsound_packs
     from mcsim.results.runs import find_run, runs_in, unsound_files
 
+    wrong: dict[Path, list[str]] = {}
     if runs:
         paths = [find_run(run, out) for run in runs]
     else:
         paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
-    wrong = {path: names for path in paths if (names := unsound_files(path))}
+        wrong = {path: [what] for path, what in unsound_packs(Path(out)).items()}
+        paths += wrong
+    files = [path for path in paths if path not in wrong]
+    wrong |= {path: names for path in files if (names := unsound_files(path))}
     if as_json:
         unsound = {str(path): names for path, names in wrong.items()}
         _print_json({"verified": len(paths), "unsound": unsound})

@@ -22,10 +22,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +45,9 @@ from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.tables import COMPARISON, comparison
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "summary"]
-__all__ += ["unpacked", "write_pack"]
+__all__ += ["unpacked", "unsound_packs", "write_pack"]
+
+_log = logging.getLogger(__name__)
 
 _FOLDER = "packs"
 _IDS = "run_ids.txt"
@@ -208,10 +213,9 @@ class Pack:
     run_ids : tuple of str
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, run_ids: tuple[str, ...]) -> None:
         self.path = path
-        with zipfile.ZipFile(path) as file:
-            self.run_ids = tuple(file.read(_IDS).decode().splitlines())
+        self.run_ids = run_ids
 
     def table(self, name: str) -> pa.Table:
         """Read a table, of all runs."""
@@ -261,10 +265,8 @@ class PackedResults(Results):
 
     def check(self) -> None:
         """Hold the pack to its checksums."""
-        with zipfile.ZipFile(self._pack.path) as file:
-            damaged = file.testzip()
-        if damaged is not None:
-            raise ConfigError(f"{self._pack.path}: {damaged} in it is damaged: remove the file")
+        if _damaged_member(self._pack.path) is not None:
+            raise ConfigError(f"{self._pack.path}: damaged: remove it and run the sweep again")
 
     @cached_property
     def spec(self) -> ExperimentSpec:
@@ -297,12 +299,37 @@ class PackedResults(Results):
 
 
 def packs_in(out: Path) -> Iterator[Pack]:
-    """Iterate over the packs in a folder of results; what cannot be read is left out."""
+    """Iterate over the packs in a folder of results; one that is damaged is none."""
     for path in sorted((out / _FOLDER).glob("*.zip")):
-        try:
-            yield Pack(path)
-        except (OSError, KeyError, zipfile.BadZipFile):
-            continue
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            if ids := _ids_of(path, about.st_mtime_ns, about.st_size, about.st_ino):
+                yield Pack(path, ids)
+
+
+def unsound_packs(out: Path) -> dict[Path, str]:
+    """Return the packs in a folder of results that are damaged, and what of each is."""
+    wrong = {path: _damaged_member(path) for path in sorted((out / _FOLDER).glob("*.zip"))}
+    return {path: what for path, what in wrong.items() if what is not None}
+
+
+# By all that changes where a file does, so that one is read once.
+@lru_cache(maxsize=100_000)
+def _ids_of(path: Path, _changed: int, _size: int, _number: int) -> tuple[str, ...]:
+    if (what := _damaged_member(path)) is not None:
+        _log.warning("%s: damaged (%s): what it held is as if it had not been run", path, what)
+        return ()
+    with zipfile.ZipFile(path) as file:
+        return tuple(file.read(_IDS).decode().splitlines())
+
+
+def _damaged_member(path: Path) -> str | None:
+    """Return what of a pack is not as it was written, if anything."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return None if not file.testzip() and _IDS in file.namelist() else "a checksum"
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        return str(error) or type(error).__name__
 
 
 def packed(path: Path) -> PackedResults | None:

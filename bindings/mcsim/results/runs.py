@@ -20,6 +20,7 @@ from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
+from mcsim.results.packs import packed, packs_in
 from mcsim.results.results import Results
 from mcsim.results.seals import damaged, read_list
 
@@ -163,7 +164,8 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
             raise ConfigError(f"{given}: no such run")
         return Path(given)
     named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
-    known = sorted({found["run"] for found in named if found is not None})
+    folders = {found["run"] for found in named if found is not None}
+    known = sorted(folders.union(*(pack.run_ids for pack in packs_in(Path(out)))))
     begun = [given] if given in known else [one for one in known if one.startswith(given)]
     if len(begun) == 1:
         return Path(out) / begun[0]
@@ -186,6 +188,10 @@ def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "result
     """Return what `remove` would take away; see there."""
     path = find_run(run, out)
     found = _of_run(path)
+    for pack in packs_in(path.parent) if not found else ():
+        if path.name in pack.run_ids:
+            others = len(pack.run_ids) - 1
+            raise ConfigError(f"{path.name} is in {pack.path} with {others:,} others of a sweep")
     if not found:
         raise ConfigError(f"{path}: not a run")
     for each in found:
@@ -245,6 +251,8 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
 
 def unsound_files(path: Path) -> list[str]:
     """Return the names of those files of a finished run that are not what it wrote, or gone."""
+    if not path.exists() and packed(path) is not None:
+        return []  # a pack that is found is sound
     sums = read_list(path / "DONE")
     if not sums:
         return ["DONE"]
