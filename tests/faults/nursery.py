@@ -22,6 +22,7 @@ import mcsim.cli.main
 import mcsim.cli.sweep
 import mcsim.experiment.runner
 import mcsim.results.draft
+import mcsim.sweeps.batch
 import mcsim.sweeps.sweep
 import mcsim.traces.trace
 
@@ -85,6 +86,8 @@ def prepare(work: dict[str, Any]) -> None:
     mcsim.results.draft.KEPT_AFTER_SECONDS = 0.0
     mcsim.base.claims.LEASE_SECONDS = work.get("lease", mcsim.base.claims.LEASE_SECONDS)
     mcsim.base.claims.RENEWED_SECONDS = work.get("renewed", mcsim.base.claims.RENEWED_SECONDS)
+    if "kept_within" in work:
+        mcsim.sweeps.batch._KEPT_WITHIN = work["kept_within"]
     if "host" in work:
         on_another_host(work["host"])
     if "folder" in work:

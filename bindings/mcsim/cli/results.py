@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,7 +49,7 @@ def list_(out: str, as_json: bool) -> None:
     run of the same id goes on where it stopped), replaced (on its way out) or damaged (files are
     missing).
     """
-    from mcsim.results.runs import list_runs
+    from mcsim.results.listing import list_runs
 
     rows = list_runs(out).to_pylist()
     if as_json:
@@ -98,13 +97,14 @@ def show(run: str, out: str, configuration: bool, as_json: bool) -> None:
     mcsim results show tiny
     mcsim results show tiny --config
     """  # noqa: D301
+    from mcsim.results.files import yaml_of
     from mcsim.results.runs import open_run
 
     found = open_run(run, out)
     if as_json:
         _print_json(_whole(found))
     elif configuration:
-        click.echo(found.spec_text, nl=False)
+        click.echo(yaml_of(found.spec.expanded()), nl=False)
     else:
         show_tables(found)
 
@@ -263,28 +263,19 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     Exit code 1 says that a file is not what the run wrote. Timings, logs and figures have no
     checksum.
     """
-    from mcsim.results.packs import unsound_packs
-    from mcsim.results.runs import find_run, runs_in, unsound_files
+    from mcsim.results.runs import verify as hold
 
-    wrong: dict[Path, list[str]] = {}
-    if runs:
-        paths = [find_run(run, out) for run in runs]
-    else:
-        paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
-        wrong = {path: [what] for path, what in unsound_packs(Path(out)).items()}
-        paths += wrong
-    files = [path for path in paths if path not in wrong]
-    wrong |= {path: names for path in files if (names := unsound_files(path))}
+    count, wrong = hold(out, runs)
     if as_json:
         unsound = {str(path): names for path, names in wrong.items()}
-        _print_json({"verified": len(paths), "unsound": unsound})
+        _print_json({"verified": count, "unsound": unsound})
     else:
         for path, names in wrong.items():
-            click.echo(f"{path}: not what the run wrote, or gone: {', '.join(names)}")
-        sound = len(paths) - len(wrong)
-        click.echo(f"{sound:,} of {len(paths):,} runs are as they were written")
+            click.echo(f"{path}: not what was written, or gone: {', '.join(names)}")
+        sound = count - len(wrong)
+        click.echo(f"{sound:,} of {count:,} folders and packs of runs are as they were written")
         if wrong:
-            click.echo("run those experiments again with --force, or remove them: mcsim results rm")
+            click.echo("remove them, mcsim results rm, and run those experiments again")
     if wrong:
         sys.exit(_DIFFERENT)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcsim.results.differences import Change, Difference, difference
+from mcsim.results.listing import list_runs
 from mcsim.results.results import Results
-from mcsim.results.runs import collect, find_run, list_runs, open_run, remove, unsound_files
+from mcsim.results.runs import collect, find_run, open_run, remove, verify
 
 __all__ = [
     "Change",
@@ -16,5 +17,5 @@ __all__ = [
     "list_runs",
     "open_run",
     "remove",
-    "unsound_files",
+    "verify",
 ]

@@ -122,7 +122,8 @@ def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Change]:
 
 
 def _sameness(name: str, a: Results, b: Results) -> Sameness:
-    if a.digest(name) == b.digest(name):
+    digest = a.digest(name)
+    if digest is not None and digest == b.digest(name):
         return "equal bytes"
     return "equal values" if a.table(name).equals(b.table(name)) else "different"
 

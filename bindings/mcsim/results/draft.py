@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import logging
 import os
 import secrets
@@ -17,14 +16,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from ruamel.yaml import YAML
 
 from mcsim.base.claims import claim_folder, is_claimed, let_go, where_others_tidy
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, replacing
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import json_of, parquet_of
+from mcsim.results.files import json_of, parquet_of, yaml_of
 from mcsim.results.parts import Part
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
@@ -154,11 +152,7 @@ class Draft:
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
         self._spec = spec
-        writer = YAML()
-        writer.default_flow_style = False
-        text = io.BytesIO()
-        writer.dump(spec.expanded(), text)
-        self._write("spec.yaml", text.getvalue())
+        self._write("spec.yaml", yaml_of(spec.expanded()))
 
     def finish(self) -> Results:
         """Give the run its final name; one of the same id that was there before is replaced.

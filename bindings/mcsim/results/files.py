@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from ruamel.yaml import YAML
 
 from mcsim.base.files import replacing
 
-__all__ = ["json_of", "parquet_of", "read_json", "write_json", "write_parquet"]
+__all__ = ["json_of", "parquet_of", "read_json", "write_json", "write_parquet", "yaml_of"]
 
 
 def parquet_of(table: pa.Table) -> bytes:
@@ -31,6 +33,15 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 def json_of(value: Mapping[str, Any]) -> bytes:
     """Return a mapping as JSON for people."""
     return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def yaml_of(value: Mapping[str, Any]) -> bytes:
+    """Return a mapping as YAML for people."""
+    writer = YAML()
+    writer.default_flow_style = False
+    text = io.BytesIO()
+    writer.dump(value, text)
+    return text.getvalue()
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,8 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.tables import COMPARISON, comparison
 
-__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "summary"]
-__all__ += ["unpacked", "unsound_packs", "write_pack"]
+__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
+__all__ += ["summary", "unpacked", "write_pack"]
 
 _log = logging.getLogger(__name__)
 
@@ -213,9 +213,10 @@ class Pack:
     run_ids : tuple of str
     """
 
-    def __init__(self, path: Path, run_ids: tuple[str, ...]) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.run_ids = run_ids
+        with zipfile.ZipFile(path) as file:
+            self.run_ids = tuple(file.read(_IDS).decode().splitlines())
 
     def table(self, name: str) -> pa.Table:
         """Read a table, of all runs."""
@@ -263,10 +264,17 @@ class PackedResults(Results):
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
 
+    @property
+    def pack(self) -> Path:
+        """The file that has them."""
+        return self._pack.path
+
     def check(self) -> None:
         """Hold the pack to its checksums."""
-        if _damaged_member(self._pack.path) is not None:
-            raise ConfigError(f"{self._pack.path}: damaged: remove it and run the sweep again")
+        with zipfile.ZipFile(self._pack.path) as file:
+            damaged = file.testzip()
+        if damaged is not None:
+            raise ConfigError(f"{self._pack.path}: {damaged} in it is damaged: remove the file")
 
     @cached_property
     def spec(self) -> ExperimentSpec:
@@ -299,37 +307,31 @@ class PackedResults(Results):
 
 
 def packs_in(out: Path) -> Iterator[Pack]:
-    """Iterate over the packs in a folder of results; one that is damaged is none."""
+    """Iterate over the packs in a folder of results; what cannot be read is left out."""
     for path in sorted((out / _FOLDER).glob("*.zip")):
-        with suppress(FileNotFoundError):
-            about = path.stat()
-            if ids := _ids_of(path, about.st_mtime_ns, about.st_size, about.st_ino):
-                yield Pack(path, ids)
+        try:
+            yield Pack(path)
+        except (OSError, KeyError, zipfile.BadZipFile):
+            continue
 
 
-def unsound_packs(out: Path) -> dict[Path, str]:
-    """Return the packs in a folder of results that are damaged, and what of each is."""
-    wrong = {path: _damaged_member(path) for path in sorted((out / _FOLDER).glob("*.zip"))}
-    return {path: what for path, what in wrong.items() if what is not None}
+def set_aside_damaged(out: Path) -> None:
+    """Give packs that are not as they were written another name, and say so: they are absent.
 
-
-# By all that changes where a file does, so that one is read once.
-@lru_cache(maxsize=100_000)
-def _ids_of(path: Path, _changed: int, _size: int, _number: int) -> tuple[str, ...]:
-    if (what := _damaged_member(path)) is not None:
-        _log.warning("%s: damaged (%s): what it held is as if it had not been run", path, what)
-        return ()
-    with zipfile.ZipFile(path) as file:
-        return tuple(file.read(_IDS).decode().splitlines())
-
-
-def _damaged_member(path: Path) -> str | None:
-    """Return what of a pack is not as it was written, if anything."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            return None if not file.testzip() and _IDS in file.namelist() else "a checksum"
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        return str(error) or type(error).__name__
+    What is in them is held to its checksums, so all of it is read.
+    """
+    for path in sorted((out / _FOLDER).glob("*.zip")):
+        try:
+            with zipfile.ZipFile(path) as file:
+                why = file.testzip()
+        except FileNotFoundError:  # another process was first
+            continue
+        except (OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+            why = str(error)
+        if why is not None:
+            with suppress(OSError):
+                path.replace(path.with_suffix(".damaged"))
+            _log.warning("%s: damaged (%s); its runs are made again", path, why)
 
 
 def packed(path: Path) -> PackedResults | None:

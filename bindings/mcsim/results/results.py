@@ -120,11 +120,6 @@ class Results:
         nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
         return ExperimentSpec.model_validate(nodes)
 
-    @property
-    def spec_text(self) -> str:
-        """The file of the experiment, every default written out."""
-        return self._checked("spec.yaml").read_text(encoding="utf-8")
-
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""

@@ -2,58 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-
-import pyarrow as pa
+from typing import Literal
 
 from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
-from mcsim.results.packs import packed, packs_in
+from mcsim.results.packs import Pack, packed, packs_in
 from mcsim.results.results import Results
 from mcsim.results.seals import damaged, read_list
 
 __all__ = [
-    "RUNS",
     "Run",
     "State",
+    "bytes_below",
     "collect",
     "find_run",
-    "list_runs",
+    "name_of",
     "open_run",
     "removable",
     "remove",
     "runs_in",
     "unsound_files",
+    "verify",
 ]
 
 State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
 """``'replaced'`` are runs that another one, or `remove`, was killed while it took them away."""
-
-RUNS = pa.schema(
-    [
-        ("run", pa.string()),
-        ("name", pa.string()),  # of the experiment
-        ("state", pa.string()),
-        ("started", pa.timestamp("s", "UTC")),  # null where that is not known
-        ("systems", pa.list_(pa.string())),
-        ("vms", pa.list_(pa.string())),
-        ("workload", pa.string()),  # recorded or synthetic
-        ("bytes", pa.int64()),
-        ("path", pa.string()),
-    ]
-)
 
 _NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
 
@@ -62,12 +46,13 @@ _OURS = {"DONE", "environment.json", "log.txt", "spec.yaml"}
 
 @dataclass(frozen=True)
 class Run:
-    """A folder that a run left, or is writing."""
+    """A folder that a run left, or is writing; or a pack of runs."""
 
     path: Path
     run_id: str
     name: str
     state: State
+    is_pack: bool = False
 
     @classmethod
     def at(cls, path: Path) -> Run | None:
@@ -82,26 +67,9 @@ class Run:
             return None
         return cls(path, named["run"], named["name"], _state(path, named["kind"], there))
 
-    def describe(self) -> dict[str, Any]:
-        """Return a row of `RUNS`; what cannot be read is null."""
-        environment = _read_or_nothing(self.path / "environment.json")
-        timings = _read_or_nothing(self.path / "timings.json")
-        synthetic = environment.get("synthetic")
-        return {
-            "run": self.run_id,
-            "name": self.name,
-            "state": self.state,
-            "started": _started(environment),
-            "systems": list(timings["systems"]) if "systems" in timings else None,
-            "vms": [vm["vm"] for vm in environment["traces"]] if environment else None,
-            "workload": None if synthetic is None else "synthetic" if synthetic else "recorded",
-            "bytes": _bytes_below(self.path),
-            "path": str(self.path),
-        }
-
 
 def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
-    """Return the runs of a folder in the order of their names, each with its state.
+    """Return the runs of a folder that have folders of their own, by name and with their states.
 
     Raises
     ------
@@ -111,35 +79,6 @@ def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
     for path in _folders(Path(out)):
         if (run := Run.at(path)) is not None:
             yield run
-
-
-def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
-    """List the runs of a folder, those that were started first first.
-
-    Reads names, sizes and two small files of each: no table, and no checksum is held.
-
-    Parameters
-    ----------
-    out : path
-        The folder of all results.
-
-    Returns
-    -------
-    pyarrow.Table
-        A row for every run: ``run`` (its id), ``name`` (of the experiment), ``state``
-        (``'finished'``, ``'under way'``, ``'abandoned'``, ``'replaced'`` or ``'damaged'``),
-        ``started``, ``systems``, ``vms``, ``workload`` (``'recorded'`` or ``'synthetic'``),
-        ``bytes`` on disk and ``path``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such folder.
-    """
-    rows = [run.describe() for run in runs_in(out)]
-    never = datetime.max.replace(tzinfo=UTC)
-    rows.sort(key=lambda row: (row["started"] or never, row["run"]))
-    return pa.Table.from_pylist(rows, schema=RUNS)
 
 
 def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Path:
@@ -160,24 +99,27 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
     """
     given = os.fspath(run).rstrip(os.sep)
     if isinstance(run, Path) or os.sep in given:
-        if not Path(given).is_dir():
+        path = Path(given)
+        if not path.is_dir() and not _is_pack(path) and packed(path) is None:
             raise ConfigError(f"{given}: no such run")
-        return Path(given)
+        return path
     named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
-    folders = {found["run"] for found in named if found is not None}
-    known = sorted(folders.union(*(pack.run_ids for pack in packs_in(Path(out)))))
+    in_packs = {run_id for pack in packs_in(Path(out)) for run_id in pack.run_ids}
+    known = sorted({found["run"] for found in named if found is not None} | in_packs)
     begun = [given] if given in known else [one for one in known if one.startswith(given)]
     if len(begun) == 1:
         return Path(out) / begun[0]
     if begun:
         raise ConfigError(f"{given!r} may be {_some(begun)}: give more letters")
-    near = did_you_mean(given, known) or did_you_mean(given, {_name_of(one) for one in known})
+    near = did_you_mean(given, known) or did_you_mean(given, {name_of(one) for one in known})
     raise ConfigError(f"{out}: no run {given!r}{near}; mcsim results ls shows them")
 
 
 def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:
     """Open the finished run of an id, of the beginning of one, or of a path; see `find_run`."""
     path = find_run(run, out)
+    if not path.exists() and (found := packed(path)) is not None:
+        return found
     if not path.exists():
         for each in _of_run(path):
             raise ConfigError(f"{path.name}: not a finished run: {each.path.name} is {each.state}")
@@ -187,11 +129,16 @@ def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
 def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> list[Run]:
     """Return what `remove` would take away; see there."""
     path = find_run(run, out)
+    if _is_pack(path):
+        return [Run(path, path.stem, path.stem, "finished", is_pack=True)]
     found = _of_run(path)
-    for pack in packs_in(path.parent) if not found else ():
-        if path.name in pack.run_ids:
-            others = len(pack.run_ids) - 1
-            raise ConfigError(f"{path.name} is in {pack.path} with {others:,} others of a sweep")
+    if not found and (of_pack := packed(path)) is not None:
+        if (others := len(Pack(of_pack.pack).run_ids) - 1) > 0:
+            raise ConfigError(
+                f"{path.name}: {others:,} other runs are in the same file and go with it: "
+                f"mcsim results rm {of_pack.pack}"
+            )
+        return [Run(of_pack.pack, path.name, name_of(path.name), "finished", is_pack=True)]
     if not found:
         raise ConfigError(f"{path}: not a run")
     for each in found:
@@ -246,17 +193,70 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
         If there is no such folder.
     """
     left = [run for run in runs_in(out) if run.state in ("replaced", "abandoned")]
-    return {run.path: _bytes_below(run.path) if dry_run else _take_away(run) for run in left}
+    return {run.path: bytes_below(run.path) if dry_run else _take_away(run) for run in left}
+
+
+def verify(
+    out: str | os.PathLike[str] = "results", runs: Sequence[str | os.PathLike[str]] = ()
+) -> tuple[int, dict[Path, list[str]]]:
+    """Hold every file of finished runs to its checksum.
+
+    Parameters
+    ----------
+    out : path
+        The folder of all results.
+    runs : sequence of path
+        As of `find_run`; all in the folder if there are none, those of sweeps too.
+
+    Returns
+    -------
+    files : int
+        How many folders and packs of runs there are.
+    wrong : dict of Path to list of str
+        By folder or pack, what in it is not what was written, or gone.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder, or no such run.
+    """
+    if runs:
+        paths = [_file_of(find_run(run, out)) for run in runs]
+    else:
+        paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
+        paths += sorted((Path(out) / "packs").glob("*.zip"))
+    paths = list(dict.fromkeys(paths))
+    return len(paths), {path: names for path in paths if (names := unsound_files(path))}
 
 
 def unsound_files(path: Path) -> list[str]:
-    """Return the names of those files of a finished run that are not what it wrote, or gone."""
-    if not path.exists() and packed(path) is not None:
-        return []  # a pack that is found is sound
+    """Return what in the folder of a finished run, or a pack, is not as it was written, or gone."""
+    if _is_pack(path):
+        return _unsound_in_pack(path)
     sums = read_list(path / "DONE")
     if not sums:
         return ["DONE"]
     return [name for name in sums if damaged(path, sums, [name]) is not None]
+
+
+def _unsound_in_pack(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as file:
+            damaged_one = file.testzip()
+    except (OSError, zipfile.BadZipFile):
+        return ["all of it"]
+    return [] if damaged_one is None else [damaged_one]
+
+
+def _is_pack(path: Path) -> bool:
+    return path.suffix == ".zip" and path.is_file()
+
+
+def _file_of(path: Path) -> Path:
+    """Return the folder of a run, or the pack that has it."""
+    if path.exists() or (found := packed(path)) is None:
+        return path
+    return found.pack
 
 
 def _of_run(path: Path) -> list[Run]:
@@ -283,28 +283,14 @@ def _state(path: Path, kind: str | None, there: set[str]) -> State:
     return "finished" if sums and there.issuperset(sums) else "damaged"
 
 
-def _read_or_nothing(file: Path) -> Mapping[str, Any]:
-    with suppress(OSError, ValueError):
-        value = json.loads(file.read_bytes())
-        if isinstance(value, dict):
-            return value
-    return {}
-
-
-def _started(environment: Mapping[str, Any]) -> datetime | None:
-    with suppress(KeyError, ValueError, TypeError):
-        return datetime.fromisoformat(environment["started"])
-    return None
-
-
-def _bytes_below(folder: str | Path) -> int:
+def bytes_below(folder: str | Path) -> int:
     """Add up the sizes of all files in a folder; some may go while they are counted."""
     total = 0
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
-                    total += _bytes_below(entry.path)
+                    total += bytes_below(entry.path)
                 else:
                     total += entry.stat(follow_symlinks=False).st_size
     return total
@@ -312,10 +298,14 @@ def _bytes_below(folder: str | Path) -> int:
 
 def _take_away(run: Run) -> int:
     """Remove a run so that, whenever this ends, its folder is whole or has another name."""
+    if run.is_pack:
+        size = run.path.stat().st_size
+        run.path.unlink()
+        return size
     if run.state == "replaced":
         return _remove_tree(run.path)
     if run.state == "abandoned":
-        size = _bytes_below(run.path)
+        size = bytes_below(run.path)
         clear_left(run.path)
         return size
     gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
@@ -327,7 +317,7 @@ def _take_away(run: Run) -> int:
 
 
 def _remove_tree(path: Path) -> int:
-    size = _bytes_below(path)
+    size = bytes_below(path)
     try:
         shutil.rmtree(path)
     except OSError as error:
@@ -335,7 +325,8 @@ def _remove_tree(path: Path) -> int:
     return size
 
 
-def _name_of(run_id: str) -> str:
+def name_of(run_id: str) -> str:
+    """Return the name of the experiment of a run."""
     return run_id.rpartition("-")[0]
 
 

@@ -19,6 +19,7 @@ from mcsim.base.units import format_size, parse_bytes
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
+from mcsim.results.packs import set_aside_damaged
 from mcsim.sweeps.estimate import Estimate, estimate, memory_available
 from mcsim.sweeps.execute import Elsewhere, Place, Threads, batches, run_batches
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
@@ -110,6 +111,7 @@ def look(
         planned = plan(grid, every, code, trace_dirs=dirs, reporter=reporter)
         stage.update(len(planned.cells))
     made = Sweep(folder_of(grid, out), planned.table())
+    set_aside_damaged(out)
     there = finished(out, [cell.run_id for cell in planned.cells])
     asked = [cell for cell in planned.cells if cell.cell.index in wanted]
     missing = {cell.run_id: cell for cell in asked if cell.run_id not in there}

@@ -135,15 +135,19 @@ def test_gc_says_what_it_freed(out: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "verify", "--out", out) == (0, "2 of 2 runs are as they were written\n", "")
+    assert call(capsys, "verify", "--out", out) == (
+        0,
+        "2 of 2 folders and packs of runs are as they were written\n",
+        "",
+    )
     run = open_run("of-5", out)
     (run.path / "curves.parquet").write_bytes(b"")
     code, said, _ = call(capsys, "verify", "--out", out)
     assert code == 1
     assert said == (
-        f"{run.path}: not what the run wrote, or gone: curves.parquet\n"
-        "1 of 2 runs are as they were written\n"
-        "run those experiments again with --force, or remove them: mcsim results rm\n"
+        f"{run.path}: not what was written, or gone: curves.parquet\n"
+        "1 of 2 folders and packs of runs are as they were written\n"
+        "remove them, mcsim results rm, and run those experiments again\n"
     )
     assert call(capsys, "verify", "of-7", "--out", out)[0] == 0
     told = json.loads(call(capsys, "verify", "--json", "--out", out)[1])

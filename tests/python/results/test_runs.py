@@ -18,9 +18,11 @@ from mcsim.results import (
     list_runs,
     open_run,
     remove,
-    unsound_files,
+    verify,
 )
 from mcsim.results.draft import Draft, SystemTables, draft_folder
+from mcsim.results.packs import Held, write_pack
+from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
 
@@ -197,7 +199,7 @@ def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
 
 def test_every_file_is_held_to_its_checksum(out: Path) -> None:
     first, second = two(out)
-    assert unsound_files(first) == []
+    assert verify(out) == (2, {})
     said = subprocess.run(["sha256sum", "--check", "DONE"], cwd=first, capture_output=True)
     assert said.returncode == 0
     table = first / "metrics.parquet"
@@ -205,9 +207,11 @@ def test_every_file_is_held_to_its_checksum(out: Path) -> None:
     content[len(content) // 2] ^= 1
     table.write_bytes(content)
     (first / "spec.yaml").unlink()
-    assert sorted(unsound_files(first)) == ["metrics.parquet", "spec.yaml"]
+    count, wrong = verify(out, [first])
+    assert (count, sorted(wrong[first])) == (1, ["metrics.parquet", "spec.yaml"])
     (second / "DONE").write_text("")
-    assert unsound_files(second) == ["DONE"]
+    assert verify(out, [second]) == (1, {second: ["DONE"]})
+    assert set(verify(out)[1]) == {first, second}
 
 
 def test_a_difference_is_what_was_overridden_and_what_came_of_it(made: Path) -> None:
@@ -256,6 +260,82 @@ def test_systems_are_compared_by_name_wherever_they_stand(made: Path, tmp_path: 
     assert changed == {"workload.profile"}
     assert {row["system"] for row in found.results} == gone
     assert all(row["hit_ratio"][1] is None for row in found.results)
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    """Three runs of a sweep, two of them in one pack."""
+    spec = {
+        "name": "swept",
+        "interval": "10min",
+        "workload": {"profile": str(TINY.parent / "workloads" / "tiny.yaml")},
+        "tiers": [{"device": "dram", "capacity_blocks": 500}],
+        "systems": ["lru", "static"],
+    }
+    out = tmp_path / "swept"
+    cells = [Held(f"swept-{k:012x}", out) for k in range(3)]
+    for k, cell in enumerate(cells):
+        size = [f"tiers.0.capacity_blocks={100 * (k + 1)}"]
+        hold(cell, mcsim.run(spec, overrides=size, out=tmp_path / "each", figures=False))
+    write_pack(out, "swept", cells[:2])
+    write_pack(out, "alone", cells[2:])
+    return out
+
+
+def hold(cell: Held, run: Results) -> None:
+    """Put a run's results into memory, as a sweep would have them."""
+    for name in SCHEMAS:
+        cell.write_table(name, run.table(name))
+    cell.write_curves(run.table("curves"), run.table("curves"))
+    cell.write_spec(run.spec)
+    cell.write_json("environment", run.environment)
+    cell.write_json("timings", run.timings)
+
+
+def test_runs_of_sweeps_are_runs(swept: Path) -> None:
+    rows = list_runs(swept).to_pylist()
+    assert sorted(row["run"] for row in rows) == [f"swept-{k:012x}" for k in range(3)]
+    for row in rows:
+        assert row["state"] == "finished"
+        assert row["systems"] == ["lru", "static"]
+        assert row["vms"] == ["friendly", "cyclic", "scanner"]
+        assert row["started"].isoformat() == open_run(row["run"], swept).environment["started"]
+    packs = {row["pack"] for row in rows}
+    assert sum(row["bytes"] for row in rows) == pytest.approx(
+        sum(Path(pack).stat().st_size for pack in packs), abs=3
+    )
+    a, b = (open_run(f"swept-{k:012x}", swept) for k in range(2))
+    found = difference(a, b)
+    changes = {change.key: (change.a, change.b) for change in found.configuration}
+    assert changes == {"tiers.0.capacity_blocks": (100, 200)}
+    assert found.tables["metrics"] == "different"
+    assert {row["system"] for row in found.results} == {"lru", "static"}
+    assert not difference(a, open_run(swept / a.run_id))
+
+
+def test_runs_of_sweeps_are_verified_and_removed_by_the_file(swept: Path) -> None:
+    assert verify(swept) == (2, {})
+    pack = next(swept.glob("packs/swept-*.zip"))
+    alone = next(swept.glob("packs/alone-*.zip"))
+    with pytest.raises(ConfigError) as refused:
+        remove("swept-000000000001", swept)
+    assert str(refused.value) == (
+        "swept-000000000001: 1 other runs are in the same file and go with it: "
+        f"mcsim results rm {pack}"
+    )
+    size = alone.stat().st_size
+    assert remove("swept-000000000002", swept) == size
+    assert not alone.exists()
+    content = bytearray(pack.read_bytes())
+    content[2000] ^= 1
+    pack.write_bytes(content)
+    count, wrong = verify(swept, ["swept-000000000001"])
+    assert count == 1
+    assert len(wrong[pack]) == 1
+    pack.write_bytes(content[:-100])
+    assert verify(swept) == (1, {pack: ["all of it"]})
+    assert remove(pack) == len(content) - 100
+    assert list_runs(swept).num_rows == 0
 
 
 def test_damaged_runs_are_not_compared(out: Path) -> None:

@@ -16,7 +16,6 @@ from mcsim.experiment.environment import build_digest
 from mcsim.results import tables
 from mcsim.results.packs import PackedResults, unpacked
 from mcsim.results.results import Results
-from mcsim.results.runs import open_run, removable
 from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.swept import Sweep
 
@@ -145,36 +144,3 @@ def test_the_command(tmp_path: Path) -> None:
     assert "2 cells, 32 rows: " in ran.output
     told = CliRunner().invoke(cli, ["sweep", "status", str(file), *out], catch_exceptions=False)
     assert "2 of 2 cells are there" in told.output
-
-
-def test_a_pack_that_is_damaged_is_made_again(
-    swept: Sweep, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    mcsim.sweep(TINY, AXES, out=tmp_path)
-    first, *_ = packs = sorted((tmp_path / "packs").glob("*.zip"))
-    whole = first.read_bytes()
-    middle = len(whole) // 2
-    for broken in (b"", whole[:middle], whole[:middle] + b"?" + whole[middle + 1 :]):
-        first.write_bytes(broken)
-        made = Sweep.open(next((tmp_path / "sweeps").iterdir()))
-        assert sum(made.finished()) < 8
-        assert f"{first}: damaged (" in caplog.text
-        caplog.clear()
-        ran = CliRunner().invoke(cli, ["results", "verify", "--out", str(tmp_path)])
-        assert ran.exit_code == 1
-        assert str(first) in ran.output
-        assert mcsim.sweep(TINY, AXES, out=tmp_path).table().equals(swept.table())
-        assert sorted((tmp_path / "packs").glob("*.zip")) == packs
-    ran = CliRunner().invoke(cli, ["results", "verify", "--out", str(tmp_path)])
-    assert ran.exit_code == 0
-
-
-def test_runs_of_packs_are_found_by_their_ids(tmp_path: Path) -> None:
-    out = tmp_path
-    run_id = mcsim.sweep(TINY, {"seed": [1, 2]}, out=out).plan["run_id"][1].as_py()
-    assert Results.open(out / run_id).run_id == run_id
-    assert open_run(run_id[:10], out).run_id == run_id
-    with pytest.raises(ConfigError, match=r"is in .*\.zip with \d+ others of a sweep"):
-        removable(run_id, out)
-    with pytest.raises(ConfigError, match="no such run"):
-        Results.open(out / "grid-000000000000")

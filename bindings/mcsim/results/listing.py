@@ -1,0 +1,120 @@
+"""The runs of a folder as a table, quickly: of each its name and two small files are read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mcsim.base.errors import ConfigError
+from mcsim.results.packs import Pack, packs_in
+from mcsim.results.runs import Run, State, bytes_below, name_of, runs_in
+
+__all__ = ["RUNS", "list_runs"]
+
+RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("name", pa.string()),  # of the experiment
+        ("state", pa.string()),
+        ("started", pa.timestamp("s", "UTC")),  # null where that is not known
+        ("systems", pa.list_(pa.string())),
+        ("vms", pa.list_(pa.string())),
+        ("workload", pa.string()),  # recorded or synthetic
+        ("bytes", pa.int64()),  # on disk; of a run in a pack its part of that
+        ("path", pa.string()),
+        ("pack", pa.string()),  # the file that has it, if it has no folder of its own
+    ]
+)
+
+
+def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
+    """List the runs of a folder, those of sweeps too; those that were started first first.
+
+    Reads names, sizes and two small files of each: no table, and no checksum is held.
+
+    Parameters
+    ----------
+    out : path
+        The folder of all results.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for every run: ``run`` (its id), ``name`` (of the experiment), ``state``
+        (``'finished'``, ``'under way'``, ``'abandoned'``, ``'replaced'`` or ``'damaged'``),
+        ``started``, ``systems``, ``vms``, ``workload`` (``'recorded'`` or ``'synthetic'``),
+        ``bytes`` on disk, ``path`` and ``pack`` (the file of a sweep that has the run, if it has no
+        folder of its own).
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    rows = [_describe(run) for run in runs_in(out)]
+    there = {row["run"] for row in rows if row["state"] == "finished"}
+    for pack in packs_in(Path(out)):
+        rows += [row for row in _describe_packed(pack) if row["run"] not in there]
+    never = datetime.max.replace(tzinfo=UTC)
+    rows.sort(key=lambda row: (row["started"] or never, row["run"]))
+    return pa.Table.from_pylist(rows, schema=RUNS)
+
+
+def _describe(run: Run) -> dict[str, Any]:
+    """Return a row of `RUNS`; what cannot be read is null."""
+    environment = _read_or_nothing(run.path / "environment.json")
+    timings = _read_or_nothing(run.path / "timings.json")
+    told = _described(run.run_id, run.state, environment, timings)
+    return told | {"bytes": bytes_below(run.path), "path": str(run.path), "pack": None}
+
+
+def _described(
+    run_id: str, state: State, environment: Mapping[str, Any], timings: Mapping[str, Any]
+) -> dict[str, Any]:
+    synthetic = environment.get("synthetic")
+    return {
+        "run": run_id,
+        "name": name_of(run_id),
+        "state": state,
+        "started": _started(environment),
+        "systems": list(timings["systems"]) if "systems" in timings else None,
+        "vms": [vm["vm"] for vm in environment["traces"]] if environment else None,
+        "workload": None if synthetic is None else "synthetic" if synthetic else "recorded",
+    }
+
+
+def _describe_packed(pack: Pack) -> Iterator[dict[str, Any]]:
+    """Return a row of `RUNS` for every run in a pack."""
+    told = {"bytes": pack.path.stat().st_size // len(pack.run_ids), "pack": str(pack.path)}
+    out = pack.path.parent.parent
+    try:
+        rows = pack.table("runs").select(["timings", "environment"]).to_pylist()
+        causes = [(pack.environments[row["environment"]], row["timings"]) for row in rows]
+    except ConfigError:
+        for run_id in pack.run_ids:
+            yield _described(run_id, "damaged", {}, {}) | told | {"path": str(out / run_id)}
+        return
+    for run_id, (environment, timings) in zip(pack.run_ids, causes, strict=True):
+        found = _described(run_id, "finished", environment, json.loads(timings))
+        yield found | told | {"path": str(out / run_id)}
+
+
+def _read_or_nothing(file: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        value = json.loads(file.read_bytes())
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def _started(environment: Mapping[str, Any]) -> datetime | None:
+    with suppress(KeyError, ValueError, TypeError):
+        return datetime.fromisoformat(environment["started"])
+    return None

@@ -1,0 +1,113 @@
+# Trusts: a sweep to which nothing happened.
+"""Sweeps on two processes that are killed, and gone on with."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from processes import LONG, ROOT, Nursery, Process
+
+GRID = f"""
+name: grid
+interval: 30min
+workload: {{profile: {ROOT}/experiments/workloads/tiny.yaml}}
+tiers:
+  - {{device: dram, capacity_blocks: 500}}
+  - {{device: flash, capacity_blocks: 2000}}
+backend: hdd
+systems: [lru]
+sweep:
+  tiers.0.capacity_blocks: [100, 200, 300, 400, 500, 600]
+  systems: [lru, static, {{name: hierarchy, policy: arc / arc}}]
+"""
+
+
+@pytest.fixture(scope="session")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("grid") / "grid.yaml"
+    file.write_text(GRID)
+    return file
+
+
+def start(nursery: Nursery, grid: Path, out: Path, *options: str, **work: object) -> Process:
+    arguments = ["sweep", "run", str(grid), "--out", str(out), "--jobs", "1", "--quiet", *options]
+    return nursery.start("command", arguments=arguments, **work)
+
+
+def tables(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.glob("sweeps/*/*")}
+
+
+@pytest.fixture(scope="session")
+def undisturbed(
+    nursery: Nursery, grid: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("undisturbed-sweep")
+    process = start(nursery, grid, out)
+    assert process.wait() == 0, process.said
+    assert {"plan.parquet", "table.parquet", "table.csv"} <= tables(out).keys()
+    return tables(out)
+
+
+@pytest.mark.parametrize("seed", range(10 if LONG else 2))
+def test_a_sweep_on_two_processes_killed_at_random_moments(
+    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    for _ in range(10 if LONG else 3):
+        pair = [start(nursery, grid, tmp_path, kept_within=0.05) for _ in range(2)]
+        for process in pair:
+            time.sleep(chance.uniform(0, 0.5))
+            process.kill()
+        assert {process.wait() for process in pair} <= {0, -signal.SIGKILL}
+    last = start(nursery, grid, tmp_path)
+    assert last.wait() == 0, last.said
+    assert tables(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("point", ["file written", "file flushed", "file in place"])
+def test_a_sweep_killed_at_every_point_and_another_beside_it(
+    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
+) -> None:
+    killed = start(nursery, grid, tmp_path, kept_within=0.05, die_at=[point, 3])
+    beside = start(nursery, grid, tmp_path)
+    assert killed.wait() == -signal.SIGKILL
+    assert beside.wait() == 0, beside.said
+    assert tables(tmp_path) == undisturbed
+
+
+def test_a_sweep_in_shards_of_which_one_is_preempted(
+    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
+) -> None:
+    shards = [start(nursery, grid, tmp_path, "--shard", f"{n}/3") for n in range(3)]
+    time.sleep(0.3)
+    shards[1].kill(signal.SIGTERM)
+    codes = [process.wait() for process in shards]
+    assert (codes[0], codes[2]) == (0, 0)
+    assert codes[1] in (0, 143, -signal.SIGTERM), shards[1].said
+    last = start(nursery, grid, tmp_path)
+    assert last.wait() == 0, last.said
+    assert tables(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "changed"])
+def test_what_is_damaged_of_a_sweep_is_told_and_made_again(
+    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, how: str
+) -> None:
+    assert start(nursery, grid, tmp_path, kept_within=0.0).wait() == 0
+    pack = sorted((tmp_path / "packs").glob("*.zip"))[1]
+    content = pack.read_bytes()
+    middle = len(content) // 2
+    changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    pack.write_bytes({"empty": b"", "cut": content[:middle], "changed": changed}[how])
+    again = start(nursery, grid, tmp_path)
+    assert again.wait() == 0, again.said
+    assert again.said.count(f"{pack}: damaged (") == 1
+    assert tables(tmp_path) == undisturbed
+    third = start(nursery, grid, tmp_path)
+    assert third.wait() == 0
+    assert ": damaged (" not in third.said
