@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,13 @@ def with_a_folder(work: dict[str, Any]) -> None:
         checked(libc.mount(folder, folder, None, 0x1000 | 0x20 | 0x1, None))
 
 
+def set_clock(seconds: float) -> None:
+    """Have a clock that is so far from that of others."""
+    told, told_ns = time.time, time.time_ns
+    time.time = lambda: told() + seconds
+    time.time_ns = lambda: told_ns() + int(seconds * 1e9)
+
+
 def at_point(point: str, times: int, what: Callable[[], object]) -> None:
     left = times
 
@@ -88,6 +96,8 @@ def prepare(work: dict[str, Any]) -> None:
     mcsim.base.claims.RENEWED_SECONDS = work.get("renewed", mcsim.base.claims.RENEWED_SECONDS)
     if "kept_within" in work:
         mcsim.sweeps.batch._KEPT_WITHIN = work["kept_within"]
+    if "clock" in work:
+        set_clock(60 * work["clock"])
     if "host" in work:
         on_another_host(work["host"])
     if "folder" in work:

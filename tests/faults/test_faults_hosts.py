@@ -43,7 +43,8 @@ def drafts(out: Path) -> list[Path]:
 def test_hosts_with_equal_process_ids_at_once(
     nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    processes = [nursery.run(tmp_path, host=f"host{n}") for n in range(3)]
+    # Their clocks are ten minutes apart, more than a lease.
+    processes = [nursery.run(tmp_path, host=f"host{n}", clock=10 * n) for n in (-1, 0, 1)]
     assert [process.wait() for process in processes] == 3 * [0]
     assert "flock" not in "".join(process.said for process in processes)
     assert_finished(tmp_path, undisturbed)
@@ -59,12 +60,12 @@ def test_a_host_takes_over_from_another_when_the_lease_is_over_and_not_before(
     assert left.name.startswith("a.nojob.2-")
     parts = sorted((left / "parts").iterdir())
     assert len(parts) == 3
-    early = nursery.run(tmp_path, host="b", die_at=["part saved", 1])
+    early = nursery.run(tmp_path, host="b", clock=60, die_at=["part saved", 1])
     assert early.wait() == 128 + signal.SIGKILL
     assert left in drafts(tmp_path)
     assert sorted((left / "parts").iterdir()) == parts
     time.sleep(2.5)
-    late = nursery.run(tmp_path, host="b", lease=2.0)
+    late = nursery.run(tmp_path, host="b", clock=-60, lease=2.0)
     assert late.wait() == 0, late.said
     assert_finished(tmp_path, undisturbed)
 

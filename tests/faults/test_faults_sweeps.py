@@ -111,3 +111,17 @@ def test_what_is_damaged_of_a_sweep_is_told_and_made_again(
     third = start(nursery, grid, tmp_path)
     assert third.wait() == 0
     assert ": damaged (" not in third.said
+
+
+def test_a_plan_that_is_damaged_is_named(
+    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
+) -> None:
+    assert start(nursery, grid, tmp_path).wait() == 0
+    (plan,) = tmp_path.glob("sweeps/*/plan.parquet")
+    plan.write_bytes(plan.read_bytes()[:100])
+    asked = nursery.start("command", arguments=["sweep", "status", "--out", str(tmp_path)])
+    assert asked.wait() == 2
+    assert f"mcsim: {plan}: cannot be read (" in asked.said
+    assert asked.said.endswith("): run the sweep again\n")
+    assert start(nursery, grid, tmp_path).wait() == 0
+    assert tables(tmp_path) == undisturbed

@@ -73,6 +73,7 @@ def reproduce(
     All documents if none is named. What was found before is not found again; after an
     interruption the same command goes on.
     """
+    from mcsim.base.files import replacing
     from mcsim.reproduce import render
     from mcsim.reproduce.catalogue import chosen
     from mcsim.reproduce.reproduction import reproduce as run_catalogue
@@ -100,7 +101,8 @@ def reproduce(
     if markdown is not None:
         options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
         command = " ".join(["mcsim reproduce", *names]) + options
-        Path(markdown).write_text(render.in_markdown(reproduction, command), encoding="utf-8")
+        with replacing(Path(markdown)) as file:
+            file.write_text(render.in_markdown(reproduction, command), encoding="utf-8")
     if check and reproduction.failures:
         for line in reproduction.failures:
             click.echo(f"mcsim: shape fails: {line}", err=True)

@@ -55,10 +55,6 @@ def report(
     ------
     ConfigError
         If there is no run, one is not finished, or the packages that pages need are absent.
-
-    Examples
-    --------
-    >>> report(results, html="web.html")  # doctest: +SKIP
     """
     if not runs:
         raise ConfigError("name a finished run, or several")

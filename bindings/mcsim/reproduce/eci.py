@@ -15,7 +15,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawn import finished
 from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
 from mcsim.reproduce.figure import Check, Figure, Found
-from mcsim.reproduce.measured import measure
+from mcsim.reproduce.measured import Measured, measure
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
 
@@ -39,6 +39,12 @@ def _run(context: Context, file: str, overrides: Sequence[str] = ()) -> Results:
     return context.run(file, every)
 
 
+def _both(results: Results) -> tuple[Measured, Measured]:
+    """Return what Centaur and ECI-Cache did."""
+    measured = measure(results)
+    return measured[CENTAUR], measured[ECI]
+
+
 def _millions(context: Context, blocks: float) -> float:
     """Return blocks in millions; of a sample, of all that it stands for."""
     return blocks / context.scaled(1_000_000)
@@ -56,7 +62,7 @@ def _gain(value: float, base: float) -> float:
 def _find_unlimited(context: Context) -> Found:
     """Allocation over time where flash is more than anybody asks for."""
     results = _run(context, "eci/unlimited.yaml")
-    centaur, eci = measure(results, CENTAUR), measure(results, ECI)
+    centaur, eci = _both(results)
     share = float(eci.in_all.mean() / centaur.in_all.mean())
     apart = 100 * (eci.read_hits - centaur.read_hits)
     per_cost = _gain(eci.per_block(), centaur.per_block())
@@ -89,7 +95,7 @@ def _find_unlimited(context: Context) -> Found:
 def _find_limited(context: Context) -> Found:
     """Allocation over time where Centaur asks for more flash than there is."""
     results = _run(context, "eci/limited.yaml")
-    centaur, eci = measure(results, CENTAUR), measure(results, ECI)
+    centaur, eci = _both(results)
     peak = int(eci.in_all.argmax()) + results.spec.warm_up_intervals
     faster = _gain(1 / eci.read_ns[None], 1 / centaur.read_ns[None])
     per_cost = _gain(eci.per_block(), centaur.per_block())
@@ -129,8 +135,7 @@ def _find_limited(context: Context) -> Found:
 def _allocation(results: Results) -> pa.Table:
     """What each VM was given: by system and minute, of ECI-Cache and what it is set beside."""
     rows = []
-    for system in (CENTAUR, ECI):
-        of = measure(results, system)
+    for system, of in zip((CENTAUR, ECI), _both(results), strict=True):
         minutes = _minutes(
             results, range(results.spec.warm_up_intervals, len(clock_of(results).begin))
         )
@@ -143,9 +148,9 @@ def _allocation(results: Results) -> pa.Table:
 def _systems(results: Results) -> pa.Table:
     """What can be said of every system of the run as a whole."""
     capacity = results.spec.tiers[0].capacity_blocks
-    rows = []
+    rows, measured = [], measure(results)
     for spec in results.spec.systems:
-        of = measure(results, spec.title)
+        of = measured[spec.title]
         # Where nothing is divided every VM may have all.
         blocks = float(np.minimum(of.in_all, capacity).mean())
         rows.append(
@@ -177,7 +182,7 @@ def _find_bars(context: Context) -> Found:
     results = _run(context, "eci/limited.yaml")
     table = _bars(results)
     rows = table.to_pylist()
-    centaur, eci = measure(results, CENTAUR), measure(results, ECI)
+    centaur, eci = _both(results)
     kept = float(eci.writes.sum() / centaur.writes.sum())
     worse = {
         name: [row["vm"] for row in rows if row[name] < 1] for name in ("performance", "per_cost")
@@ -208,7 +213,7 @@ def _find_bars(context: Context) -> Found:
 
 def _bars(results: Results) -> pa.Table:
     """ECI-Cache by VM, as multiples of Centaur."""
-    centaur, eci = measure(results, CENTAUR), measure(results, ECI)
+    centaur, eci = _both(results)
     rows = []
     for v, vm in enumerate(eci.vms):
         rows.append(
@@ -216,7 +221,7 @@ def _bars(results: Results) -> pa.Table:
                 "vm": vm,
                 "performance": centaur.read_ns[vm] / eci.read_ns[vm],
                 "per_cost": eci.per_block(vm) / centaur.per_block(vm),
-                "writes": float(eci.writes[v] / centaur.writes[v]),
+                "writes": float(eci.writes[v] / max(centaur.writes[v], 1)),
             }
         )
     return pa.Table.from_pylist(rows)
@@ -241,11 +246,12 @@ def _find_open(context: Context) -> Found:
     large = _run(context, "eci/limited.yaml", ["block_bytes=8KiB", *_half(context)])
     rows: list[dict[str, Any]] = []
     for results in (small, large):
-        base = measure(results, CENTAUR)
+        measured = measure(results)
+        base = measured[CENTAUR]
         for spec in results.spec.systems:
             if spec.name != ECI:
                 continue
-            of = measure(results, spec.title)
+            of = measured[spec.title]
             rows.append(
                 {
                     "block_bytes": results.spec.block_bytes,

@@ -1,4 +1,4 @@
-"""What one system of a run did with one cache that it divides."""
+"""What each system of a run did with one cache that it divides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mcsim.results.models import reads_behind_writes
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of
-from mcsim.results.tables import totals
+from mcsim.results.tables import Totals, totals
 
 __all__ = ["Measured", "measure"]
 
@@ -29,7 +29,7 @@ class Measured:
     hits, read_hits : float
         Of all accesses, and of reads.
     read_ns : mapping of str or None to float
-        By VM, and of all: mean time of a read that queues behind writes.
+        By VM, and of all: mean time of a read that queues behind writes; NaN where there is none.
     writes : array of int64, shape (vms,)
         Blocks written to the cache.
     infeasible : sequence of int
@@ -50,31 +50,45 @@ class Measured:
         return np.asarray(self.blocks.sum(axis=1))
 
     def per_block(self, vm: str | None = None) -> float:
-        """Performance per cost: reads a second of one client, by the mean of blocks given."""
-        blocks = self.in_all if vm is None else self.blocks[:, self.vms.index(vm)]
-        return 1e9 / self.read_ns[vm] / float(blocks.mean())
+        """Performance per cost: reads a second of one client, by the mean of blocks given.
+
+        Infinite of a VM that was given nothing.
+        """
+        given = self.in_all if vm is None else self.blocks[:, self.vms.index(vm)]
+        blocks = float(given.mean())
+        return 1e9 / self.read_ns[vm] / blocks if blocks else np.inf
 
 
-def measure(results: Results, system: str) -> Measured:
-    """Return what a system of a run did with its cache, the warm-up left out."""
+def measure(results: Results) -> dict[str, Measured]:
+    """Return what every system of a run did with its cache, the warm-up left out, by title."""
+    tables = (
+        results.measured("metrics"),
+        results.measured("vms"),
+        reads_behind_writes(results),
+        results.decisions(),
+    )
+    measured = {}
+    for total in totals(results):
+        title = total.system.title
+        of_system = (table.filter(pc.equal(table["system"], title)) for table in tables)
+        measured[title] = _measured(total, *of_system)
+    return measured
 
-    def of(table: pa.Table) -> pa.Table:
-        return table.filter(pc.equal(table["system"], system))
 
-    metrics, vms = of(results.measured("metrics")), of(results.measured("vms"))
-    total = next(t for t in totals(results) if t.system.title == system)
+def _measured(
+    total: Totals, metrics: pa.Table, vms: pa.Table, reads: pa.Table, decisions: pa.Table
+) -> Measured:
     accesses, misses, writes, write_misses = (
         int(counts_of(vms, name).sum()) for name in ("accesses", "misses", "writes", "write_misses")
     )
-    reads = of(reads_behind_writes(results))
-    decisions = of(results.decisions())
+    waited = (np.nan if ns is None else ns for ns in reads["mean_ns"].to_pylist())
     unmet = decisions.filter(pc.not_equal(decisions["infeasible"], ""))
     return Measured(
         vms=total.vms,
         blocks=counts_of(metrics, "target")[..., 0],
         hits=1 - misses / accesses,
         read_hits=1 - (misses - write_misses) / (accesses - writes),
-        read_ns=dict(zip(reads["vm"].to_pylist(), reads["mean_ns"].to_pylist(), strict=True)),
+        read_ns=dict(zip(reads["vm"].to_pylist(), waited, strict=True)),
         writes=total.device_writes[:, 0],
         infeasible=unmet["interval"].to_pylist(),
     )

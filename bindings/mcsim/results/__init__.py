@@ -5,7 +5,14 @@ from __future__ import annotations
 from mcsim.results.differences import Change, Difference, difference
 from mcsim.results.listing import list_runs
 from mcsim.results.results import Results
-from mcsim.results.runs import collect, find_run, open_run, remove, verify
+from mcsim.results.runs import (
+    collect,
+    find_run,
+    open_run,
+    remove,
+    unsound_files,
+    verify,
+)
 
 __all__ = [
     "Change",
@@ -17,5 +24,6 @@ __all__ = [
     "list_runs",
     "open_run",
     "remove",
+    "unsound_files",
     "verify",
 ]

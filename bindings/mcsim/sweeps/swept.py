@@ -60,7 +60,10 @@ class Sweep:
         file = Path(path) / _PLAN
         if not file.is_file():
             raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
-        return cls(Path(path), pq.read_table(file))
+        try:
+            return cls(Path(path), pq.read_table(file))
+        except (OSError, pa.ArrowException) as error:
+            raise ConfigError(f"{file}: cannot be read ({error}): run the sweep again") from None
 
     def write_plan(self) -> None:
         """Write down the plan, from which the sweep can be opened."""

@@ -148,7 +148,8 @@ def test_the_command(tmp_path: Path) -> None:
 
     planned = sweep(str(file), "--dry-run", "-q")
     assert planned.startswith(
-        "tiny: 3 cells of one workload: 3 tiers.1.capacity_blocks\n0 there already, 3 to run\nabout "
+        "tiny: 3 cells of one workload: 3 tiers.1.capacity_blocks\n"
+        "0 there already, 3 to run\nabout "
     )
     assert not any(out.glob("*"))
     assert sweep("status") == f"no sweeps in {out}\n"
@@ -178,3 +179,25 @@ def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
         CliRunner().invoke(
             cli, ["sweep", "status", file, "--out", str(tmp_path)], catch_exceptions=False
         )
+
+
+def test_a_sweep_has_its_page(tmp_path: Path) -> None:
+    axes = {"tiers.1.capacity_blocks": [1000, 2000, 40_000], "seed": [1, 2]}
+    made = mcsim.sweep(TINY, axes, out=tmp_path)
+    page = tmp_path / "page.html"
+    run = CliRunner().invoke(cli, ["report", str(made.path), "--html", str(page)])
+    assert (run.exit_code, run.output) == (0, f"{page}\n")
+    text = page.read_text("utf-8")
+    assert "<dd>6 of 6 are there</dd>" in text
+    assert "<h3>Hit ratio over tiers.1.capacity_blocks</h3>" in text
+    rows = [row for row in made.table().to_pylist() if row["vm"] is None]
+    # What the table behind the plot has is the mean over the other axis.
+    for system in {row["system"] for row in rows}:
+        found = [
+            row["hit_ratio"]
+            for row in rows
+            if row["system"] == system and row["tiers.1.capacity_blocks"] == 1000
+        ]
+        assert f"<td class=n>{100 * sum(found) / 2:.4g}</td>" in text
+    first = text[text.index("<h3>Hit ratio over") :]
+    assert "together, the mean over seed; " in first[: first.index("</p>")]
