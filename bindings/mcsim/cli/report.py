@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from mcsim.cli.options import file_to_write
@@ -22,17 +24,21 @@ __all__ = ["report"]
 def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None:
     """Show the tables of finished runs again.
 
-    With --html several runs come to one page, side by side.
+    With --html several runs come to one page, side by side; RUN may also be the folder of a sweep.
     """
     from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
-    runs = [Results.open(folder) for folder in folders]
     if html is not None:
-        from mcsim.report.make import report as make_page
+        if len(folders) == 1 and (Path(folders[0]) / "plan.parquet").exists():
+            from mcsim.sweeps.page import write_page
 
-        make_page(*runs, html=html, figures=not no_figures)
+            write_page(folders[0], html)
+        else:
+            from mcsim.report.make import report as make_page
+
+            make_page(*folders, html=html, figures=not no_figures)
         click.echo(html)
         return
-    for results in runs:
+    for results in [Results.open(folder) for folder in folders]:
         show_tables(results)

@@ -48,7 +48,10 @@ _SHOWN = 10
 )
 @click.option("--no-refine", is_flag=True, help="Look at those sizes alone, not between them.")
 @click.option(
-    "--most", metavar="N", type=click.IntRange(min=1), help="Replays in full; a fifth of the grid."
+    "--most",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Replays in full, at most; a fifth of the grid if not given.",
 )
 @click.option("--exhaustive", is_flag=True, help="Replay the whole grid instead.")
 @click.option(

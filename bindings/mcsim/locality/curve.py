@@ -76,6 +76,17 @@ class HitRatioCurve(Steps, Tabular):
             f"{self.best_ratio:.4f} at {self.saturation:,} blocks>"
         )
 
+    def _repr_html_(self) -> str:
+        """Show the curve at a few sizes, for notebooks."""
+        from mcsim.base.html import table_in_html
+        from mcsim.base.units import format_count
+
+        sizes = [self.saturation >> shift for shift in (6, 4, 2, 1, 0) if self.saturation >> shift]
+        ratios = self.at(np.array(sizes, np.int64))
+        rows = [[f"{n:,}", f"{100 * r:.2f} %"] for n, r in zip(sizes, ratios, strict=True)]
+        title = f"Hit ratio of {format_count(self.accesses)} accesses, by {self.estimator}"
+        return table_in_html(title, ["blocks", "hit ratio"], rows)
+
     def hull(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Compute the concave hull of the curve from the empty cache on.
 

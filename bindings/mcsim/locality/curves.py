@@ -27,6 +27,22 @@ class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
         super().__init__(curves)
         self.by = by
 
+    def _repr_html_(self) -> str:
+        """Show what each curve comes to, for notebooks."""
+        from mcsim.base.html import table_in_html
+
+        rows = [
+            [
+                str(name),
+                f"{curve.accesses:,}",
+                f"{100 * curve.best_ratio:.2f} %",
+                f"{curve.saturation:,}",
+            ]
+            for name, curve in self.items()
+        ]
+        heads = [self.by, "accesses", "most hits", "from blocks on"]
+        return table_in_html(f"{len(rows)} hit ratio curves", heads, rows)
+
     def to_arrow(self) -> pa.Table:
         """Return all curves as one Arrow table, their names in a column `by` of their own.
 

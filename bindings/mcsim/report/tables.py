@@ -34,8 +34,11 @@ class Cell(NamedTuple):
         """What it is sorted by; empty where the text says it by itself."""
         if self.value is None:
             return ""
-        key = f"{self.value:.7g}"
-        return "" if self.text.replace(",", "") == key else key
+        try:
+            float(self.text.replace(",", ""))
+        except ValueError:
+            return f"{self.value:.7g}"
+        return ""
 
 
 @dataclass(frozen=True)

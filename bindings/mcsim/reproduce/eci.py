@@ -221,7 +221,7 @@ def _bars(results: Results) -> pa.Table:
                 "vm": vm,
                 "performance": centaur.read_ns[vm] / eci.read_ns[vm],
                 "per_cost": eci.per_block(vm) / centaur.per_block(vm),
-                "writes": float(eci.writes[v] / centaur.writes[v]),
+                "writes": float(eci.writes[v] / max(centaur.writes[v], 1)),
             }
         )
     return pa.Table.from_pylist(rows)

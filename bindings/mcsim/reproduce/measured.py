@@ -29,7 +29,7 @@ class Measured:
     hits, read_hits : float
         Of all accesses, and of reads.
     read_ns : mapping of str or None to float
-        By VM, and of all: mean time of a read that queues behind writes.
+        By VM, and of all: mean time of a read that queues behind writes; NaN where there is none.
     writes : array of int64, shape (vms,)
         Blocks written to the cache.
     infeasible : sequence of int
@@ -50,9 +50,13 @@ class Measured:
         return np.asarray(self.blocks.sum(axis=1))
 
     def per_block(self, vm: str | None = None) -> float:
-        """Performance per cost: reads a second of one client, by the mean of blocks given."""
-        blocks = self.in_all if vm is None else self.blocks[:, self.vms.index(vm)]
-        return 1e9 / self.read_ns[vm] / float(blocks.mean())
+        """Performance per cost: reads a second of one client, by the mean of blocks given.
+
+        Infinite of a VM that was given nothing.
+        """
+        given = self.in_all if vm is None else self.blocks[:, self.vms.index(vm)]
+        blocks = float(given.mean())
+        return 1e9 / self.read_ns[vm] / blocks if blocks else np.inf
 
 
 def measure(results: Results) -> dict[str, Measured]:
@@ -77,13 +81,14 @@ def _measured(
     accesses, misses, writes, write_misses = (
         int(counts_of(vms, name).sum()) for name in ("accesses", "misses", "writes", "write_misses")
     )
+    waited = (np.nan if ns is None else ns for ns in reads["mean_ns"].to_pylist())
     unmet = decisions.filter(pc.not_equal(decisions["infeasible"], ""))
     return Measured(
         vms=total.vms,
         blocks=counts_of(metrics, "target")[..., 0],
         hits=1 - misses / accesses,
         read_hits=1 - (misses - write_misses) / (accesses - writes),
-        read_ns=dict(zip(reads["vm"].to_pylist(), reads["mean_ns"].to_pylist(), strict=True)),
+        read_ns=dict(zip(reads["vm"].to_pylist(), waited, strict=True)),
         writes=total.device_writes[:, 0],
         infeasible=unmet["interval"].to_pylist(),
     )

@@ -94,6 +94,23 @@ class Results:
             raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
         return cls(path)
 
+    def _repr_html_(self) -> str:
+        """Show what the systems came to, for notebooks."""
+        from mcsim.base.html import table_in_html
+        from mcsim.base.units import format_latency
+        from mcsim.results.tables import comparison
+
+        rows = [
+            [
+                row["system"],
+                f"{100 * row['hit_ratio']:.2f} %",
+                "–" if row["mean_latency_ns"] is None else format_latency(row["mean_latency_ns"]),
+            ]
+            for row in comparison(self, by_vm=False).to_pylist()
+        ]
+        title = f"{self.title}, run {self.run_id}: all VMs together"
+        return table_in_html(title, ["system", "hits", "mean latency"], rows)
+
     @property
     def run_id(self) -> str:
         """Name of the experiment and hash of all that can change a result."""

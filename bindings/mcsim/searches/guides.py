@@ -150,52 +150,60 @@ class Stack:
     def outcome(self, point: Point) -> Outcome:
         """Return what two tiers of LRU do, the second of what falls out of the first."""
         fast, both = point.blocks[0], sum(point.blocks)
-        hits, all_hits = (int(np.searchsorted(self._distances, size)) for size in (fast, both))
-        misses = self._count - all_hits
+        hits, all_hits = self._reuse.hits(fast), self._reuse.hits(both)
+        count = self._reuse.accesses
         tiers = self.replays.spec.tiers
         read_ns = [known(tier.read) for tier in tiers] + [known(self.replays.spec.backend.read)]
-        waited = hits * read_ns[0] + (all_hits - hits) * read_ns[1] + misses * read_ns[2]
-        brought = self._count - hits
-        grown = min(fast, self._unique_at_end) - min(fast, self._unique_before)
+        waited = hits * read_ns[0] + (all_hits - hits) * read_ns[1]
+        waited += (count - all_hits) * read_ns[2]
+        brought = count - hits
+        grown = min(fast, self._reuse.blocks_at_end) - min(fast, self._reuse.blocks_before)
         return Outcome(
-            hit_ratio=all_hits / self._count,
-            latency_ns=waited / self._count,
+            hit_ratio=all_hits / count,
+            latency_ns=waited / count,
             device_writes=(float(brought), float(brought - grown)),
         )
 
     def knees(self, count: int) -> list[int]:
         """Return the sizes after which more space begins to be worth much less."""
-        distances, first = np.unique(self._distances, return_index=True)
-        hits = np.append(first[1:], len(self._distances)).astype(np.float64)
-        curve = HitRatioCurve(distances + 1, hits, accesses=self._count)
+        reuse = self._reuse
+        curve = HitRatioCurve(
+            reuse.distances + 1, reuse.cumulative.astype(np.float64), accesses=reuse.accesses
+        )
         return [knee.capacity for knee in curve.knees(count)]
 
-    @property
-    def _count(self) -> int:
-        return len(self._counted)
-
     @cached_property
-    def _counted(self) -> NDArray[np.int64]:
-        return self._all[self.replays.all.first_access :]
+    def _reuse(self) -> _Reuse:
+        whole = self.replays.all
+        return _Reuse.of(whole.accesses.ids, whole.first_access)
 
-    @cached_property
-    def _all(self) -> NDArray[np.int64]:
+
+@dataclass(frozen=True)
+class _Reuse:
+    """At which distances blocks are reused, from some access on."""
+
+    distances: NDArray[np.int64]
+    cumulative: NDArray[np.int64]
+    """How many at each of them or below."""
+    accesses: int
+    blocks_before: int
+    blocks_at_end: int
+
+    @classmethod
+    def of(cls, ids: NDArray[np.uint32], first: int) -> _Reuse:
+        """Count from an access on, as all but those before it: their distances are the same."""
         from mcsim._core import locality
 
-        return locality.reuse_distances(self.replays.all.accesses.ids)
+        distances, counts, blocks = locality.reuse_histogram(ids)
+        before, counts_before, blocks_before = locality.reuse_histogram(ids[:first])
+        counted = counts.astype(np.int64)
+        counted[np.searchsorted(distances, before)] -= counts_before
+        return cls(distances, np.cumsum(counted), len(ids) - first, blocks_before, blocks)
 
-    @cached_property
-    def _distances(self) -> NDArray[np.int64]:
-        """Of counted accesses that are no first ones, sorted."""
-        return np.sort(self._counted[self._counted >= 0])
-
-    @property
-    def _unique_at_end(self) -> int:
-        return int(np.count_nonzero(self._all < 0))
-
-    @property
-    def _unique_before(self) -> int:
-        return int(np.count_nonzero(self._all[: self.replays.all.first_access] < 0))
+    def hits(self, size: int) -> int:
+        """Return how many are at distances below a size."""
+        below = int(np.searchsorted(self.distances, size))
+        return int(self.cumulative[below - 1]) if below else 0
 
 
 def _is_plain(system: SystemSpec) -> bool:

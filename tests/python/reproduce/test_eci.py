@@ -135,3 +135,24 @@ def test_tables_and_figures_are_beside_each_other(quick: Reproduction) -> None:
     limited = next(o for o in quick.outcomes if o.figure.name == "eci/limited")
     allocation = pq.read_table(limited.finding.drawn[0].parent / "allocation.parquet")
     assert allocation.num_rows == 2 * 169 * 16
+
+
+def test_recorded_volumes_take_the_place_of_the_stand_in(tmp_path: Path) -> None:
+    # A read a minute of a block of its own, 16 of them again and again; src2_0 only writes.
+    vms = read_profile(EXPERIMENTS / "workloads" / "eci16.yaml").vms
+    for vm in vms:
+        host, disk = vm.rsplit("_", 1)
+        operation = "Write" if vm == "src2_0" else "Read"
+        lines = [
+            f"{128166372000000000 + 600_000_000 * minute},{host},{disk},{operation},"
+            f"{4096 * (minute % 16)},4096,1000"
+            for minute in range(60)
+        ]
+        (tmp_path / f"{vm}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = reproduce("eci/bars", trace_dirs=[tmp_path], out=tmp_path / "out")
+    (outcome,) = found.outcomes
+    assert outcome.finding.found.recorded
+    assert outcome.ran.startswith("recorded: eci-limited-")
+    bars = {row["vm"]: row for row in found.tables["eci/bars/bars"].to_pylist()}
+    assert bars["usr_0"]["writes"] > 0
+    assert np.isnan(bars["src2_0"]["performance"])

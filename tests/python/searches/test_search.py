@@ -106,6 +106,28 @@ def test_the_stack_says_what_replays_of_lru_do(spec: dict[str, Any], warm_up: st
         assert stack.outcome(point) == replays.outcome(point), blocks
 
 
+def test_vms_share_a_stack() -> None:
+    tiny = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+    replays = replays_of(
+        {
+            "name": "tiny",
+            "interval": "10min",
+            "warm_up": "1h",
+            "workload": {"profile": str(tiny)},
+            "tiers": [
+                {"device": "dram", "capacity_blocks": 500},
+                {"device": "flash", "capacity_blocks": 2000},
+            ],
+            "systems": [{"name": "hierarchy", "writes": "back"}],
+        }
+    )
+    stack = Stack(replays)
+    assert stack.is_exact
+    for blocks in [(30, 10), (500, 2000), (9000, 9000)]:
+        point = Point(blocks, "lru / lru")
+        assert stack.outcome(point) == replays.outcome(point), blocks
+
+
 def test_the_stack_is_not_asked_of_what_it_does_not_know(
     spec: dict[str, Any], clocked: dict[str, Any]
 ) -> None:

@@ -1,0 +1,34 @@
+"""The page of a sweep."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mcsim.base.files import replacing
+from mcsim.report.sweep import sweep_page
+from mcsim.sweeps.swept import Sweep
+
+__all__ = ["write_page"]
+
+
+def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> None:
+    """Write a sweep, as far as it is there, as one HTML file.
+
+    Raises
+    ------
+    ConfigError
+        If there is no sweep, or the packages that pages need are not there.
+    """
+    swept = Sweep.open(folder)
+    there = swept.finished()
+    axes = [f"{name} ({len(set(swept.plan[name].to_pylist()))} values)" for name in swept.axes]
+    text = sweep_page(
+        swept.table(),
+        swept.axes,
+        title=f"Sweep {swept.path.name}",
+        lead=f"How do hits and latency depend on {', '.join(swept.axes)}?",
+        facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} are there")],
+    )
+    with replacing(Path(html)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
