@@ -259,9 +259,11 @@ def _run_command(arguments: Iterable[str] | None) -> None:
     from mcsim.base.errors import HostError, McsimError
 
     try:
-        cli.main(None if arguments is None else list(arguments), "mcsim", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        given = None if arguments is None else list(arguments)
+        # What `Context.exit` is called with comes back as if the command had returned it.
+        code = cli.main(given, "mcsim", standalone_mode=False)
+        if isinstance(code, int) and code != 0:
+            sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

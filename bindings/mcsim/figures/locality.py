@@ -10,7 +10,14 @@ import numpy as np
 from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
-__all__ = ["comparison", "curves", "label_capacities", "over_intervals", "unit_for"]
+__all__ = [
+    "comparison",
+    "curves",
+    "label_capacities",
+    "over_intervals",
+    "plain_log",
+    "unit_for",
+]
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
 _ALL_LINE: dict[str, Any] = {"color": "#000000", "linestyle": "-", "linewidth": 1.8}
@@ -132,7 +139,7 @@ def over_intervals(
     axes.set_yscale("log")
     axes.set_ylabel(f"Capacity ({unit})")
     axes.set_xlabel(time_label)
-    _plain_log(axes.yaxis)
+    plain_log(axes.yaxis)
     if begins[-1] >= 10_000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     if np.isnan(ratio).any():
@@ -153,10 +160,10 @@ def label_capacities(axes: Any, curve: HitRatioCurve, unit: SizeUnit, log: bool,
     left, right = curve.sizes_in(np.array([begin, end]), unit)
     axes.set_xlim(left, right)
     if log:
-        _plain_log(axes.xaxis)
+        plain_log(axes.xaxis)
 
 
-def _plain_log(axis: Any) -> None:
+def plain_log(axis: Any) -> None:
     """Write 0.01 and 100 instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

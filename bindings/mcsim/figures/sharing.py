@@ -13,10 +13,12 @@ from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.mix import Mix
+    from mcsim.locality.verdict import SizeVerdict
     from mcsim.locality.whatif import Situation
 
-__all__ = ["before_and_after", "effective_sizes", "shared_and_divided"]
+__all__ = ["before_and_after", "effective_sizes", "shared_and_divided", "sized"]
 
 _ROW = 0.16  # inches for a VM
 _FEWEST_ROWS, _MOST_ROWS = 10, 60
@@ -109,7 +111,7 @@ def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
     above.set_ylim(bottom=0)
     below.axhline(0, color="#000000", linewidth=0.6)
     below.plot(x, 100 * rows.gain, **looks["parts"].line, marker=looks["parts"].marker)
-    below.set_ylabel("Effective size (%)")
+    below.set_ylabel("Effective size gained (%)")
     below.set_xlabel(f"Size of the cache ({unit})")
     if log:
         below.set_xscale("log")
@@ -152,5 +154,28 @@ def effective_sizes(gains: NDArray[np.float64], labels: Sequence[str]) -> Sheet:
     sheet.notes.append(
         f"Dashed: the mean, {percent.mean():+.0f} %. The most is {percent.max():+.0f} %; "
         f"{np.mean(percent < 0):.0%} are below 0."
+    )
+    return sheet
+
+
+def sized(curve: HitRatioCurve, judged: SizeVerdict) -> Sheet:
+    """Plot a curve with a size of the cache, the knees, and what infinity would hit."""
+    sheet = new_sheet(PAGE, 3.0)
+    (axes,) = sheet.axes
+    end = max(curve.saturation, judged.size)
+    unit = unit_for(curve, end)
+    curve.plot(axes, unit=unit, log=True, end=end, color="#0072B2")
+    label_capacities(axes, curve, unit, True, end)
+    at = float(curve.sizes_in(np.array([judged.size]), unit)[0])
+    axes.axvline(at, color="#D55E00", linewidth=0.8)
+    axes.plot([at], [100 * judged.ratio], "s", color="#D55E00")
+    axes.axhline(100 * judged.best, color="#000000", linewidth=0.6, linestyle="--")
+    knees = curve.knees()
+    x = curve.sizes_in(np.array([knee.capacity for knee in knees], np.int64), unit)
+    axes.plot(x, [100 * k.ratio for k in knees], "o", color="#000000", markerfacecolor="none")
+    axes.set_ylim(0, 100)
+    sheet.notes.append(
+        f"The size is {judged.judgement}: {100 * judged.ratio:.1f} %; an infinite cache hits "
+        f"{100 * judged.best:.1f} % (dashed). Circles: knees."
     )
     return sheet

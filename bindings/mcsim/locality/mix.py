@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,14 +100,21 @@ def mix_of(
     *,
     units: int = _UNITS,
     method: str | Optimizer = "exact",
+    alone: Sequence[HitRatioCurve] | None = None,
 ) -> Mix:
-    """Do what `mix` does, for VMs whose references are in order."""
+    """Do what `mix` does, for VMs whose references are in order.
+
+    Parameters
+    ----------
+    alone : sequence of HitRatioCurve, optional
+        What each VM hits alone, if that is known already.
+    """
     if units < 1:
         raise ConfigError(f"units: at least 1, got {units}")
     capacities = of.sizes("sizes", sizes)
     if not capacities:
         raise ConfigError("sizes: expected at least one")
-    own = list(of.alone.values())
+    own = list(of.alone.values() if alone is None else alone)
     together = of.together
     found = [_divided(own, together, blocks, units, method) for blocks in capacities]
     columns = {

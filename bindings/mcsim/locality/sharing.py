@@ -26,7 +26,7 @@ from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import COLD, hit_ratio_curve, reuse_distances
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 
-__all__ = ["Order", "Sharing", "SharingReferences", "sharing"]
+__all__ = ["Order", "Sharing", "SharingReferences", "sharing", "spread"]
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
@@ -66,7 +66,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
         if order == "time":
             raise ConfigError("order: arrays of block numbers have no times; take order 'rates'")
         named = [(name, *_numbered(keys)) for name, keys in references.items()]
-        return _spread(named, None)
+        return spread(named, None)
     if order == "time":
         blocks = blocks_in(cast(References, references))
         if blocks is None:
@@ -109,13 +109,21 @@ def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
             f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
         )
     named = [(name, *part.numbered) for name, (_, part) in zip(names, parts, strict=True)]
-    return _spread(named, several[0].block_bytes)
+    return spread(named, several[0].block_bytes)
 
 
-def _spread(
-    named: Sequence[tuple[str, NDArray[np.uint32], int]], block_bytes: int | None
+def spread(
+    named: Sequence[tuple[str, NDArray[np.uint32], int]], block_bytes: int | None = None
 ) -> Sharing:
-    """Reference k of n comes at (k + 1/2) / n; at equal times the VM named first does."""
+    """Let reference k of n come at (k + 1/2) / n; at equal times the VM named first does.
+
+    Parameters
+    ----------
+    named : sequence of (str, ndarray of uint32, int)
+        Of each VM its name, its blocks, numbered from 0 on, and how many numbers there are.
+    block_bytes : int, optional
+        Size of a block.
+    """
     named = [(name, ids, unique) for name, ids, unique in named if len(ids)]
     if not named:
         raise ConfigError("references: no VM has any")

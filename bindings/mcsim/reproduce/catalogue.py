@@ -11,7 +11,7 @@ from mcsim.reproduce.figure import Figure
 
 __all__ = ["DOCUMENTS", "chosen", "figures_of"]
 
-DOCUMENTS = ("multicache", "eci", "thesis")
+DOCUMENTS = ("multicache", "eci", "thesis", "cloudphysics")
 """In the order of the catalogue; each is a module of this room with `FIGURES`."""
 
 

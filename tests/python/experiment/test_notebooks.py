@@ -10,8 +10,14 @@ NOTEBOOKS = sorted((Path(__file__).parents[3] / "experiments" / "notebooks").glo
 
 
 def test_there_are_notebooks() -> None:
-    stems = [path.stem for path in NOTEBOOKS]
-    assert stems == ["eci", "multicache", "sweep", "thesis"]
+    names = [path.name for path in NOTEBOOKS]
+    assert names == [
+        "cloudphysics.ipynb",
+        "eci.ipynb",
+        "multicache.ipynb",
+        "sweep.ipynb",
+        "thesis.ipynb",
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

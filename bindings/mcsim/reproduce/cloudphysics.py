@@ -1,0 +1,118 @@
+"""CloudPhysics: what hit ratio curves of customers' disks are good for (SNIA SDC, after FAST 2015).
+
+Findings are in four modules beside this one: curves; what sampling costs; sizes, changes and
+divisions; controllers, tuning and curves that are bent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mcsim.reproduce import cloudphysics_control as control
+from mcsim.reproduce import cloudphysics_curves as curves
+from mcsim.reproduce import cloudphysics_sampling as sampling
+from mcsim.reproduce import cloudphysics_sharing as sharing
+from mcsim.reproduce.figure import Figure
+
+__all__ = ["FIGURES"]
+
+_CUSTOMERS = "recorded traces of experiments/reproduce/cloudphysics/customers.yaml, or synthetic"
+
+FIGURES: Sequence[Figure] = (
+    Figure(
+        "cloudphysics/example",
+        "Mattson's stack, step by step",
+        0.1,
+        0.1,
+        "nothing",
+        curves.find_example,
+    ),
+    Figure(
+        "cloudphysics/gallery",
+        "Hit ratio curves of customers",
+        10,
+        2,
+        _CUSTOMERS,
+        curves.find_gallery,
+    ),
+    Figure("cloudphysics/arc", "ARC in miniature", 15, 4, _CUSTOMERS, curves.find_arc),
+    Figure(
+        "cloudphysics/shards",
+        "Error over the size of the sample",
+        8,
+        4,
+        _CUSTOMERS,
+        sampling.find_sample_sizes,
+    ),
+    Figure(
+        "cloudphysics/rate", "Sampling rate over references", 3, 1, _CUSTOMERS, sampling.find_rate
+    ),
+    Figure(
+        "cloudphysics/errors",
+        "Error, memory and time over traces",
+        8,
+        3,
+        _CUSTOMERS,
+        sampling.find_errors,
+    ),
+    Figure(
+        "cloudphysics/sizing",
+        "A size for a latency, and its verdict",
+        2,
+        1,
+        _CUSTOMERS,
+        sharing.find_sizing,
+    ),
+    Figure(
+        "cloudphysics/whatif",
+        "What a change does to each client",
+        8,
+        1,
+        _CUSTOMERS,
+        sharing.find_what_if,
+    ),
+    Figure(
+        "cloudphysics/tuning",
+        "Block size, writes and policy, in miniature",
+        5,
+        3,
+        "recorded trace cloudPhysicsIO, or synthetic",
+        control.find_tuning,
+    ),
+    Figure(
+        "cloudphysics/partition",
+        "The effective size of parts, over mixes",
+        100,
+        4,
+        _CUSTOMERS,
+        sharing.find_partition,
+    ),
+    Figure(
+        "cloudphysics/adapting",
+        "Parts that follow a change of phase",
+        3,
+        2,
+        "synthetic",
+        control.find_adapting,
+    ),
+    Figure(
+        "cloudphysics/latency",
+        "A latency target over time",
+        3,
+        2,
+        "synthetic",
+        control.find_latency,
+    ),
+    Figure("cloudphysics/iops", "An IOPS target over time", 3, 2, "synthetic", control.find_iops),
+    Figure(
+        "cloudphysics/bending", "Curves bent to their hulls", 5, 2, "nothing", control.find_bending
+    ),
+    Figure(
+        "cloudphysics/monitoring",
+        "What it costs to keep a curve",
+        1,
+        1,
+        _CUSTOMERS,
+        sampling.find_monitoring,
+    ),
+)

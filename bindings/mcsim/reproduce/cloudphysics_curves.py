@@ -1,0 +1,153 @@
+"""The CloudPhysics talk: curves of customers, under LRU and others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim.locality.estimators import COLD, reuse_distances
+from mcsim.policies.miniatures import miniature
+from mcsim.policies.simulation import simulate
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.customers import customers, described, largest
+from mcsim.reproduce.drawing import drawing
+from mcsim.reproduce.figure import Check, Found
+
+if TYPE_CHECKING:
+    from mcsim.figures.style import Sheet
+
+__all__ = [
+    "find_arc",
+    "find_example",
+    "find_gallery",
+]
+
+
+def find_example(_: Context) -> Found:
+    """Mattson's stack: the distances of C B A D A B C, counted from 1, after what came before."""
+    before, shown = "DWCYZAX", "CBADABC"
+    distances = reuse_distances([ord(letter) for letter in before + shown])[len(before) :]
+    told = ["∞" if distance == COLD else str(distance) for distance in distances.tolist()]
+    cold = reuse_distances([ord(letter) for letter in shown]).tolist()
+    return Found(
+        values={"distances": " ".join(told)},
+        checks=[
+            Check(
+                "with nothing before, the first four are cold and the others 1 2 3",
+                cold == [COLD] * 4 + [1, 2, 3],
+                " ".join("∞" if distance == COLD else str(distance) for distance in cold),
+            )
+        ],
+        tables={"distances": pa.table({"block": list(shown), "distance": told})},
+        ran=[f"exact reuse distances of {shown} after {before}"],
+        recorded=True,
+    )
+
+
+def find_gallery(context: Context) -> Found:
+    """Curves of all customers with their knees."""
+    found = customers(context, ("own", "mixed", "shown"))
+    curves = [(one.name, one.curve) for one in found]
+    rows: list[dict[str, Any]] = []
+    replayed = True
+    for one, (_, curve) in zip(found, curves, strict=True):
+        knees = curve.knees()
+        rows.append(
+            {
+                "customer": one.name,
+                "accesses": len(one.ids),
+                "blocks": one.unique,
+                "block_bytes": one.block_bytes,
+                "best_hit_ratio": curve.best_ratio,
+                "knees": [knee.capacity for knee in knees],
+            }
+        )
+        if knees:
+            sizes = [knees[len(knees) // 2].capacity]
+            misses = simulate(one.ids, "lru", sizes, one_pass=False, threads=1).hits
+            replayed &= misses.tolist() == [round(curve.at(sizes[0]) * curve.accesses)]
+    falls = [name for name, curve in curves if (np.diff(curve.hits) < 0).any()]
+    knees_of = [len(row["knees"]) for row in rows]
+
+    def panels() -> Sheet:
+        from mcsim.figures.estimates import gallery
+
+        return gallery(curves)
+
+    return Found(
+        checks=[
+            Check("LRU never hits less in a larger cache", not falls, f"{len(curves)} curves"),
+            Check(
+                "a replay at a knee of each hits what its curve says",
+                replayed,
+                f"{sum(map(bool, knees_of))} replays",
+            ),
+        ],
+        tables={"customers": pa.Table.from_pylist(rows)},
+        draw=drawing(
+            {"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)},
+            recorded=found[0].recorded,
+        ),
+        ran=[described(found)],
+        recorded=found[0].recorded,
+    )
+
+
+def find_arc(context: Context) -> Found:
+    """ARC in miniature: a thousandth of the blocks, a hundred sizes, against replays."""
+    several = {one.name: one for one in customers(context, whole=True)}
+    one = several.get("P2") or largest(list(several.values()))
+    every, replays = 100, 5 if context.quick else 20
+    sizes = [max(1, round(one.unique * step / every)) for step in range(1, every + 1)]
+    picked = sizes[every // replays - 1 :: every // replays]
+    exact = simulate(one.ids, "arc", picked, threads=context.threads)
+    # As in the talk: the same rate for all sizes, and one way of correcting.
+    how: dict[str, Any] = {"rate": 0.001, "seeds": 5, "min_blocks": 1, "correction": "adj"}
+    mini = miniature(one.ids, "arc", sizes, **how, threads=context.threads)
+    at = np.searchsorted(sizes, picked)
+    apart = np.abs(mini.hit_ratio[at] - exact.hit_ratio)
+    memory = float(exact.bytes.max() / mini.bytes.max())
+
+    def both() -> Sheet:
+        from mcsim.figures.estimates import replayed_and_estimated
+
+        return replayed_and_estimated(
+            [
+                ("replayed", np.array(picked), exact.hit_ratio, True),
+                ("in miniature, a thousandth", np.array(sizes), mini.hit_ratio, False),
+            ],
+            "blocks",
+        )
+
+    return Found(
+        values={"error": float(apart.mean()), "memory": memory},
+        checks=_claims_of_miniatures(apart, memory),
+        tables={
+            "miniatures": pa.table({"blocks": sizes, "hit_ratio": mini.hit_ratio}),
+            "replays": pa.table({"blocks": picked, "hit_ratio": exact.hit_ratio}),
+        },
+        draw=drawing(
+            {"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)},
+            recorded=one.recorded,
+        ),
+        ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
+        recorded=one.recorded,
+    )
+
+
+def _claims_of_miniatures(apart: NDArray[np.float64], memory: float) -> list[Check]:
+    return [
+        Check(
+            "ARC's curve in miniature errs by at most .015 in the mean",
+            apart.mean() <= 0.015,
+            f"{apart.mean():.4f} at {len(apart)} replayed sizes",
+        ),
+        Check(
+            "a miniature takes at most a five-hundredth of the memory",
+            memory >= 500,
+            f"{memory:,.0f} times less",
+        ),
+    ]

@@ -1,0 +1,280 @@
+"""The CloudPhysics talk: what sampling costs, in error, memory and time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.estimators import Estimator, estimate
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.customers import Customer, customers, described, largest
+from mcsim.reproduce.drawing import drawing
+from mcsim.reproduce.figure import Check, Found
+
+if TYPE_CHECKING:
+    from mcsim.figures.style import Sheet
+
+__all__ = ["find_errors", "find_monitoring", "find_rate", "find_sample_sizes"]
+
+if TYPE_CHECKING:
+    from mcsim.figures.style import Sheet
+
+TRACKED = 8192
+"""Blocks that the talk's fixed-size samples track: its s_max of 8K."""
+
+
+def find_sample_sizes(context: Context) -> Found:
+    """Error of fixed-size samples over the blocks they track (the talk's trace t04)."""
+    one = largest(customers(context, ("own",), whole=True))
+    exact = one.curve
+    tracked = [128 << step for step in range(9)]
+    seeds = range(1, 3 if context.quick else 6)
+    errors = np.array(
+        [
+            [estimate(one.ids, "shards", **_sample(size), seed=seed).mae(exact) for size in tracked]
+            for seed in seeds
+        ]
+    )
+    mean = errors.mean(axis=0)
+    slope, constant = np.polyfit(np.log(tracked), np.log(mean), 1)
+    accurate = mean[tracked.index(2048) :].max()
+
+    def errors_drawn() -> Sheet:
+        from mcsim.figures.estimates import error_over_sample
+
+        return error_over_sample(tracked, errors, slope, constant)
+
+    return Found(
+        values={"slope": slope},
+        checks=[
+            Check(
+                "the error falls with the root of the sample",
+                -0.65 <= slope <= -0.35,
+                f"slope {slope:.2f} over {len(tracked)} sizes",
+            ),
+            Check(
+                "samples of 2K and more are very accurate: errors below .01",
+                accurate < 0.01,
+                f"at most {accurate:.4f}",
+            ),
+        ],
+        tables={"errors": pa.table({"blocks": tracked, "mean_absolute_error": mean})},
+        draw=drawing(
+            {
+                "error-over-sample-size": (
+                    f"Error of samples of fixed size: {one.name}",
+                    errors_drawn,
+                )
+            },
+            recorded=one.recorded,
+        ),
+        ran=[
+            f"{one.name}, {len(one.ids):,} references to {one.unique:,} blocks, {len(seeds)} seeds"
+        ],
+        recorded=one.recorded,
+    )
+
+
+def find_rate(context: Context) -> Found:
+    """How the rate of a fixed-size sample falls as distinct blocks appear."""
+    several = sorted(customers(context), key=lambda one: -one.unique)[:4]
+    tracked = max(16, context.scaled(TRACKED))
+    references, rates, apart = {}, {}, []
+    for one in several:
+        seen, rate, true = _rates(one, tracked)
+        references[one.name], rates[one.name] = seen, rate
+        apart.append(float(np.abs(rate / true - 1).max()))
+    rising = [name for name, rate in rates.items() if (np.diff(rate) > 0).any()]
+
+    def rates_drawn() -> Sheet:
+        from mcsim.figures.estimates import rate_over_references
+
+        return rate_over_references(references, rates)
+
+    columns = [
+        pa.table({"customer": [name] * len(rate), "references": references[name], "rate": rate})
+        for name, rate in rates.items()
+    ]
+    return Found(
+        values={"rate at the beginning": max(rate[0] for rate in rates.values())},
+        checks=[
+            Check("the rate never rises", not rising, f"{len(rates)} traces, {tracked:,} blocks"),
+            Check(
+                "it is what the distinct blocks leave of it, but for the sample's own error",
+                max(apart) < 4 / tracked**0.5,
+                f"at most {max(apart):.1%} off, of {4 / tracked**0.5:.1%}",
+            ),
+        ],
+        tables={"rates": pa.concat_tables(columns)},
+        draw=drawing(
+            {
+                "sampling-rate-over-references": (
+                    "Sampling rate of a fixed-size sample",
+                    rates_drawn,
+                )
+            },
+            recorded=several[0].recorded,
+        ),
+        ran=[described(several)],
+        recorded=several[0].recorded,
+    )
+
+
+def _rates(
+    one: Customer, tracked: int, steps: int = 200
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return references so far, the sample's rate, and what it should be."""
+    stream = Estimator("shards", max_blocks=tracked)
+    first = np.full(one.unique, len(one.ids))
+    np.minimum.at(first, one.ids, np.arange(len(one.ids)))
+    ends = np.unique(np.geomspace(100, len(one.ids), steps).astype(np.int64))
+    distinct = []
+    for begin, end in zip([0, *ends], ends, strict=False):
+        stream.process(one.ids[begin:end])
+        distinct.append(stream.distinct)
+    known = np.searchsorted(np.sort(first), ends)
+    rate = np.minimum(1, tracked / np.maximum(distinct, 1))
+    return ends, rate, np.minimum(1, tracked / np.maximum(known, 1))
+
+
+def find_errors(context: Context) -> Found:
+    """Error, memory and time of sampling over all traces that are there."""
+    several = [one for one in customers(context, whole=True) if one.unique > TRACKED]
+    if context.quick:
+        several = [one for one in several if len(one.ids) < 2_000_000]
+    rows = [_cost_of(one) for one in several]
+    table = pa.Table.from_pylist(rows)
+    fixed_size = np.array(table["error_8k"])
+    long = [row for row in rows if row["references"] >= 500_000] or rows
+    faster = {name: [row["exact_s"] / row[f"{name}_s"] for row in long] for name in ("rate", "8k")}
+    rate = max((row["references"], row["references"] / row["8k_s"]) for row in rows)[1] / 1e6
+    memory = {row["8k_bytes"] for row in rows}
+
+    def errors_drawn() -> Sheet:
+        from mcsim.figures.estimates import errors_of_many
+
+        named = {"8,192 blocks": fixed_size, "rate 0.001": np.array(table["error_rate"])}
+        return errors_of_many(named, 0.03)
+
+    return Found(
+        values={
+            "median error": float(np.median(fixed_size)),
+            "worst error": float(fixed_size.max()),
+            "memory": max(memory) / 1e6,
+            "references a second": rate,
+            "time of a reference": 1e3 / rate,
+            **{f"least gain of {name}": min(gains) for name, gains in faster.items()},
+            **{f"most gain of {name}": max(gains) for name, gains in faster.items()},
+        },
+        checks=_claims_of_errors(fixed_size, memory, faster),
+        tables={"traces": table},
+        draw=drawing(
+            {"errors-over-traces": ("Errors of sampled curves", errors_drawn)},
+            recorded=several[0].recorded,
+        ),
+        ran=[described(several)],
+        recorded=several[0].recorded,
+    )
+
+
+def _claims_of_errors(
+    errors: NDArray[np.float64], memory: set[int], faster: Mapping[str, Sequence[float]]
+) -> list[Check]:
+    return [
+        Check(
+            "the worst error with 8K blocks is at most .03",
+            errors.max() <= 0.03,
+            f"{errors.max():.4f} of {len(errors)} traces",
+        ),
+        Check("memory does not depend on the trace", len(memory) == 1, f"{max(memory):,} bytes"),
+        Check(
+            "samples are faster than exact curves",
+            min(min(gains) for gains in faster.values()) > 1,
+            ", ".join(f"{name}: {min(g):.0f} to {max(g):.0f} x" for name, g in faster.items()),
+        ),
+    ]
+
+
+def _cost_of(one: Customer) -> dict[str, Any]:
+    """Measure one trace: exactly on one thread by PARDA's way, and sampled in two."""
+    exact, exact_s, _ = _timed(one, "parda", {})
+    row: dict[str, Any] = {
+        "customer": one.name,
+        "references": len(one.ids),
+        "blocks": one.unique,
+        "exact_s": exact_s,
+    }
+    ways = {"8k": ("shards", _sample(TRACKED)), "rate": ("shards-rate", {"rate": 0.001})}
+    for name, (estimator, params) in ways.items():
+        curve, seconds, held = _timed(one, estimator, params)
+        row |= {f"error_{name}": curve.mae(exact), f"{name}_s": seconds, f"{name}_bytes": held}
+    return row
+
+
+def _timed(
+    one: Customer, estimator: str, params: dict[str, Any]
+) -> tuple[HitRatioCurve, float, int]:
+    stream = Estimator(estimator, threads=1, **params)
+    keys = one.ids.astype(np.uint64)
+    begun = time.process_time()
+    stream.process(keys)
+    curve = stream.curve()
+    return curve, time.process_time() - begun, stream.bytes
+
+
+def find_monitoring(context: Context) -> Found:
+    """The online library's way of keeping a curve: nanoseconds, bytes, and asking it."""
+    several = customers(context, ("own",), whole=True)
+    first = np.cumsum([0, *(one.unique for one in several)])
+    keys = np.concatenate(
+        [one.ids + np.uint64(begin) for one, begin in zip(several, first, strict=False)]
+    )
+    stream = Estimator("shards", max_blocks=TRACKED, threads=1)
+    held, seconds = [stream.bytes], 0.0
+    for piece in np.array_split(keys, 20):
+        begun = time.process_time()
+        stream.process(piece)
+        seconds += time.process_time() - begun
+        held.append(stream.bytes)
+    begun = time.process_time()
+    curve = stream.curve()
+    asked = time.process_time() - begun
+    nanoseconds = 1e9 * seconds / len(keys)
+    return Found(
+        values={"time of a reference": nanoseconds, "memory": max(held) / 1e6},
+        checks=[
+            Check("a reference costs at most 60 ns", nanoseconds <= 60, f"{nanoseconds:.2f} ns"),
+            Check(
+                "a curve takes at most 1 MB, from the first reference to the last",
+                max(held) <= 1e6 and len(set(held)) == 1,
+                f"{max(held):,} bytes",
+            ),
+        ],
+        tables={
+            "cost": pa.table(
+                {
+                    "references": [len(keys)],
+                    "seconds": [seconds],
+                    "bytes": [max(held)],
+                    "asking_s": [asked],
+                    "steps": [len(curve.capacities)],
+                }
+            )
+        },
+        ran=[
+            f"{described(several)}, one after the other, {len(keys):,} references, by what "
+            "capi/mcsim_mrc.h gives to C"
+        ],
+        recorded=several[0].recorded,
+    )
+
+
+def _sample(blocks: int) -> dict[str, Any]:
+    """Return the parameters of the talk's samples: SHARDS_adj of fixed size."""
+    return {"max_blocks": blocks, "correction": "adj"}
