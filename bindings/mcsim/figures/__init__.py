@@ -53,9 +53,9 @@ class RunFigure:
 
     Attributes
     ----------
-    paper : int
-        The number of the figure in the Multi-Cache paper that shows the same; ``figN`` is
-        another name for it.
+    paper : int, optional
+        The number of the figure in the Multi-Cache paper that shows the same, if one does;
+        ``figN`` is another name for it.
     title : str
         Stands above the figure, unless it has one that names a system.
     shows : str
@@ -66,7 +66,7 @@ class RunFigure:
         Plots several runs: servers, or capacities.
     """
 
-    paper: int
+    paper: int | None
     title: str
     shows: str
     of_run: Callable[[Results], Sheet] | None = None
@@ -132,8 +132,14 @@ FIGURES: Mapping[str, RunFigure] = {
         "what VMs hold of each tier over time under Global LRU, or else the first system",
         of_run=timeline.baseline_occupancy,
     ),
-    "occupancy": RunFigure(
+    "targets": RunFigure(
         9,
+        "Targets",
+        "what VMs are granted of each tier over time by Multi-Cache, or else the last system",
+        of_run=timeline.leading_targets,
+    ),
+    "occupancy": RunFigure(
+        None,
         "Occupancy",
         "what VMs hold of each tier over time under Multi-Cache, or else the last system",
         of_run=timeline.leading_occupancy,
@@ -156,6 +162,12 @@ FIGURES: Mapping[str, RunFigure] = {
         "mean share of each tier that every VM holds, by system",
         of_run=comparison.tier_shares,
     ),
+    "granted-shares": RunFigure(
+        None,
+        "Mean share of each tier that is granted",
+        "mean share of each tier that every VM is granted, by system that divides them",
+        of_run=comparison.granted_shares,
+    ),
     "hit-ratio-by-tier": RunFigure(
         13,
         "Hit ratio by tier",
@@ -170,7 +182,9 @@ FIGURES: Mapping[str, RunFigure] = {
     ),
 }
 
-ALIASES: Mapping[str, str] = {f"fig{figure.paper}": name for name, figure in FIGURES.items()}
+ALIASES: Mapping[str, str] = {
+    f"fig{figure.paper}": name for name, figure in FIGURES.items() if figure.paper is not None
+}
 """Names by the number in the Multi-Cache paper."""
 
 _logger = logging.getLogger(__name__)

@@ -66,7 +66,7 @@ def promise_over_time(
     above.set_ylim(bottom=0)
     for title, blocks in space.items():
         below.step(edges[:-1], blocks, where="post", **looks[title].line)
-    below.set_ylabel("Target (blocks)")
+    below.set_ylabel("Space (blocks)")
     below.set_ylim(bottom=0)
     below.set_xlabel(time_label)
     below.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

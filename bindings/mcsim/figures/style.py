@@ -81,8 +81,11 @@ _RC: dict[Any, Any] = {
 _BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 
+_BROWN = "#994F00"  # of none of theirs, and as dark as the blue
+
 _DASHED, _DOTTED, _DASH_DOT = (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
 _LONG, _DOT_DOT = (0, (9, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5))
+_SHORT = (0, (3, 1))
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ _SYSTEM_LOOKS = {
     "Static": (_GREEN, _DASH_DOT, "^", "----"),
     "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
     "Multi-Cache": (_BLUE, "-", "o", ""),
+    "Multi-Cache (history)": (_BROWN, _SHORT, "*", "oo"),
     "Multi-Cache (legacy)": (_PURPLE, _LONG, "X", "\\\\\\\\"),
     "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
 }
@@ -192,7 +196,10 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
 
 def _kind(system: SystemSpec) -> str:
     name = _NAMES.get(system.name, system.name)
-    return f"{name} (legacy)" if is_legacy(system) else name
+    if is_legacy(system):
+        return f"{name} (legacy)"
+    remembers = system.params.get("distance_scope") == "cumulative"
+    return f"{name} (history)" if remembers else name
 
 
 def lighter(color: str, by: float) -> tuple[float, float, float]:
