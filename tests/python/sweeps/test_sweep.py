@@ -172,10 +172,8 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
-    file = str(ROOT / "experiments/web-sizes.yaml")
-    with pytest.raises(
-        ConfigError, match=r"this sweep was not begun in .*: mcsim sweep .*web-sizes"
-    ):
+    file = str(ROOT / "experiments/reproduce/multicache/sizes.yaml")
+    with pytest.raises(ConfigError, match=r"this sweep was not begun in .*: mcsim sweep .*sizes"):
         CliRunner().invoke(
             cli, ["sweep", "status", file, "--out", str(tmp_path)], catch_exceptions=False
         )
