@@ -115,7 +115,8 @@ def tier_split(results: Results) -> Sheet:
         _label(axes)
         highest = max(highest, 100 * curve.at(right))
     sheet.axes[0].set_ylim(0, 1.05 * highest)
-    sheet.axes[1].set_ylabel("")
+    if sheet.columns > 1:
+        sheet.axes[1].set_ylabel("")
     sheet.legend = [
         Patch(
             facecolor=lighter("#555555", shade), edgecolor="white", hatch=hatch, label=tier.device

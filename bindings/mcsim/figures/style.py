@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,6 +38,7 @@ __all__ = [
     "PAGE",
     "Look",
     "Sheet",
+    "Style",
     "lighter",
     "looks_of",
     "new_sheet",
@@ -78,6 +81,20 @@ _RC: dict[Any, Any] = {
     "text.parse_math": False,  # a VM may be called anything
 }
 
+_PAPER_RC: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+}
+
+Style = Literal["screen", "paper"]
+"""Of a screen, or of a column of a paper: without title and run, all text in 8 points."""
+
+_style: ContextVar[Style] = ContextVar("style", default="screen")
+
 _BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 
@@ -113,7 +130,8 @@ class Look:
 
 # The look number i has the colour i of eight; the others go on by one when colours begin again,
 # so that no two looks of up to 48 are the same.
-_COLORS = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILLION, _BLACK, _YELLOW)
+# Neighbours differ in lightness.
+_COLORS = (_BLUE, _ORANGE, _VERMILLION, _SKY, _YELLOW, _GREEN, _BLACK, _PURPLE)
 _DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Of straight lines, for an SVG or PDF spells every dot and circle out; few are wide apart.
@@ -204,14 +222,30 @@ def lighter(color: str, by: float) -> tuple[float, float, float]:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Draw with the style of this module, whatever the user's own is."""
+def styled(style: Style | None = None) -> Iterator[None]:
+    """Draw with the style of this module, whatever the user's own is.
+
+    Parameters
+    ----------
+    style : {'screen', 'paper'}, optional
+        As around it if not given, and a screen's if there is none.
+    """
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)
-        yield
+    outer = _style.set(style or _style.get())
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_RC)
+            if _on_paper():
+                matplotlib.rcParams.update(_PAPER_RC)
+            yield
+    finally:
+        _style.reset(outer)
+
+
+def _on_paper() -> bool:
+    return _style.get() == "paper"
 
 
 @dataclass
@@ -222,6 +256,8 @@ class Sheet:
     ----------
     title : str
         Stands above the figure; if empty, that of its kind does.
+    columns : int
+        Of panels side by side.
     """
 
     figure: Figure
@@ -229,23 +265,31 @@ class Sheet:
     legend: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     title: str = ""
+    columns: int = 1
+
+    @property
+    def lowest(self) -> list[Axes]:
+        """The last panel of each column."""
+        return self.axes[-self.columns :]
 
     def finish(self, runs: Sequence[Results], *, captioned: bool = True) -> Figure:
         """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows."""
         synthetic = any(run.synthetic for run in runs)
-        if not captioned:
+        if _on_paper() or not captioned:
             return self.frame("", "synthetic workload" if synthetic else "")
         shown_title = self.title + (" (synthetic workload)" if synthetic else "")
         return self.frame(shown_title, _footer(runs, synthetic))
 
     def frame(self, title: str, footer: str) -> Figure:
         """Add title, legend and footer around the panels; where one is empty, there is none."""
+        below = [*self.notes, *([footer] if footer else [])]
+        if _on_paper():
+            below = self._fit_column(below)
         height = self.figure.get_figheight() * 72
         begin = 1.6 * _LINE if title else 0.25 * _LINE
         if title:
             self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
         above = begin + self._add_legend(1 - begin / height)
-        below = [*self.notes, *([footer] if footer else [])]
         for line, text in enumerate(reversed(below)):
             self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
         beneath = (len(below) + 0.25) * _LINE
@@ -254,6 +298,20 @@ class Sheet:
         engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
         self._settle()
         return self.figure
+
+    def _fit_column(self, below: Sequence[str]) -> list[str]:
+        """Break lines that are too long for a column, make room; return the footnotes."""
+        letters = int(self.figure.get_figwidth() * 72 / (0.56 * _PAPER_RC["font.size"]))
+        for axes in self.axes:
+            title = axes.get_title(loc="left")
+            axes.set_title(fill(title, letters - 8), loc="left", pad=2)
+        broken = [line for text in below for line in wrap(text, letters)]
+        legends = self._add_legend(1.0)
+        for legend in self.figure.legends:
+            legend.remove()
+        taller = (legends + len(broken) * _LINE) / 72
+        self.figure.set_figheight(self.figure.get_figheight() + taller)
+        return broken
 
     def _settle(self) -> None:
         """Lay out once and for all, in round numbers.
@@ -301,12 +359,19 @@ class Sheet:
 def new_sheet(
     width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> Sheet:
-    """Begin a figure of equal panels; `width` and `height` in inches."""
+    """Begin a figure of equal panels; `width` and `height` in inches.
+
+    In a column of a paper they stand below each other.
+    """
     from matplotlib.figure import Figure
 
+    if _on_paper():
+        height = 0.9 + (height - 0.9) * columns if columns > 1 else height
+        width, rows, columns = COLUMN, rows * columns, 1
+        subplots.pop("width_ratios", None)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **subplots)
-    return Sheet(figure, list(np.ravel(axes)))
+    return Sheet(figure, list(np.ravel(axes)), columns=columns)
 
 
 def _footer(runs: Sequence[Results], synthetic: bool) -> str:

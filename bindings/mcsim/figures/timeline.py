@@ -124,7 +124,7 @@ def hit_ratio_over_time(results: Results) -> Sheet:
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
     sheet.axes[0].set_ylim(0, 103)
-    _label_time(sheet.axes[-columns:], clock)
+    _label_time(sheet.lowest, clock)
     sheet.figure.supylabel("Hit ratio (%)", fontsize="medium")
     if hidden:
         sheet.notes.append(f"Below 1 % under both systems, not shown: {', '.join(hidden)}.")
