@@ -8,6 +8,7 @@
 #include "bindings/src/python_system.hpp"
 #include "core/engine/run.hpp"
 #include "core/trace/accesses.hpp"
+#include "core/trace/accesses_file.hpp"
 #include "core/trace/intervals.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
@@ -44,7 +45,7 @@ void bind_accesses(py::module_& m) {
   const auto column = [](auto member) {
     return [member](py::object self) {
       const auto& values = self.cast<const Accesses&>().*member;
-      return view_of(std::span(values), self);
+      return view_of(std::span(values.data(), values.size()), self);
     };
   };
   py::class_<Accesses>(m, "Accesses")
@@ -69,7 +70,39 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("request_op", column(&Accesses::request_op))
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
-      .def_property_readonly("id_count", &Accesses::id_count);
+      .def_property_readonly("id_count", &Accesses::id_count)
+      .def(
+          "passed",
+          [](const Accesses& a, std::size_t begin, std::size_t end) {
+            if (begin > end || end > a.request_count()) {
+              throw Error{out_of_range("requests {} to {} of {}", begin, end, a.request_count())};
+            }
+            a.passed({begin, end});
+          },
+          py::arg("begin"), py::arg("end"));
+  m.def(
+      "write_accesses",
+      [](const Accesses& accesses, const std::string& path) {
+        absl::Status written;
+        {
+          py::gil_scoped_release release;
+          written = write_accesses(accesses, path);
+        }
+        raise_if_error(written);
+      },
+      py::arg("accesses"), py::arg("path"));
+  m.def(
+      "open_accesses",
+      [](const std::string& path, bool checked) {
+        absl::StatusOr<Accesses> accesses;
+        {
+          py::gil_scoped_release release;
+          accesses = checked ? open_checked_accesses(path) : open_accesses(path);
+        }
+        return value_or_raise(std::move(accesses));
+      },
+      py::arg("path"), py::kw_only(), py::arg("checked") = false);
+  m.attr("ACCESSES_VERSION") = kAccessesVersion;
 
   m.def(
       "aligned_cuts",
@@ -87,18 +120,22 @@ void bind_access_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
                        bool whole_seconds, std::uint32_t line_blocks, std::uint32_t cut_bytes,
-                       double sample_rate, std::uint64_t sample_seed, const std::string& base) {
+                       double sample_rate, std::uint64_t sample_seed, const std::string& base,
+                       const std::optional<std::string>& path) {
              ExpandOptions options =
                  expand_options(block_bytes, ops, key, whole_seconds, line_blocks);
              options.cut_bytes = cut_bytes;
              options.sample_rate = sample_rate;
              options.sample_seed = sample_seed;
-             return AccessBuilder(options, choice_or_raise<TimeBase>("time_base", base));
+             std::optional<AccessBuilder::ToFile> to_file;
+             if (path) to_file = {.path = *path};
+             return AccessBuilder(options, choice_or_raise<TimeBase>("time_base", base),
+                                  std::move(to_file));
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
            py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
            py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
-           py::arg("time_base") = "clock")
+           py::arg("time_base") = "clock", py::arg("path") = py::none())
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {

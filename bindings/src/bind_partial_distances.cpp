@@ -7,17 +7,29 @@
 #include "bindings/src/pybind.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/estimator.hpp"
+#include "policies/replay/simulate.hpp"
 
 namespace mcsim::python {
 namespace {
 
+void check_limit(Count limit) {
+  if (limit >= 0) return;
+  raise_if_error(invalid_argument("limit: must be 0 (none) or positive, got {}", limit));
+}
+
 PartialDistances analyse_keys(const Column<std::uint64_t>& keys, Count limit) {
-  if (limit < 0) {
-    raise_if_error(invalid_argument("limit: must be 0 (none) or positive, got {}", limit));
-  }
+  check_limit(limit);
   const std::span<const std::uint64_t> all = span_of(keys);
   py::gil_scoped_release release;
   return analyse(all, limit);
+}
+
+PartialDistances analyse_blocks(const Column<BlockId>& blocks, std::size_t unique, Count limit) {
+  check_limit(limit);
+  const std::span<const BlockId> all = span_of(blocks);
+  py::gil_scoped_release release;
+  raise_if_error(check_blocks(all, unique));
+  return mcsim::analyse_blocks(all, unique, limit);
 }
 
 py::bytes to_bytes(const PartialDistances& partial) {
@@ -55,6 +67,8 @@ void bind_partial_distances(py::module_& parent) {
           "__eq__", [](const PartialDistances& a, const PartialDistances& b) { return a == b; },
           py::is_operator());
   m.def("analyse", &analyse_keys, py::arg("keys").noconvert(), py::arg("limit") = 0);
+  m.def("analyse_blocks", &analyse_blocks, py::arg("blocks").noconvert(), py::arg("unique"),
+        py::arg("limit") = 0);
   m.def(
       "merge",
       [](const PartialDistances& left, const PartialDistances& right) {

@@ -9,6 +9,8 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_policy.hpp"
+#include "core/base/files.hpp"
+#include "core/base/pages.hpp"
 #include "core/containers/block_table.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/registry/plugin.hpp"
@@ -73,6 +75,25 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
     raise_if_error(tick(static_cast<Count>(begin)));
   }
   return {to_array(std::move(numbers)), table.size()};
+}
+
+// How references are spread over blocks: the sum of the squares of how many each has, and how
+// many have any.
+std::pair<double, Count> spread_of(const Column<BlockId>& blocks, std::size_t unique) {
+  const std::span<const BlockId> all = span_of(blocks);
+  py::gil_scoped_release release;
+  raise_if_error(check_blocks(all, unique));
+  Pages<std::uint32_t> references(unique);
+  for_each_part(all, [&](std::span<const BlockId> part) {
+    for (const BlockId block : part) ++references[block];
+  });
+  double squares = 0;
+  Count touched = 0;
+  for (const std::uint32_t count : references) {
+    squares += static_cast<double>(count) * static_cast<double>(count);
+    touched += count > 0 ? 1 : 0;
+  }
+  return {squares, touched};
 }
 
 template <class Cache, class Get>
@@ -211,6 +232,7 @@ void bind_policies(py::module_& parent) {
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },
       py::arg("path"));
   m.def("number", &number, py::arg("keys").noconvert());
+  m.def("spread", &spread_of, py::arg("blocks").noconvert(), py::arg("unique"));
   m.def("simulate", &simulate_caches, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
         py::arg("threads") = SimulateOptions{}.threads,

@@ -203,6 +203,7 @@ class Runner {
       host_->replay(trace_, {at_, stop});
       result_.replay_seconds += seconds_since(start);
       MCSIM_RETURN_IF_ERROR(host_->failure());
+      trace_.passed({at_, stop});
       at_ = stop;
       if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
     }

@@ -4,10 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/sample_filter.hpp"
 #include "core/containers/slot_heap.hpp"
+#include "core/trace/accesses_file.hpp"
 
 namespace mcsim {
 namespace {
@@ -36,51 +38,38 @@ absl::Status too_many_blocks(std::string_view vm) {
       "{}: the trace touches more than {} distinct blocks; use a larger block size", vm, kNoBlock));
 }
 
+// Between two looks at whether all could be written so far.
+constexpr std::size_t kRequestsAtOnce = std::size_t{1} << 18;
+
+template <class T>
+std::span<const T> part(const SharedArray<T>& values, std::size_t begin, std::size_t count) {
+  return std::span(values.data(), values.size()).subspan(begin, count);
+}
+
+}  // namespace
+
 // When something of a VM is due: of equal times, first that of the first VM.
-struct Due {
+struct AccessBuilder::Due {
   Nanoseconds time;
   VmId vm;
   friend auto operator<=>(const Due&, const Due&) = default;
 };
 
-// Appends what all streams have, in order, and frees each once it has no more.
-template <class Stream>
-void merge_by_time(std::span<Stream> streams, Accesses& trace) {
-  SlotHeap<Due> next(streams.size());
-  std::vector<std::size_t> position(streams.size(), 0);
-  for (std::size_t v = 0; v < streams.size(); ++v) {
-    const auto vm = static_cast<VmId>(v);
-    if (!streams[v].time.empty()) next.push(vm, {streams[v].time[0], vm});
-  }
-  while (!next.empty()) {
-    const auto vm = static_cast<VmId>(next.top());
-    const Stream& stream = streams[vm];
-    std::size_t& at = position[vm];
-    const std::uint64_t begin = at == 0 ? 0 : stream.end[at - 1];
-    for (std::uint64_t i = begin; i < stream.end[at]; ++i) {
-      trace.ids.push_back(trace.vms[vm].first_id + stream.ids[i]);
-    }
-    trace.request_begin.push_back(trace.ids.size());
-    trace.request_time.push_back(stream.time[at]);
-    trace.request_vm.push_back(vm);
-    trace.request_op.push_back(stream.op[at]);
-    if (++at < stream.time.size()) {
-      next.update(vm, {stream.time[at], vm});
-    } else {
-      next.pop();
-      streams[vm] = {};
-    }
-  }
-}
-
-}  // namespace
-
 struct AccessBuilder::Stream {
   std::string name = {};
   SpatialFilter filter{1, 0};
   std::uint32_t line_blocks = 1;
-  std::size_t warm_up = 0;  // requests
   std::optional<Nanoseconds> departure = {};
+
+  std::size_t requests = 0;
+  std::size_t accesses = 0;  // of which the ids were found
+  Nanoseconds last_time = std::numeric_limits<Nanoseconds>::min();
+  std::size_t warm_up = 0;  // requests
+  std::size_t warm_up_accesses = 0;
+  Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();
+  std::optional<Nanoseconds> warm_up_followed = {};  // by a request, at that time
+
+  // Of the last requests and accesses, those that are not on disk.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
   std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
@@ -90,7 +79,17 @@ struct AccessBuilder::Stream {
   std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
-  std::size_t warm_up_accesses() const { return warm_up == 0 ? 0 : end[warm_up - 1]; }
+  std::size_t bytes() const {
+    return ids.size() * sizeof(BlockId) +
+           time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
+  }
+
+  void end_warm_up() {
+    warm_up = requests;
+    warm_up_accesses = accesses;
+    warm_up_end = last_time;
+    warm_up_followed.reset();
+  }
 
   void push_keys(KeyRange touched) {
     for (std::uint64_t i = 0; i < touched.count; ++i) keys.push_back(touched.first + i);
@@ -100,7 +99,9 @@ struct AccessBuilder::Stream {
   void push_request(Nanoseconds at, std::uint8_t what) {
     time.push_back(at);
     op.push_back(what);
-    end.push_back(ids.size() + keys.size());
+    end.push_back(accesses + keys.size());
+    if (requests++ == warm_up) warm_up_followed = at;
+    last_time = at;
   }
 
   // Many keys at once keep many cache misses in flight.
@@ -115,6 +116,7 @@ struct AccessBuilder::Stream {
       number_lines(found);
     }
     lines = line_of->size();
+    accesses += keys.size();
     keys.clear();
     return absl::OkStatus();
   }
@@ -129,10 +131,90 @@ struct AccessBuilder::Stream {
   }
 };
 
-AccessBuilder::AccessBuilder(ExpandOptions options, TimeBase time_base)
+// What a stream has, wherever it is.
+struct AccessBuilder::Merged {
+  std::span<const Nanoseconds> time;
+  std::span<const std::uint8_t> op;
+  std::span<const std::uint64_t> end;
+  std::span<const BlockId> ids;
+  BlockId first_id = 0;
+  std::size_t next = 0;    // request
+  std::size_t passed = 0;  // requests, which memory need not hold
+
+  std::uint64_t begin_of(std::size_t request) const { return request == 0 ? 0 : end[request - 1]; }
+
+  void push_next(VmId vm, Nanoseconds at, AccessesSink& sink) {
+    for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
+    sink.push_request(at, vm, op[next++]);
+  }
+
+  void let_go_of_passed() {
+    const std::size_t count = next - passed;
+    let_go(time.subspan(passed, count));
+    let_go(op.subspan(passed, count));
+    let_go(end.subspan(passed, count));
+    let_go(ids.subspan(begin_of(passed), begin_of(next) - begin_of(passed)));
+    passed = next;
+  }
+};
+
+// What streams have, one behind the other, on disk.
+struct AccessBuilder::Spill {
+  template <class T>
+  struct Column {
+    File file;
+    std::uint64_t bytes = 0;
+    SharedArray<T> values = {};  // once it is mapped
+
+    absl::Status take(std::vector<T>& last) {
+      const auto taken = std::as_bytes(std::span(last));
+      MCSIM_RETURN_IF_ERROR(file.write(taken, bytes));
+      bytes += taken.size();
+      last.clear();
+      return absl::OkStatus();
+    }
+    absl::Status map() {
+      MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+      const auto* const first = reinterpret_cast<const T*>(mapping->bytes().data());
+      values = SharedArray<T>(mapping, std::span(first, bytes / sizeof(T)));
+      return absl::OkStatus();
+    }
+  };
+
+  Column<Nanoseconds> time;
+  Column<std::uint8_t> op;
+  Column<std::uint64_t> end;
+  Column<BlockId> ids;
+
+  static absl::StatusOr<std::unique_ptr<Spill>> beside(const std::string& path) {
+    MCSIM_ASSIGN_OR_RETURN(File time, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(File op, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(File end, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(File ids, File::unnamed_beside(path));
+    return std::unique_ptr<Spill>(
+        new Spill{{std::move(time)}, {std::move(op)}, {std::move(end)}, {std::move(ids)}});
+  }
+
+  absl::Status take(Stream& stream) {
+    MCSIM_RETURN_IF_ERROR(time.take(stream.time));
+    MCSIM_RETURN_IF_ERROR(op.take(stream.op));
+    MCSIM_RETURN_IF_ERROR(end.take(stream.end));
+    return ids.take(stream.ids);
+  }
+  absl::Status map() {
+    MCSIM_RETURN_IF_ERROR(time.map());
+    MCSIM_RETURN_IF_ERROR(op.map());
+    MCSIM_RETURN_IF_ERROR(end.map());
+    return ids.map();
+  }
+};
+
+AccessBuilder::AccessBuilder(ExpandOptions options, TimeBase time_base,
+                             std::optional<ToFile> to_file)
     : options_(options),
       time_base_(time_base),
-      first_time_(std::numeric_limits<Nanoseconds>::max()) {}
+      first_time_(std::numeric_limits<Nanoseconds>::max()),
+      to_file_(std::move(to_file)) {}
 AccessBuilder::AccessBuilder(AccessBuilder&&) noexcept = default;
 AccessBuilder& AccessBuilder::operator=(AccessBuilder&&) noexcept = default;
 AccessBuilder::~AccessBuilder() = default;
@@ -156,7 +238,11 @@ void AccessBuilder::push_stream(std::string name) {
                       .filter = SpatialFilter(right ? options_.sample_rate : 1, seed),
                       .line_blocks = std::max(options_.line_blocks, 1U)});
   std::optional<BlockTable>& table = streams_.back().line_of;
-  if (streams_.size() > 1) table = std::exchange(streams_.end()[-2].line_of, std::nullopt);
+  if (streams_.size() > 1) {
+    Stream& before = streams_.end()[-2];
+    table = std::exchange(before.line_of, std::nullopt);
+    held_before_ += before.bytes();
+  }
   if (table) {
     table->clear();
   } else {
@@ -183,15 +269,15 @@ absl::Status AccessBuilder::check_options() const {
 }
 
 void AccessBuilder::end_warm_up() {
-  if (!streams_.empty()) streams_.back().warm_up = streams_.back().time.size();
+  if (!streams_.empty()) streams_.back().end_warm_up();
 }
 
 absl::Status AccessBuilder::depart(Nanoseconds time) {
   if (streams_.empty()) return invalid_argument("depart: no VM was begun");
   Stream& stream = streams_.back();
-  if (!stream.time.empty() && time <= stream.time.back()) {
+  if (stream.requests > 0 && time <= stream.last_time) {
     return invalid_argument("{}: it has a request {} ns after it departs", stream.name,
-                            stream.time.back() - time);
+                            stream.last_time - time);
   }
   stream.departure = time;
   return absl::OkStatus();
@@ -203,8 +289,8 @@ absl::Status AccessBuilder::check_warm_up() const {
   bool warmed = false;
   for (const Stream& stream : streams_) {
     warmed = warmed || stream.warm_up > 0;
-    if (stream.warm_up > 0) last = std::max(last, stream.time[stream.warm_up - 1]);
-    if (stream.warm_up < stream.time.size()) first = std::min(first, stream.time[stream.warm_up]);
+    if (stream.warm_up > 0) last = std::max(last, stream.warm_up_end);
+    if (stream.warm_up_followed) first = std::min(first, *stream.warm_up_followed);
   }
   if (!warmed || last < first) return absl::OkStatus();
   return invalid_argument("warm-up: it must be over before the first request");
@@ -213,9 +299,22 @@ absl::Status AccessBuilder::check_warm_up() const {
 absl::Status AccessBuilder::number_keys(Stream& stream, const Tick& tick) {
   untold_ += static_cast<Count>(stream.keys.size());
   MCSIM_RETURN_IF_ERROR(stream.number_keys());
+  if (to_file_ && held_before_ + stream.bytes() > to_file_->most_in_memory) {
+    MCSIM_RETURN_IF_ERROR(spill());
+  }
   if (!tick || untold_ < kTickEvery) return absl::OkStatus();
   numbered_ += std::exchange(untold_, 0);
   return tick(numbered_);
+}
+
+// Puts all that streams have in memory behind what is on disk.
+absl::Status AccessBuilder::spill() {
+  if (spill_ == nullptr) {
+    MCSIM_ASSIGN_OR_RETURN(spill_, Spill::beside(to_file_->path));
+  }
+  for (Stream& stream : streams_) MCSIM_RETURN_IF_ERROR(spill_->take(stream));
+  held_before_ = 0;
+  return absl::OkStatus();
 }
 
 // One request, or the pieces that are left of it. Its keys come in portions, so that
@@ -270,19 +369,18 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
-  Nanoseconds latest =
-      stream.time.empty() ? std::numeric_limits<Nanoseconds>::min() : stream.time.back();
+  Nanoseconds latest = stream.last_time;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
     Nanoseconds at = 0;
     if (chunk.op[i] > 1 || __builtin_add_overflow(chunk.time[i], shift, &at)) {
       return invalid_argument("{}: request {} of time {} + {}, operation {}: cannot be",
-                              stream.name, stream.time.size(), chunk.time[i], shift, chunk.op[i]);
+                              stream.name, stream.requests, chunk.time[i], shift, chunk.op[i]);
     }
     if (at < latest) {
       return invalid_argument(
           "{}: request {} is {} ns earlier than the one before it: sort by time", stream.name,
-          stream.time.size(), latest - at);
+          stream.requests, latest - at);
     }
     latest = at;
     first_time_ = std::min(first_time_, at);
@@ -297,53 +395,123 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   return number_keys(stream, tick);
 }
 
-absl::StatusOr<Accesses> AccessBuilder::merge() {
-  MCSIM_RETURN_IF_ERROR(check_warm_up());
+// Departures are still to be placed among the requests.
+absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   Accesses trace;
   trace.time_base = time_base_;
   trace.block_bytes = options_.block_bytes;
   trace.line_blocks = options_.line_blocks;
   trace.given = given_;
   std::uint64_t unique = 0;
-  std::size_t requests = 0;
-  std::size_t accesses = 0;
-  std::vector<Due> departures;
-  if (!streams_.empty()) streams_.back().line_of.reset();
   for (const Stream& stream : streams_) {
-    if (stream.departure) {
-      departures.push_back({*stream.departure, static_cast<VmId>(&stream - streams_.data())});
-    }
     trace.vms.push_back(
         {.name = stream.name,
          .first_id = static_cast<BlockId>(unique),
          .unique_blocks = static_cast<Count>(stream.id_count()),
-         .requests = static_cast<Count>(stream.time.size() - stream.warm_up),
-         .accesses = static_cast<Count>(stream.ids.size() - stream.warm_up_accesses())});
+         .requests = static_cast<Count>(stream.requests - stream.warm_up),
+         .accesses = static_cast<Count>(stream.accesses - stream.warm_up_accesses)});
     trace.warm_up += stream.warm_up;
     unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
-    requests += stream.time.size();
-    accesses += stream.ids.size();
-  }
-  trace.ids.reserve(accesses);
-  trace.request_time.reserve(requests);
-  trace.request_vm.reserve(requests);
-  trace.request_op.reserve(requests);
-  trace.request_begin.reserve(requests + 1);
-
-  merge_by_time(std::span(streams_), trace);
-  std::ranges::stable_sort(departures, {}, &Due::time);
-  for (const Due& departure : departures) {
-    const auto at = std::ranges::lower_bound(trace.request_time, departure.time);
-    const auto request = static_cast<std::size_t>(at - trace.request_time.begin());
-    trace.departures.push_back({std::max(request, trace.warm_up), departure.vm});
-  }
-  if (options_.whole_seconds) {
-    for (Nanoseconds& time : trace.request_time) {
-      time = (time - first_time_) / kSecond * kSecond;
-    }
   }
   return trace;
+}
+
+absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_merge() {
+  if (spill_ != nullptr) {
+    MCSIM_RETURN_IF_ERROR(spill());
+    MCSIM_RETURN_IF_ERROR(spill_->map());
+  }
+  std::vector<Merged> merged;
+  std::size_t requests = 0;
+  std::size_t accesses = 0;
+  BlockId first_id = 0;
+  for (const Stream& stream : streams_) {
+    Merged& of = merged.emplace_back();
+    of.first_id = first_id;
+    if (spill_ != nullptr) {
+      of.time = part(spill_->time.values, requests, stream.requests);
+      of.op = part(spill_->op.values, requests, stream.requests);
+      of.end = part(spill_->end.values, requests, stream.requests);
+      of.ids = part(spill_->ids.values, accesses, stream.accesses);
+    } else {
+      of.time = stream.time, of.op = stream.op, of.end = stream.end, of.ids = stream.ids;
+    }
+    requests += stream.requests;
+    accesses += stream.accesses;
+    first_id += static_cast<BlockId>(stream.id_count());
+  }
+  return merged;
+}
+
+// Appends what all streams have, in order, and frees each once it has no more.
+absl::Status AccessBuilder::merge_into(AccessesSink& sink, std::span<const Due> departures) {
+  MCSIM_ASSIGN_OR_RETURN(std::vector<Merged> streams, streams_to_merge());
+  SlotHeap<Due> next(streams.size());
+  for (std::size_t v = 0; v < streams.size(); ++v) {
+    const auto vm = static_cast<VmId>(v);
+    if (!streams[v].time.empty()) next.push(vm, {streams[v].time[0], vm});
+  }
+  std::size_t merged = 0;
+  std::size_t gone = 0;
+  for (; !next.empty(); ++merged) {
+    const auto vm = static_cast<VmId>(next.top());
+    Merged& stream = streams[vm];
+    const Nanoseconds time = stream.time[stream.next];
+    while (gone < departures.size() && departures[gone].time <= time) sink.depart(gone++, merged);
+    const bool whole = options_.whole_seconds;
+    stream.push_next(vm, whole ? (time - first_time_) / kSecond * kSecond : time, sink);
+    if (stream.next < stream.time.size()) {
+      next.update(vm, {stream.time[stream.next], vm});
+    } else {
+      next.pop();
+      stream.let_go_of_passed();
+      stream = {};
+      streams_[vm] = {};
+    }
+    if (merged % kRequestsAtOnce > 0) continue;
+    MCSIM_RETURN_IF_ERROR(sink.status());
+    for (Merged& of : streams) of.let_go_of_passed();
+  }
+  while (gone < departures.size()) sink.depart(gone++, merged);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Accesses> AccessBuilder::merge() {
+  MCSIM_RETURN_IF_ERROR(check_warm_up());
+  if (!streams_.empty()) streams_.back().line_of.reset();
+  MCSIM_ASSIGN_OR_RETURN(Accesses trace, without_columns());
+  std::size_t requests = 0;
+  std::size_t accesses = 0;
+  std::vector<Due> departures;
+  for (std::size_t v = 0; v < streams_.size(); ++v) {
+    requests += streams_[v].requests;
+    accesses += streams_[v].accesses;
+    const auto& departure = streams_[v].departure;
+    if (departure) departures.push_back({*departure, static_cast<VmId>(v)});
+  }
+  std::ranges::stable_sort(departures, {}, &Due::time);
+  for (const Due& departure : departures) trace.departures.push_back({0, departure.vm});
+  if (!to_file_) {
+    AccessesSink sink(std::move(trace), requests, accesses);
+    MCSIM_RETURN_IF_ERROR(merge_into(sink, departures));
+    return std::move(sink).finish();
+  }
+  MCSIM_ASSIGN_OR_RETURN(AccessesSink sink, AccessesSink::to_file(std::move(trace), requests,
+                                                                  accesses, to_file_->path));
+  MCSIM_RETURN_IF_ERROR(merge_into(sink, departures));
+  return std::move(sink).finish();
+}
+
+void Accesses::passed(RequestRange range) const {
+  const auto let_go_of = [](const auto& column, std::size_t begin, std::size_t end) {
+    let_go(std::span(column.data() + begin, end - begin));
+  };
+  let_go_of(ids, request_begin[range.begin], request_begin[range.end]);
+  let_go_of(request_begin, range.begin, range.end);
+  let_go_of(request_time, range.begin, range.end);
+  let_go_of(request_vm, range.begin, range.end);
+  let_go_of(request_op, range.begin, range.end);
 }
 
 }  // namespace mcsim

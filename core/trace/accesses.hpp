@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
 #include "core/base/types.hpp"
+#include "core/containers/shared_array.hpp"
 #include "core/trace/requests.hpp"
 
 // Accesses: the interned trace that every simulation replays. Requests are
@@ -85,7 +87,8 @@ struct Departure {
 
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
-// Immutable once built, and shared by all threads.
+// Immutable once built, and shared by all threads. The columns are in memory, or in a
+// file that is mapped (accesses_file.hpp).
 struct Accesses {
   std::vector<VmInfo> vms;
   TimeBase time_base = TimeBase::kClock;
@@ -98,11 +101,11 @@ struct Accesses {
   std::size_t warm_up = 0;
   std::vector<Departure> departures;  // in the order in which they are
 
-  std::vector<BlockId> ids;
-  std::vector<std::uint64_t> request_begin{0};  // one more than there are requests
-  std::vector<Nanoseconds> request_time;
-  std::vector<VmId> request_vm;
-  std::vector<std::uint8_t> request_op;
+  SharedArray<BlockId> ids;
+  SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
+  SharedArray<Nanoseconds> request_time;
+  SharedArray<VmId> request_vm;
+  SharedArray<std::uint8_t> request_op;
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -119,17 +122,30 @@ struct Accesses {
     return static_cast<Count>(request_begin[range.end] - request_begin[range.begin]);
   }
   RequestRange all() const { return {0, request_count()}; }
+  // These are not looked at soon: of a file that is mapped, memory need not hold them.
+  void passed(RequestRange range) const;
 };
+
+class AccessesSink;
 
 // Builds Accesses from the requests of one or more VMs. Each VM is one stream,
 // added chunk by chunk in time order; finish() merges the streams by
 // (time, vm order, position).
 //
 // Cost: one hash look-up per block; 4 bytes per access and 24 per request while
-// building, and the same again while merging.
+// building, and the same again while merging. If it is to make a file, all that is on disk;
+// in memory is what finds the ids, 11 to 22 bytes a block of the largest VM.
 class AccessBuilder {
  public:
-  AccessBuilder(ExpandOptions options, TimeBase time_base);
+  // A file to be made, as write_accesses() would: what is still to be merged, if it is more
+  // than so many bytes, is put into files beside it that have no names.
+  struct ToFile {
+    std::string path;
+    std::size_t most_in_memory = std::size_t{1} << 29;
+  };
+
+  AccessBuilder(ExpandOptions options, TimeBase time_base,
+                std::optional<ToFile> to_file = std::nullopt);
   AccessBuilder(AccessBuilder&&) noexcept;
   AccessBuilder& operator=(AccessBuilder&&) noexcept;
   ~AccessBuilder();
@@ -158,12 +174,19 @@ class AccessBuilder {
 
  private:
   struct Stream;
+  struct Spill;
+  struct Merged;
+  struct Due;
+  absl::Status spill();
+  absl::StatusOr<std::vector<Merged>> streams_to_merge();
+  absl::Status merge_into(AccessesSink& sink, std::span<const Due> departures);
   void push_stream(std::string name);
   absl::Status settled(absl::Status status);
   absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift,
                             const Tick& tick);
   absl::Status number_keys(Stream& stream, const Tick& tick);
   absl::StatusOr<Accesses> merge();
+  absl::StatusOr<Accesses> without_columns() const;
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
   absl::Status take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
@@ -172,6 +195,9 @@ class AccessBuilder {
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included
   GivenCounts given_;
+  std::optional<ToFile> to_file_;
+  std::unique_ptr<Spill> spill_;  // as soon as something is in it
+  std::size_t held_before_ = 0;   // bytes of streams in memory, without the last
   std::vector<Stream> streams_;
   Count numbered_ = 0;  // accesses that the tick was told of
   Count untold_ = 0;    // and those since then

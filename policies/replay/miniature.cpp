@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/containers/sample_filter.hpp"
 #include "core/engine/next_use.hpp"
@@ -68,8 +69,11 @@ Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const doubl
     AccessBatch<>& picked = sample.trace.accesses;
     sample.rate = filter.rate();
     sample.blocks = Pages<BlockId>(from.blocks.size());
-    const std::size_t count =
-        filter.select(from.blocks, {sample.blocks.data(), from.blocks.size()});
+    std::span<BlockId> room(sample.blocks.data(), from.blocks.size());
+    for_each_part(from.blocks, [&](std::span<const BlockId> part) {
+      room = room.subspan(filter.select(part, room));
+    });
+    const std::size_t count = from.blocks.size() - room.size();
     picked.blocks = {sample.blocks.data(), count};
     if (!from.ops.empty()) {
       sample.ops = select_ops(filter, from, count);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/next_use.hpp"
@@ -166,6 +167,7 @@ class Simulation {
       const std::size_t end = std::min(begin + kPiece, begin < warm_up ? warm_up : accesses);
       const double start = cpu_seconds();
       MCSIM_RETURN_IF_ERROR(cache->replay(trace.accesses.part(begin, end - begin)));
+      let_go(trace.accesses.blocks.subspan(begin, end - begin));
       seconds += begin < warm_up ? 0 : cpu_seconds() - start;
       MCSIM_RETURN_IF_ERROR(tell(end - begin));
       if (end == warm_up) before = cache->counts();
@@ -269,8 +271,12 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
 }
 
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
-  if (blocks.empty() || std::ranges::max(blocks) < unique) return absl::OkStatus();
-  return invalid_argument("block {} of a trace of {}", std::ranges::max(blocks), unique);
+  BlockId greatest = 0;
+  for_each_part(blocks, [&](std::span<const BlockId> part) {
+    greatest = std::max(greatest, std::ranges::max(part));
+  });
+  if (blocks.empty() || greatest < unique) return absl::OkStatus();
+  return invalid_argument("block {} of a trace of {}", greatest, unique);
 }
 
 absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,

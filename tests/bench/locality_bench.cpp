@@ -8,6 +8,7 @@
 #include "core/containers/block_table.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/profile/characterise.hpp"
+#include "core/trace/accesses_file.hpp"
 #include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {
@@ -31,20 +32,20 @@ Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) 
                          .first_id = static_cast<BlockId>(vm * blocks_per_vm),
                          .unique_blocks = static_cast<Count>(blocks_per_vm)});
   }
+  AccessesSink sink(trace, requests, accesses);
   for (std::size_t r = 0; r < requests; ++r) {
     const auto vm = static_cast<VmId>(random.below(vm_count));
     const auto first = skewed(random, blocks_per_vm - kBlocksPerRequest, 3);
     for (std::size_t b = 0; b < kBlocksPerRequest; ++b) {
-      trace.ids.push_back(trace.vms[vm].first_id + static_cast<BlockId>(first + b));
+      sink.push_block(trace.vms[vm].first_id + static_cast<BlockId>(first + b));
     }
-    trace.request_begin.push_back(trace.ids.size());
-    trace.request_time.push_back(static_cast<Nanoseconds>(r) * step);
-    trace.request_vm.push_back(vm);
-    trace.request_op.push_back(static_cast<std::uint8_t>(Op::kRead));
+    sink.push_request(static_cast<Nanoseconds>(r) * step, vm, static_cast<std::uint8_t>(Op::kRead));
     ++trace.vms[vm].requests;
     trace.vms[vm].accesses += static_cast<Count>(kBlocksPerRequest);
   }
-  return trace;
+  Accesses made = std::move(sink).finish().value();
+  made.vms = std::move(trace.vms);
+  return made;
 }
 
 void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& specs, int threads) {

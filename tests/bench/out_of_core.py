@@ -11,6 +11,7 @@ bytes of disk.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import multiprocessing
 import resource
 import tempfile
@@ -39,16 +40,15 @@ from mcsim.traces.store import (
 WEEK = 7 * 24 * 3600 * 10**9
 
 
-def workload(requests: int, blocks: int) -> synthetic.Generator:
-    """Describe the requests; the same ones whenever they are generated."""
-    one_block = [(BLOCK_BYTES, 1.0)]
+def workload(requests: int, blocks: int, length: int) -> synthetic.Generator:
+    """Describe the requests, so many blocks long; the same ones whenever they are generated."""
+    sizes = [(length * BLOCK_BYTES, 1.0)]
     models = {
         "hot": synthetic.ZipfModel(blocks=blocks, alpha=0.9),
         "sweep": synthetic.LoopModel(blocks=blocks),
     }
     components = [
-        synthetic.Component(name=name, model=model, sizes=one_block)
-        for name, model in models.items()
+        synthetic.Component(name=name, model=model, sizes=sizes) for name, model in models.items()
     ]
     phase = synthetic.Phase(
         start=0,
@@ -64,25 +64,26 @@ def workload(requests: int, blocks: int) -> synthetic.Generator:
     return synthetic.Generator(vms=[vm], block_bytes=BLOCK_BYTES, seed=1)
 
 
-def batches(requests: int, blocks: int) -> Iterator[Batch]:
+def batches(requests: int, blocks: int, length: int) -> Iterator[Batch]:
     """Generate the requests, a batch of the store at a time."""
-    generator = workload(requests, blocks)
+    generator = workload(requests, blocks, length)
     while len((batch := Batch(**generator.next(BATCH_REQUESTS))).time):
         yield batch
 
 
-def write(path: Path, requests: int, blocks: int) -> None:
+def write(path: Path, requests: int, blocks: int, length: int = 1) -> None:
     """Write the store in one pass over the disk.
 
     Its counts stand before the columns, so everything is generated twice.
     """
     counts = Counts()
-    for batch in batches(requests, blocks):
+    for batch in batches(requests, blocks, length):
         counts = counts.plus(batch)
+    described = f"{requests} requests of {length} of {blocks} blocks"
     metadata = TraceMetadata(
         source="out_of_core.py",
         source_digest="",
-        digest="",
+        digest=hashlib.sha256(described.encode()).hexdigest(),
         format="synthetic",
         options={"blocks": blocks},
         time_base="clock",
@@ -91,7 +92,7 @@ def write(path: Path, requests: int, blocks: int) -> None:
         synthetic=True,
     )
     with pa.ipc.new_file(str(path), schema_with(metadata)) as writer:
-        for batch in batches(requests, blocks):
+        for batch in batches(requests, blocks, length):
             writer.write_batch(record_batch_of(batch))
 
 

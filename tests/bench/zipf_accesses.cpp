@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/random.hpp"
+#include "core/trace/accesses_file.hpp"
 
 namespace mcsim::bench {
 
@@ -27,16 +28,15 @@ Accesses zipf_trace(std::size_t accesses, std::size_t blocks, std::size_t vms, d
                          .first_id = static_cast<BlockId>(v * each),
                          .unique_blocks = static_cast<Count>(each)});
   }
+  AccessesSink sink(std::move(trace), accesses, accesses);
   for (std::size_t i = 0; i < accesses; ++i) {
     const auto rank = std::ranges::lower_bound(cumulative, random.uniform() * sum);
     const BlockId id = shuffled[static_cast<std::size_t>(rank - cumulative.begin())];
-    trace.ids.push_back(id);
-    trace.request_begin.push_back(trace.ids.size());
-    trace.request_time.push_back(static_cast<Nanoseconds>(i));
-    trace.request_vm.push_back(static_cast<VmId>(std::min(id / each, vms - 1)));
-    trace.request_op.push_back(writes > 0 && random.uniform() < writes ? 1 : 0);
+    sink.push_block(id);
+    sink.push_request(static_cast<Nanoseconds>(i), static_cast<VmId>(std::min(id / each, vms - 1)),
+                      writes > 0 && random.uniform() < writes ? 1 : 0);
   }
-  return trace;
+  return std::move(sink).finish().value();
 }
 
 Machine machine_of(const std::vector<Count>& capacities) {

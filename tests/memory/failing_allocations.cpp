@@ -10,12 +10,14 @@
 #include <limits>
 #include <new>
 
+#include "core/base/guarded.hpp"
 #include "core/base/threads.hpp"
 #include "core/engine/run.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "core/locality/profile/characterise.hpp"
+#include "core/trace/accesses_file.hpp"
 #include "core/trace/intervals.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/synthetic.hpp"
@@ -167,6 +169,26 @@ TEST(FailingAllocations, Interning) {
     }
     return std::move(builder).finish().status();
   });
+}
+
+TEST(FailingAllocations, InterningIntoAFile) {
+  const Requests requests = some_requests();
+  const std::string path = ::testing::TempDir() + "/failing_allocations.accesses";
+  fail_every_allocation([&] {
+    // Of the builder's own name of the file.
+    return guarded("builder", [&]() -> absl::Status {
+      AccessBuilder builder({}, TimeBase::kClock, AccessBuilder::ToFile{path, 0});
+      for (const char* name : {"a", "b"}) {
+        MCSIM_RETURN_IF_ERROR(builder.begin_vm(name));
+        MCSIM_RETURN_IF_ERROR(builder.add(requests.view()));
+      }
+      return std::move(builder).finish().status();
+    });
+  });
+  fail_every_allocation([&] { return open_accesses(path).status(); });
+  const Accesses trace = open_accesses(path).value();
+  const std::string copy = path + ".copy";
+  fail_every_allocation([&] { return write_accesses(trace, copy); });
 }
 
 TEST(FailingAllocations, InterningIsOverOnceMemoryRanOut) {

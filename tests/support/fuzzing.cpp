@@ -1,17 +1,25 @@
 #include "tests/support/fuzzing.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 
 #include "core/base/random.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/trace/accesses.hpp"
+#include "core/trace/accesses_file.hpp"
 #include "core/trace/formats/all.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
+#include "tests/support/accesses_bytes.hpp"
 #include "tests/support/compress.hpp"
 
 namespace mcsim {
@@ -162,9 +170,41 @@ std::string read_partial(Bytes input) {
   return "";
 }
 
+// --- Interned traces -----------------------------------------------------------------
+
+// What replays index with must be within bounds.
+std::string what_is_wrong(const Accesses& trace) {
+  if (trace.request_begin.front() != 0) return "a first block before the first request";
+  if (trace.request_begin.back() != trace.ids.size()) return "blocks after the last request";
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    if (trace.request_begin[r] > trace.request_begin[r + 1]) return "blocks that end first";
+    if (trace.request_vm[r] >= trace.vms.size()) return "a request of no VM";
+    if (trace.request_op[r] > 1) return "an unknown operation";
+    const VmInfo& vm = trace.vms[trace.request_vm[r]];
+    for (const BlockId id : trace.blocks_of(r)) {
+      if (id < vm.first_id || id - vm.first_id >= vm.unique_blocks) return "a block of no VM";
+    }
+  }
+  if (!std::ranges::is_sorted(trace.request_time)) return "times that go back";
+  for (const Departure& departure : trace.departures) {
+    if (departure.request > trace.request_count()) return "a departure after the end";
+    if (departure.vm >= trace.vms.size()) return "a departure of no VM";
+  }
+  return trace.warm_up <= trace.request_count() ? "" : "a warm-up after the end";
+}
+
+std::string read_accesses(Bytes input) {
+  const std::string bytes = testing::with_checksums({input.begin(), input.end()});
+  auto words = std::make_shared<std::vector<std::uint64_t>>(bytes.size() / 8 + 1);
+  std::memcpy(words->data(), bytes.data(), bytes.size());
+  const auto trace = accesses_in(std::as_bytes(std::span(*words)).first(bytes.size()), words, "t");
+  if (!trace.ok()) return trace.status().message().empty() ? kSilent : "";
+  return what_is_wrong(*trace);
+}
+
 }  // namespace
 
-std::size_t fuzzing_subjects() { return formats().entries().size() + 2; }
+std::size_t fuzzing_subjects() { return formats().entries().size() + 3; }
 
 std::string read_untrusted(std::span<const std::uint8_t> input) {
   if (input.empty()) return "";
@@ -173,7 +213,27 @@ std::string read_untrusted(std::span<const std::uint8_t> input) {
   const std::size_t files = formats().entries().size();
   if (subject == files) return read_store(input.subspan(1));
   if (subject == files + 1) return read_partial(input.subspan(1));
+  if (subject == files + 2) return read_accesses(input.subspan(1));
   return read_file(subject, (choice & 0x40) != 0, (choice & 0x80) != 0, input.subspan(1));
+}
+
+// Of two VMs, one of which departs.
+std::string interned_file() {
+  Requests rows;
+  rows.push(5, 0, Op::kRead, 0, 8192);
+  rows.push(7, 0, Op::kWrite, 4096, 1);
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  bool added = true;
+  for (const char* vm : {"a", "b"}) {
+    added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
+  }
+  added &= builder.depart(8).ok();
+  std::string path = (std::filesystem::temp_directory_path() / "mcsim_XXXXXX").string();
+  close(mkstemp(path.data()));
+  const bool written = added && write_accesses(*std::move(builder).finish(), path).ok();
+  std::ifstream file(path, std::ios::binary);
+  std::filesystem::remove(path);
+  return written ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
 }
 
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
@@ -233,6 +293,7 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
         analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
+  add(entries.size() + 2, interned_file());
   return seeds;
 }
 

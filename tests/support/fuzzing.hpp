@@ -20,6 +20,9 @@ namespace mcsim {
 //   - they are refused with a message, or they are requests as above, all of them are
 //     interned, and what is counted of them agrees with what is counted one by one.
 //
+// An interned trace, with the checksums that are right for it:
+//   - it is refused with a message, or nothing in it points beyond what it holds.
+//
 // Partial distances, with the checksum that is right for them:
 //   - they are refused with a message, or they give the same bytes again and can be
 //     merged.

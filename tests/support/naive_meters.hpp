@@ -11,6 +11,7 @@
 #include "core/base/random.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/locality/profile/characterise.hpp"
+#include "core/trace/accesses_file.hpp"
 #include "tests/support/naive.hpp"
 
 // Meters straight from their definitions, and the traces to try them on.
@@ -38,16 +39,17 @@ inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
     first_id += static_cast<BlockId>(blocks);
   }
   for (const Row& row : rows) {
-    VmInfo& vm = trace.vms[row.vm];
-    for (const auto block : row.blocks) trace.ids.push_back(vm.first_id + number[row.vm][block]);
-    trace.request_begin.push_back(trace.ids.size());
-    trace.request_time.push_back(row.time);
-    trace.request_vm.push_back(row.vm);
-    trace.request_op.push_back(static_cast<std::uint8_t>(row.op));
-    ++vm.requests;
-    vm.accesses += static_cast<Count>(row.blocks.size());
+    ++trace.vms[row.vm].requests;
+    trace.vms[row.vm].accesses += static_cast<Count>(row.blocks.size());
   }
-  return trace;
+  AccessesSink sink(trace);
+  for (const Row& row : rows) {
+    for (const auto block : row.blocks) {
+      sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
+    }
+    sink.push_request(row.time, row.vm, static_cast<std::uint8_t>(row.op));
+  }
+  return std::move(sink).finish().value();
 }
 
 // A few VMs that come, go and fall silent over some periods; one in four requests writes,

@@ -65,8 +65,9 @@ def list_(folder: Path | None, as_json: bool) -> None:
     if rows:
         print_columns(("name", "kind", "used", "size", ""), rows, right=("size",))
     beside = f", beside {len(found) - len(rows):,} small ones" if len(found) > len(rows) else ""
+    entries = "entry" if len(rows) == 1 else "entries"
     click.echo(
-        f"{len(rows):,} entries{beside}; {format_size(total)} of at most "
+        f"{len(rows):,} {entries}{beside}; {format_size(total)} of at most "
         f"{format_size(cache_limit())} in {where}"
     )
 

@@ -221,8 +221,9 @@ def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
 
     asked = {each.path: each for run in runs for each in removable(run, out)}
     for path, each in asked.items():
-        click.echo(f"{path}  {each.state}")
-    what = "this run" if len(asked) == 1 else f"these {len(asked)}"
+        click.echo(f"{path}  {f'{each.count:,} runs' if each.is_pack else each.state}")
+    count = sum(each.count for each in asked.values())
+    what = "this run" if count == 1 else f"these {count:,} runs"
     if not yes and not click.confirm(f"Remove {what}?"):
         click.echo("nothing is removed")
         return

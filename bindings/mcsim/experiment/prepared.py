@@ -16,6 +16,7 @@ from mcsim.base.threads import Once
 from mcsim.experiment.bound import opt_hits
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.traces.interned import interned
 from mcsim.traces.workload import Workload
 
 __all__ = ["Prepared", "View"]
@@ -58,7 +59,7 @@ class Prepared:
 
         def intern() -> engine.Accesses:
             with self._reporter.stage("intern", unit="requests", about=about) as stage:
-                accesses = self.workload.intern(dict(view), stage.update)
+                accesses = interned(self.workload, view, stage.update)
                 stage.unit = "accesses"
                 stage.update(accesses.access_count)
             return accesses

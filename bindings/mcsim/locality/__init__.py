@@ -13,7 +13,7 @@ from mcsim.locality.estimators import (
     reuse_distances,
 )
 from mcsim.locality.knees import Knee
-from mcsim.locality.partial import PartialDistances, analyse, merge
+from mcsim.locality.partial import PartialDistances, analyse, analyse_apart, merge
 
 __all__ = [
     "COLD",
@@ -23,6 +23,7 @@ __all__ = [
     "Knee",
     "PartialDistances",
     "analyse",
+    "analyse_apart",
     "estimate",
     "estimator_names",
     "hit_ratio_curve",

@@ -57,7 +57,9 @@ class Caches:
                 raise ConfigError("ops: the blocks of a trace have theirs")
             blocks, unique = of_trace.numbered
             block_bytes = of_trace.block_bytes
-            operations: NDArray[np.uint8] | None = of_trace.ops
+            operations: NDArray[np.uint8] | None = (
+                None if of_trace.ops_kept == "reads" else of_trace.ops
+            )
         else:
             keys = keys_of(cast(ArrayLike, references))
             blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))

@@ -135,8 +135,11 @@ def _estimates(
     written = (
         caches.blocks[:0] if caches.operations is None else caches.blocks[caches.operations != 0]
     )
-    plain, adjusted = _both(found["accesses"], found["hits"], rates, caches.blocks)
-    plain_writes, adjusted_writes = _both(found["writes"], found["write_hits"], rates, written)
+    unique = caches.unique
+    plain, adjusted = _both(found["accesses"], found["hits"], rates, caches.blocks, unique)
+    plain_writes, adjusted_writes = _both(
+        found["writes"], found["write_hits"], rates, written, unique
+    )
     if correction == "auto":
         narrower = (plain.margin**2).sum() < (adjusted.margin**2).sum()
         correction = "none" if narrower else "adj"
@@ -194,19 +197,20 @@ def _both(
     sampled: NDArray[np.int64],
     hits: NDArray[np.int64],
     rate: NDArray[np.float64],
-    blocks: NDArray[np.integer],
+    blocks: NDArray[np.uint32],
+    unique: int,
 ) -> tuple[_Estimate, _Estimate]:
     """Return both estimates, plain and adjusted, of how many references to `blocks` hit."""
     count, seeds = len(blocks), len(hits)
-    references = np.bincount(blocks).astype(np.float64)
+    squares, touched = _policies.spread(blocks, unique)
     plain = hits * (count / np.maximum(sampled, 1))
     adjusted = np.clip(count - (sampled - hits) / rate, 0, count)
     of_adjusted, of_plain = least_deviations(
         count - adjusted.mean(axis=0),
         adjusted.std(axis=0, ddof=1) / np.sqrt(seeds) if seeds > 1 else 0,
         1 - plain.mean(axis=0) / max(count, 1),
-        float((references**2).sum()),
-        float(np.count_nonzero(references)),
+        squares,
+        float(touched),
         (1 - rate) / rate / seeds,
     )
     of_hits = rare_deviation(hits.sum(axis=0)) * count / np.maximum(sampled.sum(axis=0), 1)

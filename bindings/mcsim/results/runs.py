@@ -54,6 +54,16 @@ class Run:
     state: State
     is_pack: bool = False
 
+    @property
+    def count(self) -> int:
+        """How many runs it is; one of a file that cannot be read."""
+        if not self.is_pack:
+            return 1
+        try:
+            return len(Pack(self.path).run_ids)
+        except (OSError, KeyError, zipfile.BadZipFile):
+            return 1
+
     @classmethod
     def at(cls, path: Path) -> Run | None:
         """Tell what a folder is; None if it has not the name of a run, or only things of others."""
@@ -133,9 +143,9 @@ def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "result
         return [Run(path, path.stem, path.stem, "finished", is_pack=True)]
     found = _of_run(path)
     if not found and (of_pack := packed(path)) is not None:
-        if (others := len(Pack(of_pack.pack).run_ids) - 1) > 0:
+        if (count := len(Pack(of_pack.pack).run_ids)) > 1:
             raise ConfigError(
-                f"{path.name}: {others:,} other runs are in the same file and go with it: "
+                f"{path.name}: one of {count:,} runs in one file, which go together: "
                 f"mcsim results rm {of_pack.pack}"
             )
         return [Run(of_pack.pack, path.name, name_of(path.name), "finished", is_pack=True)]

@@ -138,10 +138,7 @@ class Hunt:
         return limits
 
     def _is_affordable(self, point: Point) -> bool:
-        # A limit that was computed of the very same tiers is kept by them.
-        return self.judge.dollars(point.blocks) <= self.judge.limits.get("dollars", math.inf) * (
-            1 + 1e-12
-        )
+        return self.judge.is_affordable(point.blocks)
 
     def expect(self, rate: float, seeds: int, *, refine: bool) -> None:
         """Find what to expect of every point."""
@@ -253,7 +250,7 @@ class Hunt:
             "blocks_0": np.array([point.blocks[0] for point in ranked]),
             "blocks_1": np.array([point.blocks[1] for point in ranked]),
             "simulated": np.array([point in self.simulated for point in ranked]),
-            "kept": np.array([self.judge.excess(each) <= 1e-12 for each in values]),
+            "kept": np.array([self.judge.excess(each) == 0 for each in values]),
         }
         for name in ("dollars", "latency_ns", "hit_ratio", "per_dollar", "worn_blocks", "years"):
             columns[name] = np.array([getattr(each, name) for each in values])

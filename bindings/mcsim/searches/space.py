@@ -32,6 +32,9 @@ LIMITS: Mapping[str, tuple[str, int]] = {
 }
 """What may be asked for: the field of `Values`, and whether it is at most so much or at least."""
 
+_ROUNDING = 1e-9
+"""Of sums of prices that are the same money."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -116,6 +119,11 @@ class Judge:
         prices = [known(tier.dollars_per_gb) for tier in self.spec.tiers]
         return sum(price * size for price, size in zip(prices, gigabytes, strict=True))
 
+    def is_affordable(self, blocks: Sequence[int]) -> bool:
+        """Whether tiers of these sizes keep a limit of money."""
+        limit = self.limits.get("dollars", math.inf)
+        return self.dollars(blocks) <= limit * (1 + _ROUNDING)
+
     def values(self, point: Point, outcome: Outcome) -> Values:
         """Return what a hierarchy that does this is judged by."""
         dollars = self.dollars(point.blocks)
@@ -148,7 +156,8 @@ class Judge:
 
     def excess(self, values: Values) -> float:
         """Return by which share the limit that is exceeded most is; 0 if none is."""
-        return max((share for share in self._excesses(values)), default=0.0)
+        worst = max(self._excesses(values), default=0.0)
+        return worst if worst > _ROUNDING else 0.0
 
     def _excesses(self, values: Values) -> Iterator[float]:
         for name, limit in self.limits.items():

@@ -13,6 +13,7 @@ from typing import Any
 from mcsim import _core
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import check_writable
+from mcsim.base.notebook import notebook_reporter
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import threads_given
 from mcsim.base.units import format_size, parse_bytes
@@ -155,7 +156,7 @@ def sweep(
         As of `sweep:` in a file, and in its place: values by dotted path,
         ``{"tiers.0.capacity_blocks": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
     overrides, allow_code, trace_dirs, out, reporter
-        As of `mcsim.run`.
+        As of `mcsim.run`; but a notebook shows how far it is if no reporter is given.
     only : mapping, optional
         By axis a value, or several: other cells are not run.
     cells : str, optional
@@ -180,7 +181,7 @@ def sweep(
     KeyboardInterrupt
         If interrupted; cells that had finished are kept.
     """
-    reporter = reporter or Reporter()
+    reporter = reporter or notebook_reporter() or Reporter()
     limit = _bytes(memory)
     with reporter.live():
         prospect = look(

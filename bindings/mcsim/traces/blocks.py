@@ -21,6 +21,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
 from mcsim.base.units import parse_bytes, parse_interval
+from mcsim.traces.interned import MANY_ACCESSES, interned
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -89,14 +90,12 @@ class Blocks:
         if line < 1:
             raise ConfigError(f"line: expected at least one block, got {line}")
         workload = Workload(vms_of(several, ops, vms), synthetic=False)
-        accesses = workload.intern(
-            {
-                "block_bytes": bytes_of_block("block_bytes", block_bytes),
-                "ops": "reads" if ops == "reads" else "all",
-                "line_blocks": line,
-            },
-            progress,
-        )
+        view = {
+            "block_bytes": bytes_of_block("block_bytes", block_bytes),
+            "ops": "reads" if ops == "reads" else "all",
+            "line_blocks": line,
+        }
+        accesses = interned(workload, view, progress, at_least=MANY_ACCESSES)
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)
@@ -232,20 +231,23 @@ class Blocks:
 
         Blocks have the numbers that they have in the whole workload.
         """
-        positions = self._positions
-        ends = np.cumsum(self._lengths)
-        first = 0
-        while first < len(positions):
-            done = ends[first - 1] if first else 0
-            last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
-            chosen = positions[first:last]
-            lengths = np.diff(ends[first:last], prepend=done)
-            yield (
-                self._blocks(chosen, lengths),
-                np.repeat(self.accesses.request_time[chosen], lengths) if self.has_clock else None,
-                np.repeat(self.accesses.request_op[chosen], lengths),
-            )
-            first = last
+        for positions in self._some_positions():
+            ends = np.cumsum(self._lengths_of(positions))
+            first = 0
+            while first < len(positions):
+                done = ends[first - 1] if first else 0
+                last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
+                chosen = positions[first:last]
+                lengths = np.diff(ends[first:last], prepend=done)
+                times = self.accesses.request_time
+                yield (
+                    self._blocks(chosen, lengths),
+                    np.repeat(times[chosen], lengths) if self.has_clock else None,
+                    np.repeat(self.accesses.request_op[chosen], lengths),
+                )
+                # Of a trace larger than memory, for one.
+                self.accesses.passed(int(chosen[0]), int(chosen[-1]))
+                first = last
 
     def _part(self, label: str, requests: slice | NDArray[np.int64]) -> Blocks:
         return Blocks(label, self.workload, self.ops_kept, self.accesses, requests)
@@ -256,11 +258,21 @@ class Blocks:
             return np.arange(self.requests.start, self.requests.stop)
         return self.requests
 
+    def _some_positions(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the positions of about 10^6 requests at a time."""
+        if not isinstance(self.requests, slice):
+            yield self.requests
+            return
+        for first in range(self.requests.start, self.requests.stop, _PIECE):
+            yield np.arange(first, min(first + _PIECE, self.requests.stop))
+
     @property
     def _lengths(self) -> NDArray[np.int64]:
         """How many blocks each request has."""
+        return self._lengths_of(self._positions)
+
+    def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
-        positions = self._positions
         return begin[positions + 1] - begin[positions]
 
     def _blocks(self, chosen: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -25,6 +25,7 @@ from mcsim.traces.store import open_store
 
 __all__ = [
     "DEFAULT_LIMIT",
+    "INTERNED",
     "KINDS",
     "Entry",
     "Kind",
@@ -37,6 +38,10 @@ __all__ = [
 
 DEFAULT_LIMIT = 64 * 2**30
 """Bytes that all entries may have together, unless ``$MCSIM_CACHE_LIMIT`` says otherwise."""
+
+
+INTERNED = "interned"
+"""The folder of interned traces in that of the cache."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,29 @@ def _of_note(_: Path) -> str:
     return "of a file that was parsed"
 
 
+def _of_interned(path: Path) -> str:
+    from mcsim._core import engine
+
+    found = engine.open_accesses(str(path), checked=True)
+    vms = f"{len(found.vms)} VM{'s' if len(found.vms) > 1 else ''}"
+    accesses = format_count(found.access_count)
+    return f"{accesses} accesses of {vms} in blocks of {found.block_bytes} bytes"
+
+
+def _check_interned(path: Path) -> None:
+    from mcsim._core import engine
+
+    engine.open_accesses(str(path))
+
+
 KINDS = (
     Kind("trace", "", re.compile(r".+-[0-9a-f]{16}\.arrow"), _of_store, _check_store),
+    Kind(
+        "interned",
+        INTERNED,
+        re.compile(r".+-[0-9a-f]{16}\.accesses"),
+        _of_interned,
+        _check_interned,
+    ),
     Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, _check_note, False),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -193,7 +194,9 @@ class Store:
         self._open()
 
     def _open(self) -> None:
-        self._reader = pa.ipc.open_file(pa.memory_map(str(self.path)))
+        with self.path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped)))
         # Where batches begin, of those alone whose predecessors were checked.
         self._begins = {0: _Begin()}
 
@@ -215,6 +218,8 @@ class Store:
                     self._batch(checked)
                 record_batch = self._batch(index)
             yield record_batch
+            # What was read need not be held: the file may be larger than memory.
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def _batch(self, index: int) -> pa.RecordBatch:
         """Return a batch whose predecessors were read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +119,10 @@ class Workload:
         return described
 
     def intern(
-        self, view: dict[str, Any], progress: Callable[[int], object] | None = None
+        self,
+        view: dict[str, Any],
+        progress: Callable[[int], object] | None = None,
+        path: Path | None = None,
     ) -> engine.Accesses:
         """Split the requests of all VMs into blocks with dense ids, merged by time.
 
@@ -129,6 +133,9 @@ class Workload:
             `line_blocks`, and of a sample `cut_bytes`, `sample_rate`, `sample_seed`.
         progress : callable, optional
             Called with the number of requests read so far.
+        path : Path, optional
+            A file to put them into, which is then mapped: memory is needed for the numbers of
+            the blocks alone. `mcsim.traces.interned` keeps such files.
         """
         from mcsim._core import engine
 
@@ -138,7 +145,8 @@ class Workload:
                 "sample_rate": self.sample,
                 "sample_seed": self.sample_seed,
             }
-        builder = engine.AccessBuilder(**view, time_base=self.time_base)
+        file = None if path is None else str(path)
+        builder = engine.AccessBuilder(**view, time_base=self.time_base, path=file)
         read = 0.0
 
         def add(requests: WorkloadVm) -> None:

@@ -125,8 +125,8 @@ TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
 
 TEST(SharedLru, Tier1HitsAreLruOfTier1AndAllHitsLruOfTheSum) {
   const Accesses trace = random_trace(3'000, 1, 80, 5);
-  const auto fast = naive::lru_hits(trace.ids, 10);
-  const auto both = naive::lru_hits(trace.ids, 35);
+  const auto fast = naive::lru_hits(trace.ids.copy(), 10);
+  const auto both = naive::lru_hits(trace.ids.copy(), 35);
   auto host = make_shared_lru(machine_of({10, 25}), trace).value();
   const auto hit = tiers_hit(*host, trace, trace.all());
   for (std::size_t i = 0; i < hit.size(); ++i) {

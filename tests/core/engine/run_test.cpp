@@ -324,8 +324,12 @@ TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
   }
   Accesses trace = intern(rows, kVms);  // the third never comes
   trace.departures = {{.request = 70, .vm = 0}};
-  for (std::size_t r = 70; r < 100; ++r) trace.request_vm[r] = 1;
-  for (std::size_t r = 70; r < 100; ++r) trace.ids[r] = trace.vms[1].first_id;
+  std::vector<VmId> vms = trace.request_vm.copy();
+  std::vector<BlockId> ids = trace.ids.copy();
+  std::fill(vms.begin() + 70, vms.begin() + 100, VmId{1});
+  std::fill(ids.begin() + 70, ids.begin() + 100, trace.vms[1].first_id);
+  trace.request_vm = std::move(vms);
+  trace.ids = std::move(ids);
   Scripted system({timer(10)}, {{CurveMeter{.scope = DistanceScope::kCumulative}}, {LoadMeter{}}});
   run_all(trace, system);
   for (const Ring& ring : system.rings) {

@@ -110,7 +110,9 @@ void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveV
 Accesses mixed_trace(std::size_t accesses, VmId vms, std::uint64_t blocks, std::uint64_t seed) {
   Accesses trace = random_trace(accesses, vms, blocks, seed);
   Random random(seed);
-  for (std::uint8_t& op : trace.request_op) op = random.below(4) == 0 ? 1 : 0;
+  std::vector<std::uint8_t> ops(trace.request_count());
+  for (std::uint8_t& op : ops) op = random.below(4) == 0 ? 1 : 0;
+  trace.request_op = std::move(ops);
   return trace;
 }
 

@@ -75,7 +75,9 @@ ComponentSpec spec_of(const std::string& policy) { return parse_component(policy
 
 Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
   Random random(seed);
-  for (std::uint8_t& op : trace.request_op) op = random.uniform() < share ? 1 : 0;
+  std::vector<std::uint8_t> ops(trace.request_count());
+  for (std::uint8_t& op : ops) op = random.uniform() < share ? 1 : 0;
+  trace.request_op = std::move(ops);
   return trace;
 }
 
@@ -604,7 +606,7 @@ TEST(TieredHost, SaysWhatItIsServedBy) {
 TEST(TieredHost, WritesBackWhenTheTimeHasCome) {
   const Machine machine = machine_of({10});
   Accesses trace = single_vm({1, 2, 3, 1, 2, 3, 4});
-  std::ranges::fill(trace.request_op, 1);
+  trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.flush_every = {3};
   const auto host = make(params, machine, trace, shared_by_all(machine, trace));
@@ -621,7 +623,7 @@ TEST(TieredHost, WritesBackWhenTheTimeHasCome) {
 TEST(TieredHost, WritesTheOldestBackBeyondTheLimit) {
   const Machine machine = machine_of({4});
   Accesses trace = single_vm({1, 2, 3, 1, 4});
-  std::ranges::fill(trace.request_op, 1);
+  trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.dirty_limit = 0.5;
   const auto host = make(params, machine, trace, shared_by_all(machine, trace));
@@ -694,9 +696,9 @@ TEST(TieredHost, AndTheOneMadeForLruRefuseTargetsWhoseSumOverflows) {
 // Ten million flushes are due between two requests, and the last is due near the end of time.
 TEST(TieredHost, FlushesOnceWhereManyFlushesAreDue) {
   Accesses trace = single_vm({1, 2, 3, 1, 2});
-  std::ranges::fill(trace.request_op, 1);
+  trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   constexpr Nanoseconds kEnd = std::numeric_limits<Nanoseconds>::max();
-  trace.request_time = {0, 1, 10'000'000'000'000'000, kEnd - 1, kEnd};
+  trace.request_time = {{0, 1, 10'000'000'000'000'000, kEnd - 1, kEnd}};
   const Machine machine = machine_of({10});
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.flush_every = {1'000'000};

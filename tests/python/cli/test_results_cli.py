@@ -107,6 +107,27 @@ def test_rm_asks(
     assert list_runs(out)["name"].to_pylist() == ["of-700"]
 
 
+def test_packs_of_sweeps_are_removed_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mcsim.sweep(TINY, {"seed": "2 seeds"}, out=tmp_path)
+    rows = list_runs(tmp_path).to_pylist()
+    assert len(rows) == 2
+    for pack in sorted({Path(row["pack"]) for row in rows}):
+        count = sum(row["pack"] == str(pack) for row in rows)
+        code, said, _ = call(capsys, "rm", "--yes", pack)
+        assert code == 0
+        assert said.splitlines()[0] == f"{pack}  {count} runs"
+        assert not pack.exists()
+    broken = tmp_path / "packs" / "broken-0123456789abcdef.zip"
+    broken.write_bytes(b"no file of runs")
+    code, said, _ = call(capsys, "verify", "--out", tmp_path)
+    assert code == 1
+    assert said.startswith(f"{broken}: not what was written, or gone: all of it\n")
+    assert call(capsys, "rm", "--yes", broken)[0] == 0
+    assert call(capsys, "ls", "--out", tmp_path)[1] == f"no runs in {tmp_path}\n"
+
+
 def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draft = Draft.begin(out, "busy-0123456789ab", "build")
     code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--out", out)

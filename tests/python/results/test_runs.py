@@ -24,6 +24,7 @@ from mcsim.results import (
 from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.packs import Held, write_pack
 from mcsim.results.results import Results
+from mcsim.results.runs import removable
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
 
@@ -321,9 +322,9 @@ def test_runs_of_sweeps_are_verified_and_removed_by_the_file(swept: Path) -> Non
     with pytest.raises(ConfigError) as refused:
         remove("swept-000000000001", swept)
     assert str(refused.value) == (
-        "swept-000000000001: 1 other runs are in the same file and go with it: "
-        f"mcsim results rm {pack}"
+        f"swept-000000000001: one of 2 runs in one file, which go together: mcsim results rm {pack}"
     )
+    assert [run.count for run in removable(pack)] == [2]
     size = alone.stat().st_size
     assert remove("swept-000000000002", swept) == size
     assert not alone.exists()

@@ -137,13 +137,48 @@ def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "grid.yaml"
     text = (ROOT / "experiments/tiny.yaml").read_text()
     text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
-    file.write_text(text + "sweep:\n  tiers.1.capacity_blocks: [1000, 2000]\n")
-    out = ["--out", str(tmp_path / "results")]
-    ran = CliRunner().invoke(cli, ["sweep", str(file), "-q", *out], catch_exceptions=False)
-    assert ran.exit_code == 0
-    assert "2 cells, 32 rows: " in ran.output
-    told = CliRunner().invoke(cli, ["sweep", "status", str(file), *out], catch_exceptions=False)
-    assert "2 of 2 cells are there" in told.output
+    file.write_text(text + "sweep:\n  tiers.1.capacity_blocks: [1000, 2000, 4000]\n")
+    out = tmp_path / "results"
+
+    def sweep(*arguments: str) -> str:
+        given = ["sweep", *arguments, "--out", str(out)]
+        ran = CliRunner().invoke(cli, given, catch_exceptions=False)
+        assert ran.exit_code == 0
+        return ran.output
+
+    planned = sweep(str(file), "--dry-run", "-q")
+    assert planned.startswith(
+        "tiny: 3 cells of one workload: 3 tiers.1.capacity_blocks\n"
+        "0 there already, 3 to run\nabout "
+    )
+    assert not any(out.glob("*"))
+    assert sweep("status") == f"no sweeps in {out}\n"
+    assert sweep(str(file), "-q", "--cells", "0-1") == "2 of 3 cells are there\n"
+    name = next((out / "sweeps").iterdir()).name
+    told = f"{name}: 2 of 3 cells are there\n"
+    assert sweep("status", str(file)) == told + "missing: 2\n"
+    assert sweep("status") == told
+    only = "2 of 3 cells are there\n"
+    assert sweep(str(file), "-q", "--only", "tiers.1.capacity_blocks=1000") == only
+    where = out / "sweeps" / name
+    assert sweep(str(file), "-q") == f"3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
+    assert sweep("table", str(file)) == f"48 rows: {where / 'table.parquet'}, table.csv\n"
+    header, *rows = (where / "table.csv").read_text().splitlines()
+    assert header.startswith('"cell","run_id","tiers.1.capacity_blocks","system","vm"')
+    assert len(rows) == 48
+    assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
+    assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
+    assert (where / "figures" / "hit_ratio.png").stat().st_size > 10_000
+
+
+def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
+    file = str(ROOT / "experiments/web-sizes.yaml")
+    with pytest.raises(
+        ConfigError, match=r"this sweep was not begun in .*: mcsim sweep .*web-sizes"
+    ):
+        CliRunner().invoke(
+            cli, ["sweep", "status", file, "--out", str(tmp_path)], catch_exceptions=False
+        )
 
 
 def test_a_sweep_has_its_page(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""Interned traces, kept as files that are mapped: made once on a machine and found by all runs.
+
+A file is named after the requests, how they are seen, and the version of the format, so nothing is
+ever found for anything else. Whoever comes first makes it. Who comes while it is being made makes
+it too, and since both have the same bytes it does not matter which is left. A file that was found
+to be damaged is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.base.files import replacing
+from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
+
+if TYPE_CHECKING:
+    from mcsim._core import engine
+    from mcsim.traces.workload import Workload
+
+__all__ = ["MANY_ACCESSES", "interned"]
+
+_log = logging.getLogger(__name__)
+
+_FEW_ACCESSES = 1 << 22
+"""Are interned sooner than a file is on the disk."""
+
+MANY_ACCESSES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 64
+"""May take a quarter of the machine's memory to be interned, 16 bytes each."""
+
+
+def interned(
+    workload: Workload,
+    view: Mapping[str, Any],
+    progress: Callable[[int], object] | None = None,
+    *,
+    folder: Path | None = None,
+    at_least: int = _FEW_ACCESSES,
+) -> engine.Accesses:
+    """Return the accesses of a workload, from the file that an earlier run made of them.
+
+    If there is none it is made, in memory for nothing but the numbers of the blocks, and mapped
+    like one that was found. If it cannot be written, the accesses are in memory.
+
+    Parameters
+    ----------
+    workload, view, progress
+        As of `Workload.intern`.
+    folder : Path, optional
+        Of the cache; `cache_directory` if not given.
+    at_least : int
+        Accesses to aligned blocks of 4 KiB of which a file is made; of fewer there is none.
+
+    Raises
+    ------
+    ConfigError, TraceError
+        As of `Workload.intern`, and as of `cache_limit`.
+    """
+    if _accesses_of(workload, view) < at_least:
+        return workload.intern(dict(view), progress)
+    cache = folder or cache_directory()
+    path = cache / INTERNED / _name_of(workload, view)
+    if (found := _found(path)) is not None:
+        return found
+    limit = cache_limit()
+    try:
+        with replacing(path) as temporary:
+            made = workload.intern(dict(view), progress, temporary)
+    except HostError as error:
+        _log.warning("%s; the interned trace is in memory", error)
+        return workload.intern(dict(view), progress)
+    make_room(cache, limit)
+    return made
+
+
+def _found(path: Path) -> engine.Accesses | None:
+    from mcsim._core import engine
+
+    if not path.is_file():
+        return None
+    try:
+        accesses = engine.open_accesses(str(path))
+    except (TraceError, HostError, ConfigError) as error:
+        _log.warning("%s", error)
+        return None
+    used(path)
+    return accesses
+
+
+def _accesses_of(workload: Workload, view: Mapping[str, Any]) -> int:
+    """Return about how many there are, of whole traces."""
+    counts = {vm.trace.digest: vm.trace.metadata.counts for vm in workload.vms}
+    reads = view.get("ops", "reads") == "reads"
+    return sum(of.read_blocks if reads else of.blocks for of in counts.values())
+
+
+def _name_of(workload: Workload, view: Mapping[str, Any]) -> str:
+    """Return the name of the file, which says all that the accesses depend on."""
+    from mcsim._core import engine, trace
+
+    cause = {
+        "version": engine.ACCESSES_VERSION,
+        "view": dict(view),
+        "time_base": workload.time_base,
+        "vms": workload.describe(),
+    }
+    text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
+    source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
+    return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.accesses"
