@@ -23,7 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
-from mcsim.figures.style import Sheet, Style, save, styled
+from mcsim.figures.style import Sheet, Style, styled, write
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 
@@ -305,10 +305,20 @@ def _draw_one(task: _Task) -> list[Path] | str:
             with styled(style):
                 sheet = figure.sheet(runs)
                 plotted = sheet.finish(runs, captioned=ending == "png")
-            written += save(plotted, out / name, sheet.title, runs, [ending])
+            written += _save(plotted, out / name, sheet.title, runs, [ending])
     except CannotDrawError as reason:
         return f"{name} ({figure.title}) is not drawn: {reason}"
     return written
+
+
+def _save(
+    figure: Figure, path: Path, title: str, runs: Sequence[Results], formats: Sequence[FigureFormat]
+) -> list[Path]:
+    """Write a figure in each of the formats, with its title and the ids of its runs."""
+    subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
+    if any(run.synthetic for run in runs):
+        subject += " (synthetic workload)"
+    return write(figure, path, title, subject, formats)
 
 
 def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[Path] | str]]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mcsim.base.files import replacing
-from mcsim.config.spec import FigureFormat, SystemSpec
+from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
@@ -42,7 +42,6 @@ __all__ = [
     "lighter",
     "looks_of",
     "new_sheet",
-    "save",
     "styled",
     "system_looks",
     "vm_looks",
@@ -380,28 +379,10 @@ def _footer(runs: Sequence[Results], synthetic: bool) -> str:
     return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
 
 
-def save(
-    figure: Figure, path: Path, title: str, runs: Sequence[Results], formats: Sequence[FigureFormat]
-) -> list[Path]:
-    """Write a figure in each of the formats, complete or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        Of the files, without their endings.
-    title : str
-        Goes into the files' metadata, as do the ids of the runs.
-    """
-    subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
-    if any(run.synthetic for run in runs):
-        subject += " (synthetic workload)"
-    return write(figure, path, title, subject, formats)
-
-
 def write(
     figure: Figure, path: Path, title: str, subject: str, endings: Sequence[str]
 ) -> list[Path]:
-    """Write a figure as PNG, PDF or SVG, complete or not at all; see `save`."""
+    """Write a figure as PNG, PDF or SVG, complete or not at all."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
