@@ -133,7 +133,7 @@ def apart(folder: Path, processes: int, dask: bool) -> tuple[str, float]:
         for ready in [executor.submit(np.zeros, 1) for _ in range(processes)]:
             ready.result()
         begun = time.perf_counter()
-        found = analyse_apart(folder / "trace.accesses", executor, processes)
+        found = analyse_apart(folder / "trace.accesses", executor, processes, checked=True)
         seconds = time.perf_counter() - begun
     return f"best {found.curve().best_ratio:.6f}", seconds
 

@@ -115,6 +115,20 @@ def test_a_folder_that_may_only_be_read(nursery: Nursery, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+@is_root
+def test_runs_of_a_folder_that_may_only_be_read_are_listed(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    assert nursery.run(tmp_path, die_at=["part saved", 1]).wait() == -signal.SIGKILL
+    before = sorted(tmp_path.rglob("*"))
+    arguments = ["results", "ls", "--out", str(tmp_path)]
+    process = nursery.start("command", arguments=arguments, folder=str(tmp_path))
+    assert process.wait() == 0, process.said
+    assert "abandoned" in process.said
+    assert nursery.start("command", arguments=arguments).wait() == 0
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     "point", ["claim made", "part saved", "file written", "result written", "results flushed"]
 )

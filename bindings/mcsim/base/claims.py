@@ -26,6 +26,7 @@ from pathlib import Path
 from mcsim.base.faults import reached
 
 __all__ = [
+    "TEMPORARY_SUFFIX",
     "changed_ns",
     "claim_folder",
     "hold",
@@ -44,6 +45,9 @@ LEASE_SECONDS = 180.0
 """Longer than network file systems show a time of before (60 s), and a server is away at times."""
 
 RENEWED_SECONDS = 20.0
+
+TEMPORARY_SUFFIX = ".mcsim-part"
+"""Of files with a claim that are nobody's results, and swept away when their process is gone."""
 
 _TIMES = 100
 
@@ -154,15 +158,11 @@ def left_in(home: Path, now_ns: int) -> Iterator[Path]:
 
 def is_claimed(home: Path) -> bool:
     """Tell whether somebody is at work on a folder in `home`."""
-    clock = home / f".{new_claim()}"
+    now = _now_ns(home.parent)
     try:
-        clock.touch()
-        now = changed_ns(clock)
-    except OSError:  # one may only look
-        now = time.time_ns()
-    finally:
-        clock.unlink(missing_ok=True)
-    claimed = [path for path in home.iterdir() if _CLAIM.fullmatch(path.name)]
+        claimed = [path for path in home.iterdir() if _CLAIM.fullmatch(path.name)]
+    except FileNotFoundError:
+        return False
     return not all(is_left(path, path.name, now) for path in claimed)
 
 
@@ -247,6 +247,18 @@ os.register_at_fork(after_in_child=_begin_child)
 
 def _host() -> str:
     return os.uname().nodename
+
+
+def _now_ns(folder: Path) -> int:
+    """Return the time of a file system; that of the host where one may only look."""
+    clock = folder / f".clock.{new_claim()}{TEMPORARY_SUFFIX}"
+    try:
+        clock.touch()
+        now = changed_ns(clock)
+        clock.unlink()
+    except OSError:
+        return time.time_ns()
+    return now
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcsim.base.claims import changed_ns, hold, is_left, new_claim, release, where_others_tidy
+from mcsim.base.claims import (
+    TEMPORARY_SUFFIX,
+    changed_ns,
+    hold,
+    is_left,
+    new_claim,
+    release,
+    where_others_tidy,
+)
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 
@@ -22,8 +30,6 @@ __all__ = [
     "replacing",
     "temporary_beside",
 ]
-
-_SUFFIX = ".mcsim-part"
 
 # Not of the program: what the disk says of what is written to it.
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
@@ -148,7 +154,7 @@ def of_the_disk(error: BaseException | None) -> int | None:
 
 def _made_beside(path: Path) -> Path:
     name = os.fsdecode(os.fsencode(path.name)[:100])
-    temporary = path.with_name(f".{name}.{new_claim()}{_SUFFIX}")
+    temporary = path.with_name(f".{name}.{new_claim()}{TEMPORARY_SUFFIX}")
 
     def make() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,8 +167,8 @@ def _made_beside(path: Path) -> Path:
 def _sweep(mine: Path) -> None:
     """Remove the temporary files beside one's own that nobody is at work on."""
     now = None
-    for left in mine.parent.glob(f".*{_SUFFIX}"):
-        claim = ".".join(left.name.removesuffix(_SUFFIX).rsplit(".", 4)[1:])
+    for left in mine.parent.glob(f".*{TEMPORARY_SUFFIX}"):
+        claim = ".".join(left.name.removesuffix(TEMPORARY_SUFFIX).rsplit(".", 4)[1:])
         with suppress(OSError):
             now = now or changed_ns(mine)
             if is_left(left, claim, now):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from mcsim.cli.options import folder_to_write
-from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Style
-    from mcsim.results.results import Results
 
-__all__ = ["figures", "show_published"]
+__all__ = ["figures"]
 
 
 @click.command()
@@ -84,24 +82,15 @@ def figures(
         raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
     for why in skipped:
         click.echo(why, err=True)
-    if len(runs) > 1:
-        show_published(runs)
 
 
 def _list_figures(reasons: Mapping[str, str]) -> None:
     """Print every figure's names and what it shows; of a run, also why it cannot be drawn."""
-    from mcsim.figures import FIGURES
+    from mcsim.figures import ALIASES, FIGURES
 
-    names = {name: f"{name} (fig{figure.paper})" for name, figure in FIGURES.items()}
+    alias = {name: f" ({short})" for short, name in ALIASES.items()}
+    names = {name: name + alias.get(name, "") for name in FIGURES}
     width = max(map(len, names.values()))
     for name, figure in FIGURES.items():
         why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""
         click.echo(f"  {names[name]:<{width}}  {figure.shows}{why}")
-
-
-def show_published(runs: Results | Sequence[Results]) -> None:
-    """Print the paper's numbers beside those of runs, where both are of the same."""
-    from mcsim.results.published import paper_comparison, render_published
-
-    if rows := paper_comparison(runs):
-        terminal().print(render_published(rows))

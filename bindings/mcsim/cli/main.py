@@ -237,6 +237,7 @@ def schema() -> None:
     found["properties"] |= {
         "extends": {"type": "string", "description": "another experiment, whose maps are merged"},
         "sweep": {"type": "object", "description": "axes of a grid, by dotted path: mcsim sweep"},
+        "search": {"type": "object", "description": "sizes, policies and limits: mcsim search"},
     }
     click.echo(json.dumps(found, indent=2))
 

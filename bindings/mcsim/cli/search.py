@@ -18,6 +18,13 @@ __all__ = ["search"]
 
 _SHOWN = 10
 
+_SOUGHT = {
+    "latency": "the lowest latency",
+    "hit-ratio": "the highest hit ratio",
+    "per-dollar": "the most accesses a second and dollar",
+    "dollars": "the lowest price",
+}
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -174,7 +181,7 @@ def _number_or_text(text: str) -> float | str:
 
 
 def _show(found: Found) -> None:
-    heading = f"{found.experiment}: by {found.objective.replace('-', ' ')}"
+    heading = f"{found.experiment}: {_SOUGHT[found.objective]}"
     print_plainly(heading + _kept(found), _table(found), _remark(found))
     if found.best is not None:
         words = ["mcsim", "run", found.experiment]
@@ -187,7 +194,7 @@ def _kept(found: Found) -> str:
         return ""
     least = ("years", "hit-ratio")
     words = [
-        f"{_worded(name, value)} {'at least' if name in least else 'at most'}"
+        f"{_worded(name, value)} {'or more' if name in least else 'at most'}"
         for name, value in found.limits.items()
     ]
     return f"; {', '.join(words)}"

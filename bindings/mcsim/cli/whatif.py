@@ -30,7 +30,11 @@ __all__ = ["whatif"]
 
 @click.command()
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
-@click.option("--size", required=True, help="Of the cache: 1GiB, 250000 (blocks), 10% (of blocks).")
+@click.option(
+    "--size",
+    required=True,
+    help="Of the cache: 1GiB, 250000 (blocks), or 10% (of the distinct blocks).",
+)
 @click.option("--to", metavar="SIZE", help="Its size after the change: 2GiB, +1GiB, -1GiB, +50%.")
 @click.option("--leaving", metavar="NAME,...", help="VMs that are gone after it, or patterns.")
 @click.option("--joining", metavar="NAME,...", help="VMs that are not there before it.")

@@ -23,7 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
-from mcsim.figures.style import Sheet, Style, styled, write
+from mcsim.figures.style import Sheet, Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 
@@ -53,9 +53,9 @@ class RunFigure:
 
     Attributes
     ----------
-    paper : int
-        The number of the figure in the Multi-Cache paper that shows the same; ``figN`` is
-        another name for it.
+    paper : int, optional
+        The number of the figure in the Multi-Cache paper that shows the same, if one does;
+        ``figN`` is another name for it.
     title : str
         Stands above the figure, unless it has one that names a system.
     shows : str
@@ -66,7 +66,7 @@ class RunFigure:
         Plots several runs: servers, or capacities.
     """
 
-    paper: int
+    paper: int | None
     title: str
     shows: str
     of_run: Callable[[Results], Sheet] | None = None
@@ -132,8 +132,14 @@ FIGURES: Mapping[str, RunFigure] = {
         "what VMs hold of each tier over time under Global LRU, or else the first system",
         of_run=timeline.baseline_occupancy,
     ),
-    "occupancy": RunFigure(
+    "targets": RunFigure(
         9,
+        "Targets",
+        "what VMs are granted of each tier over time by Multi-Cache, or else the last system",
+        of_run=timeline.leading_targets,
+    ),
+    "occupancy": RunFigure(
+        None,
         "Occupancy",
         "what VMs hold of each tier over time under Multi-Cache, or else the last system",
         of_run=timeline.leading_occupancy,
@@ -156,6 +162,12 @@ FIGURES: Mapping[str, RunFigure] = {
         "mean share of each tier that every VM holds, by system",
         of_run=comparison.tier_shares,
     ),
+    "granted-shares": RunFigure(
+        None,
+        "Mean share of each tier that is granted",
+        "mean share of each tier that every VM is granted, by system that divides them",
+        of_run=comparison.granted_shares,
+    ),
     "hit-ratio-by-tier": RunFigure(
         13,
         "Hit ratio by tier",
@@ -170,7 +182,9 @@ FIGURES: Mapping[str, RunFigure] = {
     ),
 }
 
-ALIASES: Mapping[str, str] = {f"fig{figure.paper}": name for name, figure in FIGURES.items()}
+ALIASES: Mapping[str, str] = {
+    f"fig{figure.paper}": name for name, figure in FIGURES.items() if figure.paper is not None
+}
 """Names by the number in the Multi-Cache paper."""
 
 _logger = logging.getLogger(__name__)
@@ -305,20 +319,10 @@ def _draw_one(task: _Task) -> list[Path] | str:
             with styled(style):
                 sheet = figure.sheet(runs)
                 plotted = sheet.finish(runs, captioned=ending == "png")
-            written += _save(plotted, out / name, sheet.title, runs, [ending])
+            written += save(plotted, out / name, sheet.title, runs, [ending])
     except CannotDrawError as reason:
         return f"{name} ({figure.title}) is not drawn: {reason}"
     return written
-
-
-def _save(
-    figure: Figure, path: Path, title: str, runs: Sequence[Results], formats: Sequence[FigureFormat]
-) -> list[Path]:
-    """Write a figure in each of the formats, with its title and the ids of its runs."""
-    subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
-    if any(run.synthetic for run in runs):
-        subject += " (synthetic workload)"
-    return write(figure, path, title, subject, formats)
 
 
 def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[Path] | str]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +67,7 @@ def promise_over_time(
     above.set_ylim(bottom=0)
     for title, blocks in space.items():
         below.step(edges[:-1], blocks, where="post", **looks[title].line)
-    below.set_ylabel("Target (blocks)")
+    below.set_ylabel("Space (blocks)")
     below.set_ylim(bottom=0)
     below.set_xlabel(time_label)
     below.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

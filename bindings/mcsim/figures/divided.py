@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet, styled
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +105,8 @@ def lines_by_panel(
     line: str,
     x: tuple[str, str],
     y: tuple[str, str],
+    *,
+    log: bool = False,
 ) -> Sheet:
     """Draw lines over what was varied, in panels side by side with the same axes.
 
@@ -115,7 +118,11 @@ def lines_by_panel(
         The columns by which panels and lines are told apart.
     x, y : tuple of str
         The columns of the axes, and what these are called.
+    log : bool
+        Whether the axis of `y` is logarithmic.
     """
+    from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
+
     panels, lines = (pc.unique(table[name]).to_pylist() for name in (panel, line))
     looks = looks_of([str(name) for name in lines])
     dense = len(pc.unique(table[x[0]])) > _MARKED
@@ -137,7 +144,13 @@ def lines_by_panel(
                 )
                 sheet.legend.append(drawn[0])
             axes.set_title(name, loc="left", pad=2)
-        sheet.axes[0].set_ylim(0, 1.06 * np.nanmax(table[y[0]].to_numpy()))
+        if log:
+            sheet.axes[0].set_yscale("log")
+            sheet.axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            sheet.axes[0].yaxis.set_major_formatter(EngFormatter(sep=" "))
+            sheet.axes[0].yaxis.set_minor_locator(NullLocator())
+        else:
+            sheet.axes[0].set_ylim(0, 1.06 * np.nanmax(table[y[0]].to_numpy()))
         for axes in sheet.axes[-columns:]:
             axes.set_xlabel(x[1])
         for axes in sheet.axes[::columns]:

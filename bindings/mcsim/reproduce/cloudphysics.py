@@ -16,7 +16,7 @@ from mcsim.reproduce.figure import Figure
 
 __all__ = ["FIGURES"]
 
-_CUSTOMERS = "recorded traces of experiments/reproduce/cloudphysics/customers.yaml, or synthetic"
+_CUSTOMERS = "recorded traces of customers.yaml, or synthetic"
 
 FIGURES: Sequence[Figure] = (
     Figure(

@@ -169,12 +169,19 @@ def _systems(results: Results) -> pa.Table:
 
 def _draw_allocation(results: Results, stem: Path) -> Sequence[Path]:
     """Draw what VMs were given over time, one panel a system."""
-    from mcsim.figures.divided import given_over_time
+    from mcsim.figures.divided import given_over_time, lines_by_panel
 
     table = _allocation(results)
-    title = "Blocks given to each VM"
-    sheet = given_over_time(table, results.spec.tiers[0].capacity_blocks)
-    return finished(sheet, stem, "given-over-time", title, results)
+    stacked = given_over_time(table, results.spec.tiers[0].capacity_blocks)
+    drawn = finished(stacked, stem, "given-over-time", "Blocks given to each VM", results)
+    # Between the peaks, too, there is a difference to see.
+    in_all = table.group_by(["system", "minute"]).aggregate([("blocks", "sum")])
+    in_all = in_all.sort_by([("system", "ascending"), ("minute", "ascending")])
+    in_all = in_all.append_column("panel", pa.array(["all VMs"] * len(in_all)))
+    axes = ("minute", "Time (min)"), ("blocks_sum", "Given (blocks)")
+    lines = lines_by_panel(in_all, "panel", "system", *axes, log=True)
+    title = "Blocks given to all VMs together"
+    return [*drawn, *finished(lines, stem, "given-in-all-over-time", title, results)]
 
 
 def _find_bars(context: Context) -> Found:

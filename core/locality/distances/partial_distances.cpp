@@ -1,6 +1,9 @@
 #include "core/locality/distances/partial_distances.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -90,14 +93,18 @@ constexpr std::size_t kWordBytes = 8;
 
 std::uint64_t checksum(std::uint64_t so_far, std::uint64_t word) { return mix64(so_far ^ word); }
 
+// To or from this machine's order of bytes.
+std::uint64_t little_endian(std::uint64_t word) {
+  return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+}
+
 class Writer {
  public:
   explicit Writer(std::size_t words) { bytes_.reserve(words * kWordBytes); }
 
   void put(std::uint64_t word) {
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-      bytes_.push_back(static_cast<char>(static_cast<unsigned char>(word >> shift)));
-    }
+    const auto bytes = std::bit_cast<std::array<char, kWordBytes>>(little_endian(word));
+    bytes_.append(bytes.data(), bytes.size());
     checksum_ = checksum(checksum_, word);
   }
 
@@ -118,10 +125,8 @@ class Writer {
 
 std::uint64_t word_at(std::string_view bytes, std::size_t index) {
   std::uint64_t word = 0;
-  for (std::size_t i = kWordBytes; i-- > 0;) {
-    word = word << 8 | static_cast<unsigned char>(bytes[index * kWordBytes + i]);
-  }
-  return word;
+  std::memcpy(&word, bytes.data() + index * kWordBytes, kWordBytes);
+  return little_endian(word);
 }
 
 template <class T>
@@ -129,6 +134,29 @@ std::vector<T> words_at(std::string_view bytes, std::size_t begin, std::size_t c
   std::vector<T> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(word_at(bytes, begin + i));
   return values;
+}
+
+// The keys in order, those that are there twice as often.
+Keys sorted(Keys keys) {
+  std::ranges::sort(keys);
+  return keys;
+}
+
+// Those of a trace, which are numbers below how many there are, or few more, need no sorting.
+Keys sorted_numbers(const Keys& numbers, std::uint64_t end) {
+  std::vector<std::uint8_t> times(end);  // up to 2
+  for (const std::uint64_t number : numbers) times[number] = times[number] == 0 ? 1 : 2;
+  Keys result;
+  result.reserve(numbers.size());
+  for (std::uint64_t number = 0; number < end; ++number) {
+    for (int i = times[number]; i > 0; --i) result.push_back(number);
+  }
+  return result;
+}
+
+Keys in_order(const Keys& keys) {
+  const std::uint64_t greatest = keys.empty() ? 0 : std::ranges::max(keys);
+  return greatest / 8 < keys.size() ? sorted_numbers(keys, greatest + 1) : sorted(keys);
 }
 
 // Of what passed the checksum, hence only of what another program wrote.
@@ -157,10 +185,8 @@ absl::Status check(const PartialDistances& partial) {
   if (!resolved.distance.empty() && resolved.distance.back() >= blocks) {
     return contradiction("a distance above the number of blocks");
   }
-  Keys first = partial.first;
-  Keys last = partial.last;
-  std::ranges::sort(first);
-  std::ranges::sort(last);
+  const Keys first = in_order(partial.first);
+  const Keys last = in_order(partial.last);
   if (std::ranges::adjacent_find(first) != first.end() ||
       std::ranges::adjacent_find(last) != last.end()) {
     return contradiction("a block twice");

@@ -57,3 +57,9 @@ def test_lines_are_over_what_was_varied(points: int, marked: bool) -> None:
     assert np.asarray(v.get_ydata()).tolist() == list(range(3 * points, 4 * points))
     assert (u.get_marker() != "") == marked
     assert sheet.axes[0].get_ylim()[0] == 0
+    assert (
+        lines_by_panel(table, "panel", "line", ("x", "X"), ("y", "Y"), log=True)
+        .axes[0]
+        .get_yscale()
+        == "log"
+    )

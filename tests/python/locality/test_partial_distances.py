@@ -129,7 +129,8 @@ def test_processes_that_take_pieces_of_a_file_give_the_whole(
     whole = analyse(engine.open_accesses(str(interned_file)).ids, limit=limit)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
         found = analyse_apart(interned_file, processes, pieces, limit=limit)
-    assert found == whole
+        again = analyse_apart(interned_file, processes, pieces, limit=limit, checked=True)
+    assert found == again == whole
 
 
 def test_dask_workers_that_take_halves_of_a_file_give_the_whole(interned_file: Path) -> None:

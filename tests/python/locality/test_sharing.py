@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import recorded
+from numpy.typing import NDArray
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -311,3 +313,27 @@ def test_a_verdict_says_how_far_it_is() -> None:
     assert told["judgement"] == "on a plateau"
     assert told["knee_above"] == {"blocks": 100, "hit_ratio": 0.8}
     assert verdict(CLIFF, 5).to_dict()["knee_below"] is None
+
+
+def test_recorded_traces_hit_what_was_predicted(tmp_path: Path) -> None:
+    files = ("lirs/sprite.txt.zst", "lirs/multi1.txt.zst", "lirs/2_pools.txt.zst")
+    opened = [recorded.opened(file, tmp_path) for file in files]
+    traces = [trace for trace in opened if trace is not None]
+    if len(traces) < len(files):
+        pytest.skip("recorded traces are not there: MCSIM_TRACE_DIR")
+    found = mcsim.mix(traces, ["2%", "20%"], order="rates")
+    of = found.sharing
+    for row, parts in zip(found.rows, found.parts, strict=True):
+        own = [of.ids[of.vm == vm] for vm in range(3)]
+        misses = [misses_of(ids, int(part)) for ids, part in zip(own, parts, strict=True)]
+        assert misses_of(of.ids, int(row.capacity)) == row.shared
+        assert sum(misses) == row.parts
+        effective = int(row.effective)
+        assert misses_of(of.ids, effective) <= row.parts < misses_of(of.ids, effective - 1)
+
+
+def misses_of(ids: NDArray[np.uint32], size: int) -> int:
+    """Replay an LRU cache of a size, which may be 0."""
+    if size == 0:
+        return len(ids)
+    return int(mcsim.simulate(ids, "lru", [size], one_pass=False).misses[0])

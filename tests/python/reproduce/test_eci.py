@@ -129,6 +129,8 @@ def test_tables_and_figures_are_beside_each_other(quick: Reproduction) -> None:
     drawn = {path.name for outcome in quick.outcomes for path in outcome.finding.drawn}
     assert drawn == {
         "unlimited-given-over-time.png",
+        "unlimited-given-in-all-over-time.png",
+        "limited-given-in-all-over-time.png",
         "limited-given-over-time.png",
         "bars-multiples-by-vm.png",
     }

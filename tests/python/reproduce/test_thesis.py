@@ -121,3 +121,9 @@ def test_in_a_sample_all_response_times_fall(quick: Reproduction) -> None:
         "fig8-read-time-over-reads.png",
         "fig9-held-over-file-size.png",
     ]
+
+
+@pytest.mark.parametrize("name", ["eci/limited", "eci/unlimited", "thesis/files", "thesis/turns"])
+def test_experiments_are_ordinary_ones(name: str) -> None:
+    spec = Experiment.load(EXPERIMENTS / "reproduce" / f"{name}.yaml").spec
+    assert spec.name == name.replace("/", "-")

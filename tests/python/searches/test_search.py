@@ -375,7 +375,7 @@ def test_the_command_says_what_was_found(
     code, said, _ = call(capsys, file, *asked, "--csv", table)
     assert code == 0
     found = mc.search(spec, sizes=SIZES, policies="lru", limits={"dollars": 0.05}, refine=False)
-    assert f"{file}: by latency; dollars 0.05 at most\n" in said
+    assert f"{file}: the lowest latency; dollars 0.05 at most\n" in said
     assert f"{len(found.rows)} hierarchies looked at, 1 replayed in full, " in said
     assert f"--set tiers.0.capacity_blocks={found.best.blocks_0} " in said
     assert said.rstrip().endswith("--set 'systems.1.policy=lru / lru'")
