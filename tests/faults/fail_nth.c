@@ -59,6 +59,10 @@ ssize_t write(int file, const void* data, size_t size) {
   return file_fails("write", file) ? -1 : NEXT(write)(file, data, size);
 }
 
+ssize_t pwrite(int file, const void* data, size_t size, off_t at) {
+  return file_fails("write", file) ? -1 : NEXT(pwrite)(file, data, size, at);
+}
+
 ssize_t pwrite64(int file, const void* data, size_t size, off64_t at) {
   return file_fails("write", file) ? -1 : NEXT(pwrite64)(file, data, size, at);
 }

@@ -6,6 +6,7 @@ Lines are JSON: what is to be done, of `Work` in `processes.py`, or the id of a 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import os
 import signal
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import mcsim.base.claims
 import mcsim.base.faults
 import mcsim.cli.main
@@ -25,7 +28,9 @@ import mcsim.experiment.runner
 import mcsim.results.draft
 import mcsim.sweeps.batch
 import mcsim.sweeps.sweep
-import mcsim.traces.trace
+from mcsim.traces.blocks import vms_of
+from mcsim.traces.interned import interned
+from mcsim.traces.workload import Workload
 
 _NEW_MOUNTS, _NEW_NAMES, _NEW_PROCESSES = 0x00020000, 0x04000000, 0x20000000
 _PRIVATE = 0x4000 | 0x40000
@@ -125,6 +130,18 @@ def read_trace(work: dict[str, Any]) -> None:
     sys.stdout.write(trace.metadata.digest)
 
 
+def intern_trace(work: dict[str, Any]) -> None:
+    """Intern a workload, which is kept as a file if that can be."""
+    random = np.random.default_rng(1)
+    rows = 50_000
+    blocks = random.integers(0, 3_000, rows)
+    trace = mcsim.Trace.from_arrays(np.arange(rows), 4096 * blocks, 4096, source="made up")
+    workload = Workload(vms_of([trace]), synthetic=True)
+    view = {"block_bytes": 4096, "ops": "all", "line_blocks": 1}
+    found = interned(workload, view, folder=Path(work["cache"]), at_least=0)
+    sys.stdout.write(hashlib.sha256(found.ids.tobytes()).hexdigest())
+
+
 def fill_up(work: dict[str, Any]) -> None:
     """Run a command where there is little room, and again when there is more."""
     folder = Path(work["folder"])
@@ -147,7 +164,7 @@ def fill_up(work: dict[str, Any]) -> None:
 def do(work: dict[str, Any]) -> int:
     try:
         prepare(work)
-        {f.__name__: f for f in (command, read_trace, fill_up)}[work["do"]](work)
+        {f.__name__: f for f in (command, read_trace, intern_trace, fill_up)}[work["do"]](work)
     except SystemExit as ended:
         return int(ended.code or 0)
     except mcsim.McsimError as error:

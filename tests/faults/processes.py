@@ -124,5 +124,5 @@ def contents(run: Path) -> Mapping[str, bytes]:
     """What must be the same whoever did the run, with the traces of environment.json."""
     found = {p.name: p.read_bytes() for p in run.iterdir() if p.name not in OF_THE_HOST}
     environment = json.loads((run / "environment.json").read_bytes())
-    del environment["started"], environment["host"]
+    del environment["started"], environment["host"], environment["commit"]
     return found | {"environment": json.dumps(environment).encode()}

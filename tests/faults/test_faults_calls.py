@@ -96,6 +96,38 @@ def test_a_trace_store_whose_nth_call_fails(
     assert failed > 0
 
 
+@pytest.mark.parametrize(("kind", "number"), CALLS[:4], ids=KINDS[:4])
+def test_an_interned_trace_whose_nth_call_fails(
+    nursery: Nursery, tmp_path: Path, kind: str, number: int
+) -> None:
+    """It is in memory then, and said to be; the next process makes the file."""
+    cache = tmp_path / "cache"
+
+    def start(**work: object) -> Process:
+        for kept in cache.rglob("*.accesses"):
+            kept.unlink()
+        return nursery.start("intern_trace", cache=str(cache), **work)
+
+    whole = start()
+    assert whole.wait() == 0, whole.said
+    (file,) = cache.rglob("*.accesses")
+    expected = file.read_bytes()
+    failed = 0
+    for n, code, process in each_fails(kind, number, cache, start, 1):
+        assert code == 0, (n, process.said)
+        assert process.said.endswith(whole.said)
+        if process.said != whole.said:
+            failed += 1
+            assert process.said.startswith(f"{file}") or f"{file.parent}" in process.said
+            assert "the interned trace is in memory" in process.said
+        assert [kept.read_bytes() for kept in cache.rglob("*.accesses")] in ([], [expected])
+        again = nursery.start("intern_trace", cache=str(cache))
+        assert again.wait() == 0
+        assert again.said == whole.said
+        assert [kept.read_bytes() for kept in cache.rglob("*.accesses")] == [expected]
+    assert failed > 0
+
+
 def test_a_run_whose_nth_allocation_fails(
     nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ import pytest
 import mcsim
 from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
+from mcsim.reproduce.catalogue import chosen
 from mcsim.sweeps.plan import read_grid
 from mcsim.traces.synth import synth_trace
 
@@ -294,6 +295,12 @@ def check_long_sweep(words: list[str]) -> None:
         assert grid.cells()
 
 
+def check_reproduction(words: list[str]) -> None:
+    """Hold a reproduction to its options, and to documents and figures that there are."""
+    check_options(words)
+    chosen([word for word in words[1:] if re.match(r"[a-z]+(/\w+)?$", word)])
+
+
 def check_launcher(words: list[str]) -> None:
     """Hold the launcher's own words to it, and the names of benchmarks to the benchmarks."""
     assert re.search(rf"^\s+{words[0]}\) ", (ROOT / "mcsim").read_text(), re.MULTILINE), words
@@ -348,6 +355,7 @@ def check_executable(words: list[str]) -> None:
 _CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
     (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
     (r"(\./)?mcsim sweep (?!status|table|figures).*(experiments/|--dask)", check_long_sweep, 1),
+    (r"(\./)?mcsim reproduce (?!.*…)", check_reproduction, 1),
     (r"\./mcsim (test|lint|bench|faults|fuzz)", check_launcher, 1),  # this test among them
     (r"\./mcsim$", check_executable, 0),
     (r"\.ci/run", check_executable, 0),

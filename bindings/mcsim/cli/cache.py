@@ -64,7 +64,8 @@ def list_(folder: Path | None, as_json: bool) -> None:
     rows = [_listed(entry) for entry in found if entry.kind.is_listed]
     if rows:
         print_columns(("name", "kind", "used", "size", ""), rows, right=("size",))
-    beside = f", beside {len(found) - len(rows):,} small ones" if len(found) > len(rows) else ""
+    small = len(found) - len(rows)
+    beside = f" and {small:,} small {'one' if small == 1 else 'ones'}" if small else ""
     entries = "entry" if len(rows) == 1 else "entries"
     click.echo(
         f"{len(rows):,} {entries}{beside}; {format_size(total)} of at most "

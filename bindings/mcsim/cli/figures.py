@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from mcsim.cli.options import folder_to_write
-from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
-    from mcsim.results.results import Results
+    from mcsim.figures.style import Style
 
-__all__ = ["figures", "show_published"]
+__all__ = ["figures"]
 
 
 @click.command()
@@ -40,12 +39,20 @@ __all__ = ["figures", "show_published"]
     multiple=True,
     help="What to write; may be repeated.  [default: as the experiment of the first run says]",
 )
+@click.option(
+    "--style",
+    type=click.Choice(["screen", "paper"]),
+    default="screen",
+    show_default=True,
+    help="For papers: as wide as a column, text in 8 points, without title and run.",
+)
 def figures(
     folders: tuple[str, ...],
     listing: bool,
     names: tuple[str, ...],
     out: str | None,
     formats: tuple[FigureFormat, ...],
+    style: Style,
 ) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
     from mcsim.base.errors import ConfigError
@@ -64,6 +71,7 @@ def figures(
         names or None,
         out,
         formats=formats or runs[0].spec.figure_formats,
+        style=style,
         processes=len(os.sched_getaffinity(0)),
         on_skip=skipped.append,
     )
@@ -74,24 +82,15 @@ def figures(
         raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
     for why in skipped:
         click.echo(why, err=True)
-    if len(runs) > 1:
-        show_published(runs)
 
 
 def _list_figures(reasons: Mapping[str, str]) -> None:
     """Print every figure's names and what it shows; of a run, also why it cannot be drawn."""
-    from mcsim.figures import FIGURES
+    from mcsim.figures import ALIASES, FIGURES
 
-    names = {name: f"{name} (fig{figure.paper})" for name, figure in FIGURES.items()}
+    alias = {name: f" ({short})" for short, name in ALIASES.items()}
+    names = {name: name + alias.get(name, "") for name in FIGURES}
     width = max(map(len, names.values()))
     for name, figure in FIGURES.items():
         why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""
         click.echo(f"  {names[name]:<{width}}  {figure.shows}{why}")
-
-
-def show_published(runs: Results | Sequence[Results]) -> None:
-    """Print the paper's numbers beside those of runs, where both are of the same."""
-    from mcsim.results.published import paper_comparison, render_published
-
-    if rows := paper_comparison(runs):
-        terminal().print(render_published(rows))

@@ -22,11 +22,10 @@ __all__ = ["report"]
 )
 @click.option("--no-figures", is_flag=True, help="Leave the figures for print out of the page.")
 def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None:
-    """Show the tables of finished runs again, and the paper's numbers beside their own.
+    """Show the tables of finished runs again.
 
     With --html several runs come to one page, side by side; RUN may also be the folder of a sweep.
     """
-    from mcsim.cli.figures import show_published
     from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
 
@@ -43,4 +42,3 @@ def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None
         return
     for results in [Results.open(folder) for folder in folders]:
         show_tables(results)
-        show_published(results)

@@ -42,6 +42,13 @@ __all__ = ["reproduce"]
     help="Folder of all results.",
 )
 @click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=file_to_write,
+    help="Write a page there, too: one file that opens offline.",
+)
+@click.option(
     "--markdown",
     metavar="FILE",
     type=click.Path(dir_okay=False),
@@ -64,6 +71,7 @@ def reproduce(
     seed: int | None,
     trace_dirs: tuple[str, ...],
     out: str,
+    html: str | None,
     markdown: str | None,
     threads: int | None,
     force: bool,
@@ -98,12 +106,13 @@ def reproduce(
         console.print(render.render_outcome(outcome))
         console.print()
     console.print(render.totals(reproduction), highlight=False)
-    if markdown is not None:
-        options = (" --quick" if quick else "") + (f" --seed {seed}" if seed is not None else "")
-        command = " ".join(["mcsim reproduce", *names]) + options
-        with replacing(Path(markdown)) as file:
-            file.write_text(render.in_markdown(reproduction, command), encoding="utf-8")
+    options = (["--quick"] if quick else []) + ([] if seed is None else [f"--seed {seed}"])
+    command = " ".join(["mcsim reproduce", *names, *options])
+    for file, write in ((markdown, render.in_markdown), (html, render.in_html)):
+        if file is not None:
+            with replacing(Path(file)) as temporary:
+                temporary.write_text(write(reproduction, command), encoding="utf-8")
     if check and reproduction.failures:
         for line in reproduction.failures:
             click.echo(f"mcsim: shape fails: {line}", err=True)
-        click.get_current_context().exit(1)
+        raise SystemExit(1)

@@ -108,16 +108,20 @@ def _run(
     scheduler: str | None,
     **options: Any,
 ) -> None:
+    from mcsim.base.errors import ConfigError
     from mcsim.base.threads import threads_given
     from mcsim.sweeps.dask import dask_executor
-    from mcsim.sweeps.sweep import look, sweep, told
+    from mcsim.sweeps.sweep import affordable, bytes_given, look, sweep
 
+    if scheduler is not None and (jobs is not None or memory is not None or dry_run):
+        raise ConfigError("--jobs, --memory and --dry-run are of this machine: not with --dask")
     reporter = reporter_asked()
     if dry_run:
         prospect = look(file, reporter=reporter, **options)
         click.echo(prospect.text())
-        if (estimated := prospect.estimated()) is not None:
-            click.echo(told(estimated, min(threads_given(jobs), len(prospect.missing))))
+        if prospect.missing:
+            _, told = affordable(prospect, threads_given(jobs), bytes_given(memory))
+            click.echo(told)
         return
     if scheduler is None:
         made = sweep(file, jobs=jobs, memory=memory, reporter=reporter, **options)

@@ -9,23 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import (
-    PAGE,
-    Look,
-    Sheet,
-    lighter,
-    new_sheet,
-    system_looks,
-    vm_looks,
-)
+from mcsim.figures.looks import Look, lighter, system_looks, vm_looks
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, series_of
+from mcsim.results.series import CannotDrawError, divides, series_of
 from mcsim.results.tables import comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "granted_shares",
     "hit_ratio_by_capacity",
     "hit_ratio_by_tier",
     "hit_ratio_by_vm",
@@ -139,14 +133,40 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
 
 def tier_shares(results: Results) -> Sheet:
     """Plot the mean share of each tier that every VM holds, by system."""
-    vms, tiers = vm_looks(results), results.spec.tiers
     mean = {
         system.title: series_of(results, system).occupancy.mean(axis=0)
         for system in results.spec.systems
     }
-    mean = {title: held for title, held in mean.items() if held.shape[1] == len(tiers)}
+    mean = {title: held for title, held in mean.items() if held.shape[1] == len(results.spec.tiers)}
     if not mean:
         raise CannotDrawError("needs a system that uses the tiers; those of the run use one alone")
+    return _shares_by_system(results, mean)
+
+
+def granted_shares(results: Results) -> Sheet:
+    """Plot the mean share of each tier that every VM is granted, by system that divides them.
+
+    Raises
+    ------
+    CannotDrawError
+        If none divides them.
+    """
+    mean = {
+        system.title: series_of(results, system).target.mean(axis=0)
+        for system in results.spec.systems
+        if divides(results, system)
+    }
+    if not mean:
+        raise CannotDrawError("needs a system that divides the tiers; none of the run does")
+    sheet = _shares_by_system(results, mean)
+    for axes, tier in zip(sheet.axes, results.spec.tiers, strict=True):
+        axes.set_xlabel(f"Mean share of {tier.device} granted (%)")
+    return sheet
+
+
+def _shares_by_system(results: Results, mean: Mapping[str, NDArray[np.floating]]) -> Sheet:
+    """Plot shares of tiers; `mean` has blocks by system, each of the shape (vms, tiers)."""
+    vms, tiers = vm_looks(results), results.spec.tiers
     looks = system_looks(results.spec.systems)
     labels = [looks[title].label for title in mean]
     height = 0.9 + 0.24 * len(mean) + 0.3

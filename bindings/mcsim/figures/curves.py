@@ -8,22 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.units import format_count
-from mcsim.figures.style import (
-    COLUMN,
-    PAGE,
-    Sheet,
-    lighter,
-    new_sheet,
-    system_looks,
-    vm_looks,
-)
+from mcsim.figures.looks import lighter, looks_of, system_looks, vm_looks
+from mcsim.figures.style import COLUMN, PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, HitCurve, curve_of, leading, series_of, vms_of
+from mcsim.results.series import (
+    CannotDrawError,
+    HitCurve,
+    curve_of,
+    divides,
+    leading,
+    series_of,
+    vms_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
-__all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
+__all__ = ["example_curve", "hit_ratio_curves", "tier_split", "tier_split_alone"]
 
 _BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": (0, (2, 2))}
 
@@ -89,42 +92,60 @@ def tier_split(results: Results) -> Sheet:
     CannotDrawError
         If the run has less than two VMs, or one system alone.
     """
-    from matplotlib.patches import Patch
-
     vms = vms_of(results)
     if len(vms) < 2:
         raise CannotDrawError(f"needs two VMs; the run has {vms[0]} alone")
     system = leading(results)
     series = series_of(results, system)
-    capacities = [tier.capacity_blocks for tier in results.spec.tiers]
-    divides = bool((series.target.sum(axis=1) <= capacities).all())
-    cuts = np.cumsum((series.target if divides else series.occupancy).mean(axis=0), axis=1)
+    granted = divides(results, system)
+    cuts = np.cumsum((series.target if granted else series.occupancy).mean(axis=0), axis=1)
     reached = [curve_of(results, vm).at(cuts[v, -1]) for v, vm in enumerate(vms)]
     chosen = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
+    sheet = _split_sheet([(results, vms[v], cuts[v]) for v in chosen])
+    name = system_looks(results.spec.systems)[system.title].label
+    what = f"{name} granted the VM in" if granted else f"the VM held under {name} of"
+    sheet.notes.append(f"Cut at the mean of what {what} each tier.")
+    return sheet
 
-    looks = vm_looks(results)
+
+def tier_split_alone(runs: Sequence[Results]) -> Sheet:
+    """Cut the curves of two runs' only VMs where the tiers end: what each tier hits."""
+    cut = []
+    for run in runs:
+        (vm,) = vms_of(run)
+        ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers])
+        cut.append((run, vm, ends.astype(np.float64)))
+    return _split_sheet(cut)
+
+
+def _split_sheet(cut: Sequence[tuple[Results, str, NDArray[np.float64]]]) -> Sheet:
+    """Plot two curves, each of a VM of a run, cut at capacities."""
+    from matplotlib.patches import Patch
+
+    # Of one run the looks are the run's; of several, each VM has one of its own.
+    names = list(dict.fromkeys(vm for run, _, _ in cut for vm in vms_of(run)))
+    looks = looks_of(names)
     sheet = new_sheet(PAGE, 2.5, columns=2, sharey=True)
     highest = 0.0
-    for axes, v in zip(sheet.axes, chosen, strict=True):
-        right = max(1.4 * cuts[v, -1], 1.0)
-        curve = curve_of(results, vms[v])
-        _shade_tiers(axes, curve, cuts[v], looks[vms[v]].color)
-        axes.plot(curve.capacity, 100 * curve.ratio, color=looks[vms[v]].color)
+    for axes, (results, vm, ends) in zip(sheet.axes, cut, strict=True):
+        right = max(1.4 * ends[-1], 1.0)
+        curve, color = curve_of(results, vm), looks[vm].color
+        _shade_tiers(axes, curve, ends, color)
+        axes.plot(curve.capacity, 100 * curve.ratio, color=color)
         axes.set_xlim(0, right)
-        axes.set_title(_split_title(results, vms[v], curve, cuts[v]), loc="left")
+        axes.set_title(_split_title(results, vm, curve, ends), loc="left")
         _label(axes)
         highest = max(highest, 100 * curve.at(right))
     sheet.axes[0].set_ylim(0, 1.05 * highest)
-    sheet.axes[1].set_ylabel("")
+    if sheet.columns > 1:
+        sheet.axes[1].set_ylabel("")
+    tiers = cut[0][0].spec.tiers
     sheet.legend = [
         Patch(
             facecolor=lighter("#555555", shade), edgecolor="white", hatch=hatch, label=tier.device
         )
-        for tier, (shade, hatch) in zip(results.spec.tiers, _tier_shades(len(cuts[0])), strict=True)
+        for tier, (shade, hatch) in zip(tiers, _tier_shades(len(tiers)), strict=True)
     ]
-    name = system_looks(results.spec.systems)[system.title].label
-    what = f"{name} granted the VM in" if divides else f"the VM held under {name} of"
-    sheet.notes.append(f"Cut at the mean of what {what} each tier.")
     return sheet
 
 

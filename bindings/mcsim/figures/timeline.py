@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
+from mcsim.figures.looks import system_looks, vm_looks
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
     Clock,
     baseline,
     clock_of,
+    divides,
     leading,
     series_of,
 )
@@ -28,7 +31,10 @@ __all__ = [
     "baseline_occupancy",
     "hit_ratio_over_time",
     "leading_occupancy",
+    "leading_targets",
+    "occupancy_over_time",
     "reuse_intensity",
+    "targets_over_time",
 ]
 
 _HIDDEN_BELOW = 0.01
@@ -65,49 +71,87 @@ def reuse_intensity(results: Results) -> Sheet:
 
 def baseline_occupancy(results: Results) -> Sheet:
     """Plot what every VM holds of each tier under Global LRU, or else the first system."""
-    return _occupancy(results, baseline(results))
+    return occupancy_over_time(results, baseline(results))
 
 
 def leading_occupancy(results: Results) -> Sheet:
     """Plot what every VM holds of each tier under the system that the run is about."""
-    return _occupancy(results, leading(results))
+    return occupancy_over_time(results, leading(results))
 
 
-def _occupancy(results: Results, system: SystemSpec) -> Sheet:
-    from matplotlib.ticker import EngFormatter
+def leading_targets(results: Results) -> Sheet:
+    """Plot what every VM is granted of each tier by the system that the run is about."""
+    return targets_over_time(results, leading(results))
 
-    occupancy = series_of(results, system).occupancy
-    clock, looks = clock_of(results), vm_looks(results)
-    tiers = occupancy.shape[2]
-    sheet = new_sheet(PAGE, 0.9 + 1.5 * tiers, rows=tiers, sharex=True)
-    for k, axes in enumerate(sheet.axes):
-        stacked = np.cumsum(occupancy[:, :, k], axis=1)
-        baseline = np.zeros_like(stacked[:, 0])
-        sheet.legend = []
-        for v, look in enumerate(looks.values()):
-            sheet.legend.append(
-                axes.stairs(stacked[:, v], clock.edges, baseline=baseline, fill=True, **look.area)
-            )
-            baseline = stacked[:, v]
-        capacity = results.spec.tiers[k].capacity_blocks
-        axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
-        axes.set_ylim(0, 1.04 * capacity)
-        axes.set_title(f"({'abcdefgh'[k]}) {results.spec.tiers[k].device}", loc="left", pad=2)
-        axes.set_ylabel("Occupancy (blocks)")
-        axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
-        axes.grid(visible=False)
-    _label_time(sheet.axes[-1:], clock)
+
+def occupancy_over_time(results: Results, system: SystemSpec) -> Sheet:
+    """Plot what every VM holds of each tier under a system."""
+    sheet = _stacked_over_time(results, series_of(results, system).occupancy, "Occupancy (blocks)")
     sheet.title = f"Occupancy under {system_looks(results.spec.systems)[system.title].label}"
     sheet.notes.append("Held at the end of each interval; the dashed line is the capacity.")
     return sheet
 
 
-def hit_ratio_over_time(results: Results) -> Sheet:
-    """Plot the hit ratio of every VM by interval, under the baseline and the leading system.
+def targets_over_time(results: Results, system: SystemSpec) -> Sheet:
+    """Plot what every VM is granted of each tier by a system.
 
-    VMs that neither gives 1 % of hits are not shown.
+    Raises
+    ------
+    CannotDrawError
+        If the system divides nothing.
     """
-    systems = [baseline(results), leading(results)]
+    if not divides(results, system):
+        raise CannotDrawError(f"needs a system that divides space; {system.title} does not")
+    sheet = _stacked_over_time(results, series_of(results, system).target, "Target (blocks)")
+    sheet.title = f"Targets of {system_looks(results.spec.systems)[system.title].label}"
+    sheet.notes.append("In force at the end of each interval; the dashed line is the capacity.")
+    return sheet
+
+
+def _stacked_over_time(results: Results, blocks: NDArray[np.int64], label: str) -> Sheet:
+    """Stack VM on VM; `blocks` has the shape (intervals, vms, tiers)."""
+    from matplotlib.ticker import EngFormatter
+
+    clock, looks = clock_of(results), vm_looks(results)
+    tiers = blocks.shape[2]
+    sheet = new_sheet(PAGE, 0.9 + 1.5 * tiers, rows=tiers, sharex=True)
+    for k, axes in enumerate(sheet.axes):
+        stacked = np.cumsum(blocks[:, :, k], axis=1)
+        below = np.zeros_like(stacked[:, 0])
+        sheet.legend = []
+        for v, look in enumerate(looks.values()):
+            sheet.legend.append(
+                axes.stairs(stacked[:, v], clock.edges, baseline=below, fill=True, **look.area)
+            )
+            below = stacked[:, v]
+        capacity = results.spec.tiers[k].capacity_blocks
+        axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
+        axes.set_ylim(0, 1.04 * capacity)
+        axes.set_title(f"({'abcdefgh'[k]}) {results.spec.tiers[k].device}", loc="left", pad=2)
+        axes.set_ylabel(label)
+        axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+        axes.grid(visible=False)
+    _label_time(sheet.axes[-1:], clock)
+    return sheet
+
+
+def hit_ratio_over_time(
+    results: Results, systems: Sequence[SystemSpec] | None = None, *, cumulative: bool = False
+) -> Sheet:
+    """Plot the hit ratio of every VM by interval, or of all intervals so far.
+
+    VMs that no system gives 1 % of hits are not shown.
+
+    Parameters
+    ----------
+    results : Results
+        What to plot.
+    systems : sequence of SystemSpec, optional
+        The baseline and the leading system if not given.
+    cumulative : bool
+        Hits of an interval and all before it, per access of these.
+    """
+    systems = systems or [baseline(results), leading(results)]
     looks = system_looks(results.spec.systems)
     clock = clock_of(results)
     vms, hidden = _worth_showing(results, systems)
@@ -115,19 +159,21 @@ def hit_ratio_over_time(results: Results) -> Sheet:
     rows = len(vms) // columns
     height = 0.9 + 1.1 * rows
     sheet = new_sheet(PAGE, height, rows=rows, columns=columns, sharex=True, sharey=True)
-    for system in systems:
-        ratio, look = series_of(results, system).hit_ratio, looks[system.title]
+    for number, system in enumerate(systems):
+        series, look = series_of(results, system), looks[system.title]
+        ratio = series.cumulative_hit_ratio if cumulative else series.hit_ratio
         for axes, (v, vm) in zip(sheet.axes, vms, strict=True):
             line = axes.stairs(100 * ratio[:, v], clock.edges, baseline=None, linewidth=1.0)
             line.set(color=look.color, linestyle=look.dashes, label=look.label)
-            line.set_zorder(3 if system is systems[0] else 2)
+            line.set_zorder(3 if number == 0 else 2)
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
     sheet.axes[0].set_ylim(0, 103)
-    _label_time(sheet.axes[-columns:], clock)
-    sheet.figure.supylabel("Hit ratio (%)", fontsize="medium")
+    _label_time(sheet.lowest, clock)
+    what = "Hit ratio so far (%)" if cumulative else "Hit ratio (%)"
+    sheet.figure.supylabel(what, fontsize="medium")
     if hidden:
-        sheet.notes.append(f"Below 1 % under both systems, not shown: {', '.join(hidden)}.")
+        sheet.notes.append(f"Below 1 % under every system, not shown: {', '.join(hidden)}.")
     return sheet
 
 

@@ -17,7 +17,6 @@ from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
     configuration,
     origins,
-    published_table,
     question,
     run_tables,
     synthetic_note,
@@ -81,8 +80,6 @@ def _of_run(results: Results, drawn: Sequence[Block]) -> Page:
     if occupancy := list(occupancy_charts(results)):
         sections.append(Section("Occupancy", occupancy))
     sections.append(Section("Tables", run_tables(results)))
-    if published := published_table(results):
-        sections.append(Section("Beside the Multi-Cache paper", [published]))
     sections.append(Section("Configuration", [configuration(results)]))
     sections.append(Section("Digests and versions", origins(results), folded=True))
     sections.append(Section("Figures for print", drawn, folded=True))

@@ -8,11 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from mcsim.base import units
-from mcsim.figures.style import system_looks
+from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.models import devices, requests
-from mcsim.results.published import paper_comparison
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 from mcsim.results.tables import comparison, systems
@@ -21,7 +20,6 @@ from mcsim.results.yardsticks import yardsticks
 __all__ = [
     "configuration",
     "origins",
-    "published_table",
     "question",
     "run_tables",
     "synthetic_note",
@@ -232,15 +230,6 @@ def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:
     rows = compared.to_pylist()
     rows.sort(key=lambda row: place.get(row["vm"], len(place)))
     return pa.Table.from_pylist(rows, schema=compared.schema)
-
-
-def published_table(results: Results) -> Table | None:
-    """Return what the Multi-Cache paper prints beside what was measured, where it does."""
-    rows = [
-        [Cell(text) for text in (row.figure, row.item, row.published, row.measured, row.note)]
-        for row in paper_comparison(results)
-    ]
-    return Table(["figure", "item", "published", "measured", "note"], rows) if rows else None
 
 
 def configuration(results: Results) -> Listing:

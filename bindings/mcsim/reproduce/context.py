@@ -6,12 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mcsim.base.package import experiments_folder
 from mcsim.base.progress import Reporter
-from mcsim.experiment.experiment import Experiment
+from mcsim.base.units import parse_blocks, parse_bytes
+from mcsim.config import Source
+from mcsim.config.sweep import Grid
+from mcsim.config.values import DEFAULT_BLOCK_BYTES
 from mcsim.experiment.runner import run
 from mcsim.results.results import Results
+from mcsim.sweeps.plan import read_grid
+from mcsim.sweeps.sweep import sweep
 from mcsim.traces.find import TraceFinder
 
 __all__ = ["QUICK_SHARE", "Context"]
@@ -83,6 +89,32 @@ class Context:
             )
         return self._finished[key]
 
+    def sweep(self, file: str, overrides: Iterable[str] = ()) -> list[Results]:
+        """Run an experiment of `experiments/reproduce` at every point of its `sweep:`.
+
+        Parameters
+        ----------
+        file, overrides
+            As of `run`.
+
+        Returns
+        -------
+        list of Results
+            In the order of the cells.
+        """
+        every = self.overrides(file, overrides)
+        grid, _ = read_grid(self.folder(file), overrides=every)
+        made = sweep(
+            self.folder(file),
+            self._axes(grid),
+            overrides=every,
+            trace_dirs=self.trace_dirs,
+            out=self.out,
+            jobs=self.threads,
+            reporter=self.reporter,
+        )
+        return [made.results(cell) for cell in range(len(made.plan))]
+
     def overrides(self, file: str, overrides: Iterable[str] = ()) -> list[str]:
         """Return overrides with those that `seed` and `quick` come to: what `--set` would say."""
         every = list(overrides)
@@ -93,13 +125,42 @@ class Context:
         return every
 
     def _smaller_tiers(self, file: str, overrides: Sequence[str]) -> list[str]:
-        """Return overrides that scale tiers; shares of the blocks that are replayed are scaled."""
-        experiment = Experiment.load(self.folder(file), overrides)
-        return [
-            f"tiers.{index}.capacity_blocks={self.scaled(tier.capacity_blocks)}"
-            for index, tier in enumerate(experiment.spec.tiers)
-            if index not in experiment.shares
-        ]
+        source = Source.read(self.folder(file))
+        for override in overrides:
+            source.override(override)
+        block_bytes = parse_bytes(source.root.get("block_bytes", DEFAULT_BLOCK_BYTES))
+        smaller = []
+        for index, tier in enumerate(source.root["tiers"]):
+            blocks = self._scaled_capacity(tier["capacity_blocks"], block_bytes)
+            smaller.append(f"tiers.{index}.capacity_blocks={blocks}")
+        return smaller
+
+    def _scaled_capacity(self, given: object, block_bytes: int) -> object:
+        """Return a capacity as it is replayed; a share of the blocks that are is scaled already."""
+        if isinstance(given, str) and given.strip().endswith("%"):
+            return given
+        return self.scaled(parse_blocks(given, block_bytes))
+
+    def _axes(self, grid: Grid) -> dict[str, Any] | None:
+        """Return the axes of a sweep with capacities as they are replayed; None: as in the file."""
+        if not self.quick:
+            return None
+        block_bytes = parse_bytes(grid.source.root.get("block_bytes", DEFAULT_BLOCK_BYTES))
+        axes: dict[str, Any] = {}
+        for axis in grid.axes:
+            nodes = {
+                name: [
+                    self._scaled_capacity(step[k].node, block_bytes)
+                    if name.endswith(".capacity_blocks")
+                    else step[k].node
+                    for step in axis.steps
+                ]
+                for k, name in enumerate(axis.names)
+            }
+            axes |= nodes if len(axis.names) == 1 else {"zip": nodes}
+        if grid.exclude:
+            axes["exclude"] = [dict(which) for which in grid.exclude]
+        return axes
 
     @cached_property
     def _finder(self) -> TraceFinder:

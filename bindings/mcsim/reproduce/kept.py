@@ -118,10 +118,9 @@ def _in_plain_values(found: Found) -> Found:
 def _cause(figure: Figure, context: Context) -> str:
     """Return a digest of all that can change a finding: program, experiments, traces, options."""
     document = context.folder(figure.document)
-    # What is said of findings is not what they came from.
-    said = {document / "published.yaml", document / "notes.yaml"}
     folders = (document, document.parents[1] / "workloads")
-    experiments = sorted({file for folder in folders for file in folder.rglob("*.yaml")} - said)
+    files = {file for folder in folders for file in folder.rglob("*.yaml")}
+    experiments = sorted(files - {document / "notes.yaml"})
     traces = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for folder in context.trace_dirs

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
+from mcsim.reproduce import multicache_examples as examples
+from mcsim.reproduce import multicache_gains as gains
+from mcsim.reproduce import multicache_servers as servers
+from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 
@@ -51,13 +55,45 @@ def _range_text(span: Range, unit: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+_WEB = "web_0 to web_3 of the MSR Cambridge traces; workloads/web.yaml stands in"
+_SIX = "web_0 to web_3, prn_0, prn_1 of the MSR Cambridge traces; workloads stand in"
+_ALL_SERVERS = "all 36 volumes of the MSR Cambridge traces; web and prn are stood in for"
+_PRIVATE = "synthetic: the traces are private"
+
 FIGURES: Sequence[Figure] = (
+    Figure("multicache/fig1", "A hit ratio curve", 8, 2, _PRIVATE, examples.find_curve),
     Figure(
-        "multicache/table1",
-        "Latencies and prices of devices",
-        seconds=0.1,
-        seconds_quick=0.1,
-        needs="nothing",
-        find=_find_devices,
+        "multicache/fig2", "A terminal server beside a scan", 15, 5, _PRIVATE, examples.find_scan
+    ),
+    Figure("multicache/fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity),
+    Figure("multicache/fig5", "Curves cut where tiers end", 30, 5, _PRIVATE, examples.find_split),
+    Figure("multicache/table1", "Latencies and prices of devices", 1, 1, "nothing", _find_devices),
+    Figure(
+        "multicache/servers",
+        "The servers and their volumes",
+        60,
+        15,
+        _ALL_SERVERS,
+        servers.find_servers,
+    ),
+    Figure(
+        "multicache/fig6",
+        "Hit ratio by volume",
+        5,
+        2,
+        _ALL_SERVERS,
+        servers.find_hit_ratio_by_volume,
+    ),
+    Figure("multicache/fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves),
+    Figure(
+        "multicache/fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time
+    ),
+    Figure("multicache/fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time),
+    Figure("multicache/fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time),
+    Figure("multicache/fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency),
+    Figure("multicache/fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares),
+    Figure("multicache/fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier),
+    Figure(
+        "multicache/fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size
     ),
 )

@@ -13,7 +13,7 @@ from mcsim.results.render import STYLE
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["in_markdown", "listing", "render_outcome", "totals"]
+__all__ = ["in_html", "in_markdown", "listing", "render_outcome", "totals"]
 
 _COLOURS = {Verdict.EQUAL: "green", Verdict.HOLDS: "green", Verdict.FAILS: "red"}
 
@@ -66,6 +66,28 @@ def in_markdown(reproduction: Reproduction, command: str) -> str:
         ]
         lines += ["", *(f"- *{_cell(note.about)}*: {note.note}" for note in outcome.notes), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def in_html(reproduction: Reproduction, command: str) -> str:
+    """Write a reproduction as a page: one file that opens offline."""
+    from mcsim import _core
+    from mcsim.report.reproduction import Reproduced, reproduction_page
+
+    figures = [
+        Reproduced(
+            outcome.figure.name,
+            outcome.figure.title,
+            str(outcome.verdict),
+            outcome.rows,
+            outcome.ran,
+            [(note.about, note.note) for note in outcome.notes],
+            outcome.finding.found.tables,
+            outcome.finding.drawn,
+        )
+        for outcome in reproduction.outcomes
+    ]
+    facts = [("command", command), ("mcsim", _core.__version__)]
+    return reproduction_page(figures, lead=f"{totals(reproduction)}.", facts=facts)
 
 
 def _verdict(row: Row) -> str:

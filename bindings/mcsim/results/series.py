@@ -22,6 +22,7 @@ __all__ = [
     "baseline",
     "clock_of",
     "curve_of",
+    "divides",
     "global_lru",
     "is_legacy",
     "leading",
@@ -54,9 +55,18 @@ class Series:
     @property
     def hit_ratio(self) -> NDArray[np.float64]:
         """Hits of all tiers per access, shape (intervals, vms); NaN where nothing was accessed."""
-        ratio = np.full(self.accesses.shape, np.nan)
-        np.divide(self.hits.sum(axis=2), self.accesses, out=ratio, where=self.accesses > 0)
-        return ratio
+        return _share(self.hits.sum(axis=2), self.accesses)
+
+    @property
+    def cumulative_hit_ratio(self) -> NDArray[np.float64]:
+        """Hits per access of an interval and all before it, shape (intervals, vms)."""
+        return _share(self.hits.sum(axis=2).cumsum(axis=0), self.accesses.cumsum(axis=0))
+
+
+def _share(hits: NDArray[np.int64], accesses: NDArray[np.int64]) -> NDArray[np.float64]:
+    ratio = np.full(accesses.shape, np.nan)
+    np.divide(hits, accesses, out=ratio, where=accesses > 0)
+    return ratio
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,13 @@ def clock_of(results: Results) -> Clock:
         return Clock(begin, edges / 1, "Time (references)", 1)
     unit, per_unit = next(entry for entry in _UNITS if edges[-1] >= 2 * entry[1] or entry[1] == 1)
     return Clock(begin, edges / per_unit, f"Time ({unit})", per_unit)
+
+
+def divides(results: Results, system: SystemSpec) -> bool:
+    """Whether a system divides the tiers: its targets are no more than the space."""
+    target = series_of(results, system).target
+    capacities = [tier.capacity_blocks for tier in results.spec.tiers]
+    return target.shape[2] == len(capacities) and bool((target.sum(axis=1) <= capacities).all())
 
 
 def is_legacy(system: SystemSpec) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mcsim.base.errors import McsimError
@@ -13,7 +14,7 @@ from mcsim.experiment.stages import Stages
 from mcsim.results.packs import Held, write_pack
 from mcsim.sweeps.plan import PlannedCell
 
-__all__ = ["run_batch"]
+__all__ = ["blamed_on", "run_batch"]
 
 # What is lost if the machine is: seconds of work.
 _KEPT_WITHIN = 5.0
@@ -63,8 +64,15 @@ def run_batch(
 
 def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> Held:
     held = Held(cell.run_id, out)
-    try:
+    with blamed_on(cell):
         Stages(cell.experiment, cell.prepared, held, Reporter(), Inline(check)).execute()
+    return held
+
+
+@contextmanager
+def blamed_on(cell: PlannedCell) -> Iterator[None]:
+    """Name the cell in what goes wrong with it."""
+    try:
+        yield
     except McsimError as error:
         raise type(error)(f"{cell}: {error}") from error
-    return held

@@ -13,6 +13,7 @@ from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.packs import Held
+from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
 
 __all__ = ["Estimate", "estimate", "memory_available"]
@@ -122,7 +123,7 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
                 raise Stopped
 
     held = Held(cell.run_id, out)
-    with suppress(Stopped):
+    with suppress(Stopped), blamed_on(cell):
         Stages(cell.experiment, cell.prepared, held, watch, Inline(check)).execute()
     most = max(most, _resident())
     rates = [

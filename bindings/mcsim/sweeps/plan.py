@@ -193,6 +193,8 @@ def workload_key(spec: ExperimentSpec) -> str:
     """All that `open_workload` looks at."""
     expanded = spec.workload.model_dump(mode="json")
     cause: list[Any] = [expanded, spec.interval.by_reference]
+    if spec.workload.sample is not None:
+        cause.append(spec.seed)
     if spec.warm_up_traces is not None:
         warm_up = spec.warm_up_traces.model_dump(mode="json")
         cause += [warm_up, spec.interval.length, spec.ops]

@@ -30,7 +30,7 @@ from mcsim.sweeps.swept import Sweep
 from mcsim.sweeps.task import Maker
 from mcsim.traces.find import default_trace_dirs
 
-__all__ = ["Prospect", "look", "run_missing", "sweep", "told"]
+__all__ = ["Prospect", "affordable", "bytes_given", "look", "run_missing", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,8 @@ def sweep(
     shard : str, optional
         ``'3/64'``: the fourth of 64 parts of what is to run.
     jobs : int, optional
-        Cells run at a time; as many as there are cores if not given. Results do not depend on it.
+        Cells run at a time; as many as there are cores if not given. Of an executor how many it
+        runs, by which batches are cut. Results do not depend on it.
     memory : int or str, optional
         Bytes, such as ``'8GiB'``, within which so few cells are run at a time that they are
         expected to stay; what is available if not given.
@@ -182,7 +183,7 @@ def sweep(
         If interrupted; cells that had finished are kept.
     """
     reporter = reporter or notebook_reporter() or Reporter()
-    limit = _bytes(memory)
+    limit = bytes_given(memory)
     with reporter.live():
         prospect = look(
             experiment,
@@ -204,7 +205,8 @@ def sweep(
     return prospect.made
 
 
-def _bytes(memory: int | str | None) -> int | None:
+def bytes_given(memory: int | str | None) -> int | None:
+    """Read an amount of memory."""
     if memory is None:
         return None
     try:
@@ -224,7 +226,10 @@ def run_missing(
     missing, maker = prospect.missing, prospect.maker
     workers = jobs
     if executor is None:
-        workers = _affordable(prospect, jobs, memory, reporter)
+        workers, told = affordable(prospect, jobs, memory)
+        reporter.note(told)
+    elif memory is not None:
+        raise ConfigError("memory: is of this machine; workers elsewhere have their own limits")
     written, lock = 0, threading.Lock()
     with reporter.stage("cells", len(missing), "cells") as stage:
 
@@ -245,8 +250,14 @@ def run_missing(
         run_batches(place, batches(missing, workers))
 
 
-def _affordable(prospect: Prospect, jobs: int, memory: int | None, reporter: Reporter) -> int:
-    """Return how many cells to run at a time; tell how long all take."""
+def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, str]:
+    """Return how many of the missing cells to run at a time, and what all take, in words.
+
+    Raises
+    ------
+    HostError
+        If not one fits into `memory`, or what is available.
+    """
     found = prospect.estimated()
     assert found is not None
     limit = memory_available() if memory is None else memory
@@ -257,12 +268,10 @@ def _affordable(prospect: Prospect, jobs: int, memory: int | None, reporter: Rep
             f"and there are {format_size(limit)}"
         )
     used = min(jobs, within, len(prospect.missing))
-    reporter.note(told(found, used))
-    return used
+    return used, _told(found, used)
 
 
-def told(found: Estimate, jobs: int) -> str:
-    """Say what cells will take."""
+def _told(found: Estimate, jobs: int) -> str:
     seconds = found.seconds / jobs
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     if seconds > 7200:

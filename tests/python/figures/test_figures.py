@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import subprocess
@@ -17,11 +18,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from mcsim import figures
 from mcsim.base.errors import ConfigError
-from mcsim.figures.style import looks_of, system_looks
-from mcsim.results import published
+from mcsim.figures.looks import looks_of, system_looks
 from mcsim.results.results import Results
 
 SYSTEMS = made_up.SYSTEMS
@@ -99,7 +100,8 @@ ONE_RUN = [name for name in figures.ALIASES if only_for_one(name)]
 def test_the_paper_has_these_figures() -> None:
     numbers = [1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
     assert list(figures.ALIASES) == [f"fig{number}" for number in numbers]
-    assert list(figures.ALIASES.values()) == list(figures.FIGURES)
+    of_paper = [name for name, figure in figures.FIGURES.items() if figure.paper is not None]
+    assert list(figures.ALIASES.values()) == of_paper
     for figure in figures.FIGURES.values():
         assert figure.title
         assert figure.shows
@@ -109,7 +111,7 @@ def test_the_paper_has_these_figures() -> None:
 @pytest.mark.parametrize("name", ONE_RUN)
 def test_every_figure_says_what_it_is(name: str, results: Results, recorded: Results) -> None:
     figure = figures.plot(name, results)
-    title = {"fig8": "Occupancy under Global LRU", "fig9": "Occupancy under Multi-Cache"}.get(
+    title = {"fig8": "Occupancy under Global LRU", "fig9": "Targets of Multi-Cache"}.get(
         name, figures.FIGURES[figures.ALIASES[name]].title
     )
     assert f"{title} (synthetic workload)" in texts(figure)
@@ -210,8 +212,15 @@ def test_reuse_intensity_is_that_of_the_table(results: Results) -> None:
         assert tops[:, 0] == pytest.approx(hours)
 
 
-@pytest.mark.parametrize(("name", "system"), [("fig8", "lru"), ("fig9", "multicache")])
-def test_occupancy_is_stacked_vm_on_vm(name: str, system: str, results: Results) -> None:
+@pytest.mark.parametrize(
+    ("name", "system", "what"),
+    [
+        ("fig8", "lru", "occupancy"),
+        ("occupancy", "multicache", "occupancy"),
+        ("fig9", "multicache", "target"),
+    ],
+)
+def test_blocks_are_stacked_vm_on_vm(name: str, system: str, what: str, results: Results) -> None:
     for tier, axes in enumerate(panels(figures.plot(name, results))):
         below = np.zeros(12)
         for patch, vm in zip(axes.patches, ("web_0", "web_1", "web_2", "web_3"), strict=True):
@@ -219,7 +228,7 @@ def test_occupancy_is_stacked_vm_on_vm(name: str, system: str, results: Results)
             rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
             assert list(edges) == list(range(13))
             assert list(baseline) == list(below)
-            assert list(tops - baseline) == [row["occupancy"] for row in rows]
+            assert list(tops - baseline) == [row[what] for row in rows]
             below = tops
         assert axes.lines[0].get_ydata()[0] == (1000, 10_000)[tier]
 
@@ -384,7 +393,7 @@ def test_drawing_goes_on_past_figures_that_cannot_be_drawn(tmp_path: Path) -> No
     assert all(file.is_file() for file in files)
     assert sorted((bare.path / "figures").iterdir()) == sorted(files)
     assert skipped == [
-        "fig9 (Occupancy) is not drawn: needs a system beside static that uses all tiers"
+        "fig9 (Targets) is not drawn: needs a system beside static that uses all tiers"
     ]
 
 
@@ -396,7 +405,7 @@ def test_figures_show_runs_without_the_papers_systems(tmp_path: Path) -> None:
     }
     # arc comes first, static is the last that uses all tiers.
     assert "Occupancy under arc (synthetic workload)" in texts(figures.plot("fig8", other))
-    assert "Occupancy under Static (synthetic workload)" in texts(figures.plot("fig9", other))
+    assert "Occupancy under Static (synthetic workload)" in texts(figures.plot("occupancy", other))
     legend = figures.plot("fig10", other).legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["arc", "Static"]
 
@@ -415,7 +424,7 @@ def test_one_name_is_one_system_in_all_figures(tmp_path: Path) -> None:
     assert looks["lru"] == alone["lru"]
     # What a figure shows of the one that stands first, its title says.
     title = texts(figures.plot("fig9", results))[0]
-    assert title == "Occupancy under multicache-history (synthetic workload)"
+    assert title == "Targets of multicache-history (synthetic workload)"
 
 
 def test_looks_differ_in_more_than_colour() -> None:
@@ -440,7 +449,7 @@ def test_vms_that_never_hit_have_no_panels(results: Results) -> None:
     # web_2 hits nothing, as the bars by VM say too.
     figure = figures.plot("fig10", results)
     assert [axes.get_title(loc="left") for axes in panels(figure)] == ["web_0", "web_1", "web_3"]
-    assert "Below 1 % under both systems, not shown: web_2." in texts(figure)
+    assert "Below 1 % under every system, not shown: web_2." in texts(figure)
 
 
 def test_documents_get_figures_without_captions(tmp_path: Path, results: Results) -> None:
@@ -451,6 +460,67 @@ def test_documents_get_figures_without_captions(tmp_path: Path, results: Results
     assert "synthetic workload" in comments
     assert not any("Hit ratio curves" in text or results.run_id in text for text in comments)
     assert results.run_id in re.sub(r"<!--.*?-->", "", drawn)
+
+
+@pytest.mark.parametrize("name", ONE_RUN)
+def test_figures_for_papers_fit_a_column(name: str, results: Results, sweep: list[Results]) -> None:
+    figure = figures.plot(name, results, style="paper")
+    assert figure.get_figwidth() == 3.5
+    shown = " ".join(texts(figure))
+    assert results.run_id not in shown
+    assert figures.FIGURES[figures.ALIASES[name]].title not in shown
+    assert "synthetic workload" in shown
+    figure.draw_without_rendering()
+    every = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    # Shares that stand in bars are told by the axis, too.
+    assert {text.get_fontsize() for text in every if "%" not in text.get_text()} == {8.0}
+    for text in figure.texts:
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+    for axes in figure.axes:
+        assert axes.get_tightbbox().x1 <= figure.bbox.x1 + 1
+        assert (
+            axes.get_title(loc="left") == ""
+            or "\n" in axes.get_title(loc="left")
+            or (axes.title.get_window_extent().x1 <= figure.bbox.x1)
+        )
+
+
+def test_figures_for_papers_have_their_fonts(tmp_path: Path, results: Results) -> None:
+    draw = functools.partial(figures.draw, results, ["curves"], style="paper")
+    (pdf, svg) = draw(tmp_path, formats=("pdf", "svg"))
+    # TrueType, embedded; letters are outlines.
+    assert b"/FontFile2" in pdf.read_bytes()
+    assert b"/Type3" not in pdf.read_bytes()
+    assert "<text" not in svg.read_text(encoding="utf-8")
+
+
+def test_the_style_of_a_paper_ends_with_its_figure(results: Results) -> None:
+    before = figures.plot("fig6", results).get_figwidth()
+    figures.plot("fig6", results, style="paper")
+    assert figures.plot("fig6", results).get_figwidth() == before == 7.0
+
+
+def lightness(color: str) -> float:
+    """CIE 1976 L*, from sRGB."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(color)]
+    luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
+    return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def test_neighbours_differ_in_grey() -> None:
+    looks = list(looks_of([f"vm{v}" for v in range(49)]).values())
+    for one, other in itertools.pairwise(looks):
+        assert abs(lightness(one.color) - lightness(other.color)) > 15
+        assert one.marker != other.marker
+        assert one.hatch != other.hatch
+    assert all(one.dashes != other.dashes for one, other in itertools.pairwise(looks[:8]))
+
+
+def test_systems_are_told_apart_in_grey(results: Results) -> None:
+    looks = list(system_looks(results.spec.systems).values())
+    for one, other in itertools.combinations(looks, 2):
+        assert one.marker != other.marker
+        assert one.hatch != other.hatch
 
 
 def test_several_runs_need_a_folder(tmp_path: Path, sweep: list[Results]) -> None:
@@ -514,94 +584,3 @@ def test_listing_figures_does_not_load_matplotlib() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
-
-
-@pytest.fixture
-def papers_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the made-up runs be of the paper's size."""
-    monkeypatch.setattr(published, "PAPERS_TIERS", (1000, 10_000))
-
-
-@pytest.mark.usefixtures("papers_tiers")
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"vms": ("web_0", "web_1", "web_2")},
-        {"vms": ("web_0", "web_1", "web_2", "other")},
-        {"capacities": (500, 10_000)},
-        {"capacities": (2000, 20_000)},
-    ],
-)
-def test_numbers_of_the_paper_stand_beside_its_own_setting_alone(
-    tmp_path: Path, change: dict[str, Any]
-) -> None:
-    same = make_results(tmp_path / "same", intervals=2)
-    assert published.paper_comparison(same)
-    other = make_results(tmp_path / "other", intervals=2, **change)
-    assert published.paper_comparison(other) == []
-    assert published.paper_comparison([same, other]) == []
-
-
-def said(runs: Results | list[Results], figure: str) -> list[published.Compared]:
-    return [row for row in published.paper_comparison(runs) if row.figure == figure]
-
-
-@pytest.mark.usefixtures("papers_tiers")
-def test_gains_are_set_beside_the_published_ones(results: Results) -> None:
-    for row, base in zip(said(results, "Fig. 6"), ("lru", "lru-legacy"), strict=True):
-        ours, theirs = (hit_ratio(results, system, None) for system in ("multicache", base))
-        assert row.published == "+31 %"
-        assert row.value == pytest.approx(ours / theirs - 1)
-        assert row.measured == f"{100 * (ours / theirs - 1):+.1f} %"
-        assert row.note == f"{ours - theirs:+.2f} points, against {base}, synthetic"
-
-
-@pytest.mark.usefixtures("papers_tiers")
-def test_shares_and_tiers_are_set_beside_the_published_ones(results: Results) -> None:
-    shares = {row.item: row.value for row in said(results, "Fig. 12")}
-    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0)):
-        rows = rows_of(results, "metrics", system="multicache", vm=vm, tier=tier)
-        mean = sum(row["occupancy"] for row in rows) / len(rows)
-        wanted = mean / (1000, 10_000)[tier]
-        assert shares[f"{vm}: mean share of tier {tier + 1}"] == pytest.approx(wanted)
-    ratios = {row.item: row.value for row in said(results, "Fig. 13")}
-    for vm, tier in (("web_0", 0), ("web_0", 1), ("web_3", 0), ("web_3", 1)):
-        wanted = hit_ratio(results, "multicache", vm, tier) / 100
-        assert ratios[f"{vm}: hit ratio from tier {tier + 1}"] == pytest.approx(wanted)
-
-
-@pytest.mark.usefixtures("papers_tiers")
-def test_early_hours_curves_and_latencies_are_set_beside_the_published_ones(
-    results: Results,
-) -> None:
-    (early,) = said(results, "Fig. 10")
-    rows = rows_of(results, "vms", system="multicache", vm="web_1")
-    assert early.value == pytest.approx(max(1 - r["misses"] / r["accesses"] for r in rows))
-    highest, half = said(results, "Fig. 7")
-    curve = rows_of(results, "curves", vm="web_1")
-    assert highest.value == pytest.approx(max(r["hits"] / r["accesses"] for r in curve))
-    curve = rows_of(results, "curves", vm="web_2")
-    most = max(r["hits"] for r in curve)
-    assert half.value == min(r["capacity"] for r in curve if 2 * r["hits"] >= most)
-    (axes,) = panels(figures.plot("fig11", results))
-    heights = dict(zip(titles(results), bars_of(axes), strict=True))
-    for base, rows_said in (("lru", (0, 1)), ("lru-legacy", (2, 3))):
-        changes = [a / b - 1 for a, b in zip(heights["multicache"], heights[base], strict=True)][:4]
-        best, worst = (said(results, "Fig. 11")[index] for index in rows_said)
-        assert best.value == pytest.approx(min(changes))
-        assert worst.value == pytest.approx(max(changes))
-
-
-def test_a_sweep_is_compared_at_its_largest_size(sweep: list[Results]) -> None:
-    rows = published.paper_comparison(sweep)
-    assert [row.published for row in rows] == ["+31 %", "+89 %", "+31 %", "+89 %"]
-    for row, (base, tier) in zip(
-        rows, [("lru", None), ("lru", 0), ("lru-legacy", None), ("lru-legacy", 0)], strict=True
-    ):
-        ours, theirs = (hit_ratio(sweep[0], s, None, tier) for s in ("multicache", base))
-        assert row.value == pytest.approx(ours / theirs - 1)
-
-
-def test_what_the_paper_does_not_print_is_not_compared(tmp_path: Path) -> None:
-    other = make_results(tmp_path, vms=("a", "b"), systems=["static"], intervals=2)
-    assert published.paper_comparison(other) == []

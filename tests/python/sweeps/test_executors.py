@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.cli.main import cli
 from mcsim.sweeps import execute, task
 from mcsim.sweeps.dask import dask_executor
 from mcsim.sweeps.sweep import look
@@ -255,9 +257,39 @@ def test_classes_are_not_sent(file: Path, tmp_path: Path) -> None:
     assert all(mcsim.sweep(spec, {"seed": [1, 2]}, out=tmp_path).finished())
 
 
+def test_a_cell_that_fails_is_named_and_others_are_kept(file: Path, tmp_path: Path) -> None:
+    class Fails:
+        def __init__(self, after: int = 0) -> None:
+            self.after = after
+
+        def allocate(self, seen: Any) -> None:
+            if self.after == 2:
+                raise ArithmeticError("no more")
+
+    spec = {
+        "name": "own",
+        "interval": "30min",
+        "workload": {"profile": str(file.parent / "small.yaml")},
+        "tiers": [{"device": "dram", "capacity_blocks": 10}],
+        "systems": [{"name": Fails, "after": 0}],
+    }
+    axes = {"systems.0.after": [0, 1, 2, 3]}
+    message = r"cell 2 \(systems\.0\.after=2\): .*raised ArithmeticError: no more"
+    with pytest.raises(ConfigError, match=message):
+        mcsim.sweep(spec, axes, out=tmp_path, jobs=1, cells="0-2")
+    assert look(spec, axes, out=tmp_path).made.finished() == [True, True, False, False]
+    with pytest.raises(ConfigError, match=message):
+        mcsim.sweep(spec, axes, out=tmp_path, jobs=1)
+
+
 def test_a_cell_that_fits_no_memory_is_refused(file: Path, tmp_path: Path) -> None:
     with pytest.raises(HostError, match=r"a cell needs about .* of memory, and there are 1 MiB"):
         mcsim.sweep(file, out=tmp_path, memory="1MiB")
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ConfigError, match="is of this machine"):
+        mcsim.sweep(file, out=tmp_path, memory="1GiB", executor=executor)
+    given = ["sweep", str(file), "--dask", "tcp://nobody:1", "--jobs", "2"]
+    with pytest.raises(ConfigError, match="are of this machine: not with --dask"):
+        CliRunner().invoke(cli, given, catch_exceptions=False)
     with pytest.raises(ConfigError, match="memory: expected a size such as 4KiB, got 'much'"):
         mcsim.sweep(file, out=tmp_path, memory="much")
 

@@ -1,0 +1,166 @@
+"""Figures of the Multi-Cache paper that explain: curves, how tiers cut them, what a scan does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mcsim.figures import curves, timeline
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
+from mcsim.reproduce.readings import drawn, rows_of, system_of
+from mcsim.results.results import Results
+from mcsim.results.series import curve_of, series_of, vms_of
+
+__all__ = ["find_curve", "find_scan", "find_split"]
+
+_EXAMPLE_BLOCKS = 200_000
+_PARTS = {"A": (1_000_000, 2_000_000), "B": (500_000, 1_000_000)}
+"""Blocks of the fast and of the slow tier."""
+
+_BEGINS = 8
+"""The hour at which the job begins to scan."""
+
+
+def _alone(vm: str, blocks: tuple[int, ...], context: Context) -> Results:
+    """Run one of the machines by itself on two tiers."""
+    tiers = [f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate(blocks)]
+    return context.run("multicache/split.yaml", [f"workload.vms=[{vm}]", *tiers])
+
+
+def find_curve(context: Context) -> Found:
+    """Figure 1: a hit ratio curve, and how to read it."""
+    run = _alone("example", (_EXAMPLE_BLOCKS, _EXAMPLE_BLOCKS), context)
+    curve = curve_of(run, "example")
+    hits = 100 * curve.at(run.spec.tiers[0].capacity_blocks)
+    replayed = 100 * rows_of(run)["Global LRU", "example"]["tier_hit_ratio"][0]
+    checks = [
+        Check("200,000 blocks hit 42 % within a point", abs(hits - 42) <= 1, f"{hits:.2f} %"),
+        Check(
+            "a larger cache hits no less",
+            bool((np.diff(curve.ratio) >= 0).all()),
+            f"{len(curve.ratio):,} sizes",
+        ),
+        Check(
+            "a replay hits what the curve says",
+            abs(hits - replayed) < 1e-9,
+            f"{replayed:.2f} % replayed",
+        ),
+    ]
+    return Found(
+        values={"hits": hits},
+        checks=checks,
+        tables={"curve": run.curves()},
+        draw=drawn("A hit ratio curve", [run], {"": lambda: curves.example_curve(run)}),
+        ran=[run.run_id],
+    )
+
+
+def find_split(context: Context) -> Found:
+    """Figure 5: what each of two tiers hits, read off the curve."""
+    runs = {vm: _alone(vm, blocks, context) for vm, blocks in _PARTS.items()}
+    values: dict[str, float] = {}
+    agree, rows = [], []
+    for vm, run in runs.items():
+        fast, slow = (tier.capacity_blocks for tier in run.spec.tiers)
+        row = rows_of(run)["Global LRU", vm]
+        table = run.curves()
+        at = {
+            capacity: table.filter(pc.equal(table["capacity"], capacity))["hits"][0].as_py()
+            for capacity in (fast, fast + slow)
+        }
+        agree.append(row["tier_hits"] == [at[fast], at[fast + slow] - at[fast]])
+        values |= {
+            f"{vm} fast": 100 * row["tier_hit_ratio"][0],
+            f"{vm} total": 100 * row["hit_ratio"],
+        }
+        rows.append({"vm": vm, "fast": fast, "slow": slow, "curve": list(at.values()), **row})
+    checks = [
+        Check(
+            "each tier hits exactly what the curve rises by over it",
+            all(agree),
+            "; ".join(
+                f"{row['vm']} {row['tier_hits'][0]:,} and {row['tier_hits'][1]:,}" for row in rows
+            ),
+        ),
+        Check(
+            "A hits more than B in either tier",
+            values["A fast"] > values["B fast"]
+            and values["A total"] - values["A fast"] > values["B total"] - values["B fast"],
+            ", ".join(f"{name} {value:.1f} %" for name, value in values.items()),
+        ),
+    ]
+    both = list(runs.values())
+    return Found(
+        values=values,
+        checks=checks,
+        tables={"split": pa.Table.from_pylist(rows)},
+        draw=drawn(
+            "Hits of each tier, read off the curve",
+            both,
+            {"": lambda: curves.tier_split_alone(both)},
+        ),
+        ran=[run.run_id for run in both],
+    )
+
+
+def find_scan(context: Context) -> Found:
+    """Figure 2: a terminal server alone, and beside a job that scans."""
+    alone = context.run("multicache/terminal.yaml", ["workload.vms=[ts]", "systems=[lru]"])
+    beside = context.run("multicache/terminal.yaml")
+    before = _later(alone, "lru", "ts")
+    after = {system.title: _later(beside, system.title, "ts") for system in beside.spec.systems}
+    tera = _later(beside, GLOBAL, "tera")
+    checks = [
+        Check("alone it hits 82 % within 2 points", abs(before - 82) <= 2, f"{before:.1f} %"),
+        Check(
+            "beside the job 30 % within 3 points",
+            abs(after[GLOBAL] - 30) <= 3,
+            f"{after[GLOBAL]:.1f} %",
+        ),
+        Check("the job hits less than 1 %", tera < 1, f"{tera:.2f} %"),
+        Check(
+            "Multi-Cache gives the server back at least 70 %",
+            after[HISTORY] >= 70,
+            ", ".join(f"{title} {ratio:.1f} %" for title, ratio in after.items()),
+        ),
+    ]
+    return Found(
+        values={"alone": before, "beside": after[GLOBAL], "job": tera},
+        checks=checks,
+        tables={"hit-ratio": _by_hour(alone, beside)},
+        draw=drawn(
+            "A terminal server beside a scan",
+            [beside],
+            {
+                "": lambda: timeline.hit_ratio_over_time(
+                    beside, [system_of(beside, title) for title in after]
+                )
+            },
+            [f"From hour {_BEGINS} on the job scans; the server alone is in the table."],
+        ),
+        ran=[alone.run_id, beside.run_id],
+    )
+
+
+def _later(run: Results, title: str, vm: str) -> float:
+    """Return the hit ratio from the hour on in which the job has begun, in percent."""
+    series, v = series_of(run, system_of(run, title)), vms_of(run).index(vm)
+    hits = series.hits[_BEGINS + 1 :, v].sum()
+    return 100 * float(hits / series.accesses[_BEGINS + 1 :, v].sum())
+
+
+def _by_hour(alone: Results, beside: Results) -> pa.Table:
+    rows = []
+    for run in (alone, beside):
+        for system in run.spec.systems:
+            ratio = series_of(run, system).hit_ratio
+            for v, vm in enumerate(vms_of(run)):
+                case = "alone" if run is alone else system.title
+                rows += [
+                    {"case": case, "vm": vm, "hour": hour, "hit_ratio": float(value)}
+                    for hour, value in enumerate(ratio[:, v])
+                ]
+    return pa.Table.from_pylist(rows)

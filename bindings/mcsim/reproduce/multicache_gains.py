@@ -1,0 +1,182 @@
+"""Figures of the Multi-Cache paper on what the `web` server gains: hits and latency by volume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mcsim.figures import comparison, timeline
+from mcsim.reproduce.context import Context
+from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.multicache_web import (
+    BY_HISTORY,
+    EARLY_HOURS,
+    GLOBAL,
+    HISTORY,
+    MULTICACHES,
+    hours_of,
+    web,
+)
+from mcsim.reproduce.readings import drawn, rows_of, said, system_of
+from mcsim.results.results import Results
+from mcsim.results.series import Series, series_of, vms_of
+from mcsim.results.tables import comparison as comparison_table
+
+__all__ = ["find_hit_ratio_by_tier", "find_hit_ratio_over_time", "find_latency"]
+
+_ENOUGH = 100
+"""Accesses of an hour whose hit ratio says something."""
+
+
+def find_hit_ratio_over_time(context: Context) -> Found:
+    """Figure 10: hit ratio by hour, and of all hours so far."""
+    run = web(context)
+    systems = [system_of(run, title) for title in (GLOBAL, *MULTICACHES)]
+    series = {system.title: series_of(run, system) for system in systems}
+    web_1, early = vms_of(run).index("web_1"), hours_of(run) < EARLY_HOURS
+    best = {
+        title: 100 * _best(of.accesses[early, web_1], of.hit_ratio[early, web_1])
+        for title, of in series.items()
+        if title in (GLOBAL, HISTORY)
+    }
+    return Found(
+        values={"web_1 early": best[HISTORY]},
+        checks=[_check_best(best), *_check_so_far(series, web_1, early)],
+        tables={"hit-ratio": _hits_table(run, series)},
+        draw=drawn(
+            "Hit ratio over time",
+            [run],
+            {
+                "by-hour": lambda: timeline.hit_ratio_over_time(run, systems),
+                "so-far": lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
+            },
+            [BY_HISTORY, "The authors' code never clears its counts: theirs is the ratio so far."],
+        ),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def _check_best(best: Mapping[str, float]) -> Check:
+    claim = f"web_1 hits 70 to 86 % in the best of the first {EARLY_HOURS} hours"
+    if np.isnan(best[HISTORY]):
+        return Check(claim, None, f"no hour of the sample has {_ENOUGH} accesses of it")
+    return Check(claim, 70 <= best[HISTORY] <= 86, said(best) + " %")
+
+
+def _check_so_far(
+    series: Mapping[str, Series], web_1: int, early: NDArray[np.bool_]
+) -> Iterator[Check]:
+    so_far = 100 * series[HISTORY].cumulative_hit_ratio[:, web_1]
+    at_end, of_early = float(so_far[-1]), float(so_far[early][-1])
+    yield Check(
+        "then it drops: of the whole week less than 10 %",
+        at_end < 10 < of_early,
+        f"of the first {EARLY_HOURS} hours {of_early:.1f} %, of the week {at_end:.1f} %",
+    )
+    cold = {
+        title: 100 * float(np.nan_to_num(series[title].cumulative_hit_ratio[0]).mean())
+        for title in (GLOBAL, HISTORY)
+    }
+    yield Check(
+        "while the caches are cold, Multi-Cache is no better than Global LRU",
+        abs(cold[HISTORY] - cold[GLOBAL]) < 1,
+        said(cold) + " % in the first hour, mean of volumes",
+    )
+
+
+def find_latency(context: Context) -> Found:
+    """Figure 11: mean latency by volume."""
+    run = web(context)
+    rows = rows_of(run)
+    vms = vms_of(run)
+    gains = {
+        vm: 100 * (rows[HISTORY, vm]["mean_latency_ns"] / rows[GLOBAL, vm]["mean_latency_ns"] - 1)
+        for vm in vms
+    }
+    latency = {vm: rows[HISTORY, vm]["mean_latency_ns"] / 1e6 for vm in vms}
+    checks = [
+        Check(
+            "no volume is slower than under Global LRU by more than half a percent",
+            max(gains.values()) <= 0.5,
+            _signed(gains),
+        ),
+        Check(
+            "web_3 has the lowest latency",
+            min(latency, key=latency.__getitem__) == "web_3",
+            said(latency, 2) + " ms",
+        ),
+        Check("web_0 is faster than under Global LRU", gains["web_0"] < 0, _signed(gains)),
+    ]
+    return Found(
+        values={f"{vm} latency": gain for vm, gain in gains.items()}
+        | {"worst": max(gains.values())},
+        checks=checks,
+        tables={"latency": comparison_table(run)},
+        draw=drawn(
+            "Mean latency by volume",
+            [run],
+            {"": lambda: comparison.latency_by_vm(run)},
+            [BY_HISTORY],
+        ),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def find_hit_ratio_by_tier(context: Context) -> Found:
+    """Figure 13: hits by tier."""
+    run = web(context)
+    rows = rows_of(run)
+    by_tier = {vm: [100 * r for r in rows[HISTORY, vm]["tier_hit_ratio"]] for vm in vms_of(run)}
+    fast, slow = by_tier["web_0"]
+    checks = [
+        Check(
+            "web_0 hits more in the slow tier than in the fast",
+            slow > fast,
+            f"{fast:.1f} % fast, {slow:.1f} % slow",
+        ),
+        Check(
+            "web_3 hits in the fast tier alone: less than 1 % in the slow",
+            by_tier["web_3"][1] < 1 < by_tier["web_3"][0],
+            f"{by_tier['web_3'][0]:.1f} % fast, {by_tier['web_3'][1]:.2f} % slow",
+        ),
+    ]
+    return Found(
+        values={
+            "web_0 fast": fast,
+            "web_0 slow": slow,
+            "web_3 fast": by_tier["web_3"][0],
+            "web_3 slow": by_tier["web_3"][1],
+        },
+        checks=checks,
+        tables={"comparison": comparison_table(run)},
+        draw=drawn(
+            "Hit ratio by tier",
+            [run],
+            {"": lambda: comparison.hit_ratio_by_tier(run)},
+            [BY_HISTORY],
+        ),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def _best(accesses: NDArray[np.int64], ratio: NDArray[np.float64]) -> float:
+    """Return the highest ratio of the intervals with enough accesses; NaN if none has."""
+    enough = accesses >= _ENOUGH
+    return float(ratio[enough].max()) if enough.any() else float("nan")
+
+
+def _signed(gains: Mapping[str, float]) -> str:
+    return ", ".join(f"{vm} {gain:+.1f} %" for vm, gain in gains.items())
+
+
+def _hits_table(run: Results, series: Mapping[str, Series]) -> pa.Table:
+    table = run.measured("metrics")
+    chosen = table.filter(pc.is_in(table["system"], pa.array(list(series))))
+    return chosen.select(["system", "interval", "vm", "tier", "hits"])

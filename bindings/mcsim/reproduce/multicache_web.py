@@ -1,0 +1,300 @@
+"""Figures of the Multi-Cache paper that show one week of the `web` server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mcsim.figures import comparison, curves, timeline
+from mcsim.reproduce.context import QUICK_SHARE, Context
+from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.published import read_published
+from mcsim.reproduce.readings import drawn, said, system_of
+from mcsim.results.results import Results
+from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
+
+__all__ = [
+    "BY_HISTORY",
+    "CODED",
+    "EARLY_HOURS",
+    "GLOBAL",
+    "GLOBAL_CODED",
+    "HISTORY",
+    "MULTICACHES",
+    "PRINTED",
+    "find_curves",
+    "find_granted_over_time",
+    "find_intensity",
+    "find_occupancy_over_time",
+    "find_shares",
+    "hours_of",
+    "web",
+]
+
+GLOBAL, GLOBAL_CODED = "Global LRU", "Global LRU as coded"
+HISTORY, PRINTED, CODED = (
+    "Multi-Cache with history",
+    "Multi-Cache as printed",
+    "Multi-Cache as coded",
+)
+MULTICACHES = (HISTORY, PRINTED, CODED)
+
+BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
+_BY_CODED = "The paper's figure is taken to show Multi-Cache as coded, whose logs hold targets."
+
+EARLY_HOURS = 30
+_HOUR = 3600 * 10**9
+_SPIKE = 0.3  # of reuse intensity
+
+
+def web(context: Context) -> Results:
+    """Return the run of the `web` server."""
+    return context.run("multicache/web.yaml")
+
+
+def find_intensity(context: Context) -> Found:
+    """Figure 4: reuse intensity over time."""
+    run = web(context)
+    table = run.reuse_intensity()
+    spikes, medians = {}, {}
+    for vm in vms_of(run):
+        windows = table.filter(pc.equal(table["vm"], vm))["reuse_intensity"].to_numpy()
+        spikes[vm] = 100 * float(np.mean(windows > _SPIKE)) if len(windows) else 0.0
+        medians[vm] = float(np.median(windows)) if len(windows) else 0.0
+    quiet = max(spikes["web_2"], spikes["web_3"])
+    checks = [
+        Check(
+            f"web_0 has spikes: at least 0.5 % of its windows are above {_SPIKE}",
+            spikes["web_0"] >= 0.5,
+            said(spikes, 2) + " % of windows",
+        ),
+        Check(
+            "web_1 has some, but fewer; web_2 and web_3 have none",
+            0 < spikes["web_1"] < spikes["web_0"] and quiet == 0,
+            said(spikes, 2) + " % of windows",
+        ),
+        Check(
+            "usually hardly anything is read again: the medians are at most 0.01",
+            max(medians.values()) <= 0.01,
+            said(medians, 4),
+        ),
+    ]
+    return Found(
+        values={f"{vm} median": median for vm, median in medians.items()},
+        checks=checks,
+        tables={"reuse-intensity": table},
+        draw=drawn("Reuse intensity over time", [run], {"": lambda: timeline.reuse_intensity(run)}),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def find_curves(context: Context) -> Found:
+    """Figure 7: hit ratio curves of the week."""
+    run = web(context)
+    unit = QUICK_SHARE if context.quick else 1.0  # of a block of the whole week
+    curve = {vm: curve_of(run, vm) for vm in vms_of(run)}
+    web_2 = curve["web_2"]
+    half = float(web_2.capacity[np.argmax(web_2.ratio >= web_2.ratio.max() / 2)]) / unit
+    small = {vm: 100 * of.at(250_000 * unit) for vm, of in curve.items()}
+    most = 100 * float(curve["web_1"].ratio.max())
+    checks = [
+        Check("web_1 hits at most 5 % at any size", most <= 5, f"{most:.1f} %"),
+        Check(
+            "web_2 has half of its hits only from 8 to 11 million blocks on",
+            8e6 <= half <= 11e6,
+            f"{half:,.0f} blocks",
+        ),
+        Check(
+            "web_0 and web_3 hit more than the others in 250,000 blocks",
+            min(small["web_0"], small["web_3"]) > max(small["web_1"], small["web_2"]),
+            said(small) + " %",
+        ),
+    ]
+    return Found(
+        values={"web_1 at most": most, "web_2 half": half / 1e6},
+        checks=checks,
+        tables={"curves": run.curves()},
+        draw=drawn("Hit ratio curves", [run], {"": lambda: curves.hit_ratio_curves(run)}),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def find_occupancy_over_time(context: Context) -> Found:
+    """Figure 8: what the volumes hold under Global LRU."""
+    run = web(context)
+    system = system_of(run, GLOBAL)
+    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    held = 100 * series_of(run, system).occupancy / capacity
+    fast, slow = (_by_vm(run, np.median(held[:, :, k], axis=0)) for k in (0, 1))
+    checks = [
+        Check(
+            "web_0 holds most of the fast tier: more than half in the median hour",
+            fast["web_0"] > 50,
+            said(fast) + " %",
+        ),
+        Check(
+            "web_2 holds most of the slow tier: more than 80 % in the median hour",
+            slow["web_2"] > 80,
+            said(slow) + " %",
+        ),
+        Check(
+            "web_2 floods the fast tier at times",
+            float(held[:, vms_of(run).index("web_2"), 0].max()) > 80,
+            f"at most {held[:, vms_of(run).index('web_2'), 0].max():.0f} % of it",
+        ),
+    ]
+    return Found(
+        values={"web_0 fast": fast["web_0"], "web_2 slow": slow["web_2"]},
+        checks=checks,
+        tables={"occupancy": _blocks_table(run, (GLOBAL,))},
+        draw=drawn("", [run], {"": lambda: timeline.occupancy_over_time(run, system)}),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def find_granted_over_time(context: Context) -> Found:
+    """Figure 9: what Multi-Cache grants the volumes."""
+    run = web(context)
+    share = _granted(run, CODED)
+    mean = [_by_vm(run, share[:, :, k].mean(axis=0)) for k in (0, 1)]
+    hours = hours_of(run)
+    web_1 = share[:, vms_of(run).index("web_1"), :]
+    early = web_1[(hours > 0) & (hours < EARLY_HOURS)].mean(axis=0)
+    late = web_1[hours >= EARLY_HOURS].mean(axis=0)
+    checks = [
+        Check(
+            "web_2 is granted least: less than 15 % of each tier",
+            all(of["web_2"] < 15 for of in mean),
+            "; ".join(said(of) + " %" for of in mean),
+        ),
+        Check(
+            "web_0 is granted most of each tier",
+            all(max(of, key=of.__getitem__) == "web_0" for of in mean),
+            "; ".join(said(of) + " %" for of in mean),
+        ),
+        Check(
+            f"web_1 is granted less after hour {EARLY_HOURS}",
+            bool((late < early).all()),
+            f"fast {early[0]:.1f} to {late[0]:.1f} %, slow {early[1]:.1f} to {late[1]:.1f} %",
+        ),
+    ]
+    sheets = {
+        title.rpartition(" ")[2]: partial(timeline.targets_over_time, run, system_of(run, title))
+        for title in MULTICACHES
+    }
+    return Found(
+        values={"web_2 fast": mean[0]["web_2"], "web_2 slow": mean[1]["web_2"]},
+        checks=checks,
+        tables={"targets": _blocks_table(run, MULTICACHES)},
+        draw=drawn("", [run], sheets, [_BY_CODED]),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def find_shares(context: Context) -> Found:
+    """Figure 12: mean shares of the tiers: granted by Multi-Cache, held under Global LRU."""
+    run = web(context)
+    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    granted = [_by_vm(run, _granted(run, CODED)[:, :, k].mean(axis=0)) for k in (0, 1)]
+    under_global = 100 * series_of(run, system_of(run, GLOBAL)).occupancy.mean(axis=0) / capacity
+    held = [_by_vm(run, under_global[:, k]) for k in (0, 1)]
+    others = granted[0]["web_1"] + granted[0]["web_2"]
+    measured = {
+        "web_0 fast": granted[0]["web_0"],
+        "web_0 slow": granted[1]["web_0"],
+        "web_3 fast": granted[0]["web_3"],
+        "web_1 and web_2 fast": others,
+    }
+    checks = [
+        *_near_the_printed(measured, context),
+        Check(
+            "under Global LRU web_2 holds more of the slow tier than all others",
+            held[1]["web_2"] > 50,
+            said(held[1], 0) + " %",
+        ),
+    ]
+    return Found(
+        values=measured | {"web_2 slow under Global LRU": held[1]["web_2"]},
+        checks=checks,
+        tables={"shares": _share_table(run)},
+        draw=drawn(
+            "Mean share of each tier",
+            [run],
+            {
+                "granted": lambda: comparison.granted_shares(run),
+                "held": lambda: comparison.tier_shares(run),
+            },
+            ["The paper's figure is taken to show what Multi-Cache as coded grants."],
+        ),
+        ran=[run.run_id],
+        recorded=not run.synthetic,
+    )
+
+
+def _near_the_printed(measured: Mapping[str, float], context: Context) -> Iterator[Check]:
+    """Hold shares of each tier to those that are printed."""
+    printed = {
+        entry.item: entry.value
+        for entry in read_published(context.folder("multicache"))
+        if entry.figure == "fig12" and isinstance(entry.value, float)
+    }
+    for tier in ("fast", "slow"):
+        of_tier = {item: value for item, value in measured.items() if item.endswith(tier)}
+        yield Check(
+            f"targets are within 10 points of the paper's shares of the {tier} tier",
+            all(abs(value - printed[item]) <= 10 for item, value in of_tier.items()),
+            said(of_tier, 0) + " %",
+        )
+
+
+def _granted(run: Results, title: str) -> NDArray[np.float64]:
+    """Return what a system grants, in percent of each tier; shape (intervals, vms, tiers)."""
+    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    share: NDArray[np.float64] = 100 * series_of(run, system_of(run, title)).target / capacity
+    return share
+
+
+def hours_of(run: Results) -> NDArray[np.float64]:
+    """Return when the intervals begin, in hours since the first."""
+    begin = clock_of(run).begin
+    hours: NDArray[np.float64] = (begin - begin[0]) / _HOUR
+    return hours
+
+
+def _by_vm(run: Results, values: NDArray[np.floating]) -> dict[str, float]:
+    return dict(zip(vms_of(run), map(float, values), strict=True))
+
+
+def _blocks_table(run: Results, titles: tuple[str, ...]) -> pa.Table:
+    metrics = run.measured("metrics")
+    chosen = metrics.filter(pc.is_in(metrics["system"], pa.array(titles)))
+    return chosen.select(["system", "interval", "vm", "tier", "occupancy", "target"])
+
+
+def _share_table(run: Results) -> pa.Table:
+    rows = []
+    for system in run.spec.systems:
+        of, granted = series_of(run, system), divides(run, system)
+        for v, vm in enumerate(vms_of(run)):
+            for k, tier in enumerate(run.spec.tiers[: of.target.shape[2]]):
+                rows.append(
+                    {
+                        "system": system.title,
+                        "vm": vm,
+                        "tier": k,
+                        "granted": float(of.target[:, v, k].mean() / tier.capacity_blocks)
+                        if granted
+                        else None,
+                        "held": float(of.occupancy[:, v, k].mean() / tier.capacity_blocks),
+                    }
+                )
+    return pa.Table.from_pylist(rows)
