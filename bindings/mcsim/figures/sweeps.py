@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.figures.style import PAGE, Look, Sheet, lighter, looks_of, new_sheet
+from mcsim.figures.looks import Look, lighter, looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
