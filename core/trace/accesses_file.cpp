@@ -234,6 +234,7 @@ std::string wrong_in_columns(const Accesses& trace) {
     if (is_piece(trace, {passed, r})) trace.passed({std::exchange(passed, r), r});
   }
   if (trace.request_begin[trace.request_count()] != trace.ids.size()) return "blocks of no request";
+  trace.passed({passed, trace.request_count()});
   for (std::size_t v = 0; v < gone.size(); ++v) {
     const VmInfo& vm = trace.vms[v];
     if (vm.requests != found[v].requests || vm.accesses != found[v].accesses) {

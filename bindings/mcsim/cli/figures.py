@@ -12,6 +12,7 @@ from mcsim.cli.options import folder_to_write
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
+    from mcsim.figures.style import Style
 
 __all__ = ["figures"]
 
@@ -38,12 +39,20 @@ __all__ = ["figures"]
     multiple=True,
     help="What to write; may be repeated.  [default: as the experiment of the first run says]",
 )
+@click.option(
+    "--style",
+    type=click.Choice(["screen", "paper"]),
+    default="screen",
+    show_default=True,
+    help="For papers: as wide as a column, text in 8 points, without title and run.",
+)
 def figures(
     folders: tuple[str, ...],
     listing: bool,
     names: tuple[str, ...],
     out: str | None,
     formats: tuple[FigureFormat, ...],
+    style: Style,
 ) -> None:
     """Draw the figures of a finished run again, or those that compare several runs."""
     from mcsim.base.errors import ConfigError
@@ -62,6 +71,7 @@ def figures(
         names or None,
         out,
         formats=formats or runs[0].spec.figure_formats,
+        style=style,
         processes=len(os.sched_getaffinity(0)),
         on_skip=skipped.append,
     )

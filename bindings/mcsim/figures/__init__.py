@@ -23,7 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
-from mcsim.figures.style import Sheet, save, styled
+from mcsim.figures.style import Sheet, Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 
@@ -89,9 +89,9 @@ class RunFigure:
         sheet.title = sheet.title or self.title
         return sheet
 
-    def plot(self, runs: Sequence[Results]) -> Figure:
+    def plot(self, runs: Sequence[Results], style: Style = "screen") -> Figure:
         """Plot the figure with title, legend and footer."""
-        with styled():
+        with styled(style):
             return self.sheet(runs).finish(runs)
 
 
@@ -190,7 +190,7 @@ ALIASES: Mapping[str, str] = {
 _logger = logging.getLogger(__name__)
 
 
-def plot(name: str, runs: _Runs) -> Figure:
+def plot(name: str, runs: _Runs, style: Style = "screen") -> Figure:
     """Plot one figure.
 
     Parameters
@@ -199,6 +199,8 @@ def plot(name: str, runs: _Runs) -> Figure:
         A key of `FIGURES` or `ALIASES`.
     runs : Results or sequence of Results
         What to plot; several for figures over servers or capacities.
+    style : {'screen', 'paper'}
+        A paper's is a column wide, in 8 points, without title and run.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def plot(name: str, runs: _Runs) -> Figure:
     CannotDrawError
         If the results do not hold what it shows.
     """
-    return _find(name).plot(_as_list(runs))
+    return _find(name).plot(_as_list(runs), style)
 
 
 def missing(runs: _Runs) -> dict[str, str]:
@@ -235,6 +237,7 @@ def draw(
     folder: str | os.PathLike[str] | None = None,
     *,
     formats: Sequence[FigureFormat] = ("png",),
+    style: Style = "screen",
     processes: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
 ) -> list[Path]:
@@ -250,6 +253,8 @@ def draw(
         Where to write; `figures` in the folder of the run if not given.
     formats : sequence of {'png', 'pdf', 'svg'}
         A file is written in each.
+    style : {'screen', 'paper'}
+        As of `plot`.
     processes : int
         Processes that draw at a time. The files do not depend on it.
     on_skip : callable
@@ -266,7 +271,7 @@ def draw(
         If there is no such figure, or several runs and no folder.
     """
     return begin_to_draw(
-        runs, names, folder, formats=formats, processes=processes, on_skip=on_skip
+        runs, names, folder, formats=formats, style=style, processes=processes, on_skip=on_skip
     )()
 
 
@@ -276,6 +281,7 @@ def begin_to_draw(
     folder: str | os.PathLike[str] | None = None,
     *,
     formats: Sequence[FigureFormat] = ("png",),
+    style: Style = "screen",
     processes: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
 ) -> Callable[[], list[Path]]:
@@ -286,7 +292,7 @@ def begin_to_draw(
     out = listed[0].path / "figures" if folder is None else Path(folder)
     wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
-    tasks = [(name, figure, listed, out, formats) for name, figure in wanted.items()]
+    tasks = [(name, figure, listed, out, formats, style) for name, figure in wanted.items()]
     under_way = _draw_all(tasks, processes)
 
     def finish() -> list[Path]:
@@ -301,16 +307,16 @@ def begin_to_draw(
     return finish
 
 
-_Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat]]
+_Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat], Style]
 
 
 def _draw_one(task: _Task) -> list[Path] | str:
     """Write one figure; return its files, or why it is not drawn."""
-    name, figure, runs, out, formats = task
+    name, figure, runs, out, formats, style = task
     written = []
     try:
         for ending in formats:
-            with styled():
+            with styled(style):
                 sheet = figure.sheet(runs)
                 plotted = sheet.finish(runs, captioned=ending == "png")
             written += save(plotted, out / name, sheet.title, runs, [ending])

@@ -9,15 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import (
-    PAGE,
-    Look,
-    Sheet,
-    lighter,
-    new_sheet,
-    system_looks,
-    vm_looks,
-)
+from mcsim.figures.looks import Look, lighter, system_looks, vm_looks
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, divides, series_of
 from mcsim.results.tables import comparison

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

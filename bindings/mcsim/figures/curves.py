@@ -8,16 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.units import format_count
-from mcsim.figures.style import (
-    COLUMN,
-    PAGE,
-    Sheet,
-    lighter,
-    looks_of,
-    new_sheet,
-    system_looks,
-    vm_looks,
-)
+from mcsim.figures.looks import lighter, looks_of, system_looks, vm_looks
+from mcsim.figures.style import COLUMN, PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
@@ -145,7 +137,8 @@ def _split_sheet(cut: Sequence[tuple[Results, str, NDArray[np.float64]]]) -> She
         _label(axes)
         highest = max(highest, 100 * curve.at(right))
     sheet.axes[0].set_ylim(0, 1.05 * highest)
-    sheet.axes[1].set_ylabel("")
+    if sheet.columns > 1:
+        sheet.axes[1].set_ylabel("")
     tiers = cut[0][0].spec.tiers
     sheet.legend = [
         Patch(

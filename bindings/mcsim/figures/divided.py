@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet, styled
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

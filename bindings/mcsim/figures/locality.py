@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
 __all__ = [

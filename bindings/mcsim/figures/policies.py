@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcsim.base.units import format_size
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 __all__ = ["hit_ratios"]
 

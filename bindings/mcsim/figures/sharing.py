@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.figures.locality import label_capacities, unit_for
-from mcsim.figures.style import PAGE, Sheet, looks_of, new_sheet
+from mcsim.figures.looks import looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["before_and_after", "effective_sizes", "shared_and_divided", "sized"]
 
 _ROW = 0.16  # inches for a VM
-_FEWEST_ROWS, _MOST_ROWS = 10, 60
+_FEWEST_ROWS, _MOST_ROWS = 10, 40
 
 
 def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) -> Sheet:
@@ -34,9 +35,11 @@ def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) 
     log : bool
         Whether the axis of capacities is logarithmic.
     """
-    names = list(dict.fromkeys(name for _, now in situations for name in now.sharing.vms))
-    rows = min(max(len(names), _FEWEST_ROWS), _MOST_ROWS)
-    sheet = new_sheet(PAGE, 1.4 + _ROW * rows, columns=2, width_ratios=[3, 2])
+    everybody = {str(row.vm): int(row.accesses) for _, now in situations for row in now.rows}
+    busiest = sorted(everybody, key=everybody.__getitem__, reverse=True)[:_MOST_ROWS]
+    names = [name for name in everybody if name in set(busiest)]
+    height = 1.4 + _ROW * max(len(names), _FEWEST_ROWS)
+    sheet = new_sheet(PAGE, height, columns=2, width_ratios=[3, 2])
     curves, vms = sheet.axes
     looks = looks_of([when for when, _ in situations])
     first = situations[0][1].sharing.together
@@ -45,7 +48,7 @@ def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) 
     for when, now in situations:
         curve, look = now.sharing.together, looks[when]
         before = len(curves.lines)
-        label = f"{when}: {len(now.sharing.vms)} VMs" if len(names) > 1 else when
+        label = f"{when}: {len(now.sharing.vms):,} VMs" if len(names) > 1 else when
         line: dict[str, Any] = {**look.line, "label": label}
         curve.plot(curves, unit=unit, log=log, end=end, **line)
         sheet.legend.append(curves.lines[before])
@@ -55,6 +58,8 @@ def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) 
     label_capacities(curves, first, unit, log, end)
     _dots(sheet, vms, situations, names, looks)
     sheet.notes.append("Marked: the size of the cache; circles: knees of the curve.")
+    if len(names) < len(everybody):
+        sheet.notes.append(f"The {len(names)} VMs of {len(everybody):,} with most accesses.")
     sheet.notes.append("Hollow: in an equal part of the cache, alone. × thrashed by the others.")
     return sheet
 
@@ -76,7 +81,8 @@ def _dots(
 ) -> None:
     place = {name: len(names) - 1 - i for i, name in enumerate(names)}
     for number, (when, now) in enumerate(situations):
-        look, rows = looks[when], now.rows
+        look = looks[when]
+        rows: Any = now.rows[np.isin(now.rows.vm, names)]
         y = np.array([place[str(name)] for name in rows.vm])
         y = y + (0.15 - 0.3 * number if len(situations) > 1 else 0)
         style = {"color": look.color, "marker": look.marker, "linestyle": "none"}

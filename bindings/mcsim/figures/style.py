@@ -1,9 +1,4 @@
-"""How every figure looks: sizes, fonts, colours, title, legend and footer.
-
-Colours are those of Okabe and Ito (jfly.uni-koeln.de/color), which colour-blind
-readers tell apart. What differs in colour differs in line style, marker or
-hatch as well, so that a grey print can be read. A VM has the same colour in
-all figures, and so has a system.
+"""How every figure looks: sizes, fonts, title, legend and footer; `looks` has the colours.
 
 The title stands above, the legend between it and the panels, and the run's id
 below, where none of them covers data. PDF and SVG, which go into documents that
@@ -16,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mcsim.base.files import replacing
-from mcsim.config.spec import FigureFormat, SystemSpec
+from mcsim.config.spec import FigureFormat
 from mcsim.results.results import Results
-from mcsim.results.series import is_legacy, vms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,15 +30,11 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMN",
     "PAGE",
-    "Look",
     "Sheet",
-    "lighter",
-    "looks_of",
+    "Style",
     "new_sheet",
     "save",
     "styled",
-    "system_looks",
-    "vm_looks",
     "write",
 ]
 
@@ -78,147 +70,46 @@ _RC: dict[Any, Any] = {
     "text.parse_math": False,  # a VM may be called anything
 }
 
-_BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
-
-_BROWN = "#994F00"  # of none of theirs, and as dark as the blue
-
-_DASHED, _DOTTED, _DASH_DOT = (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
-_LONG, _DOT_DOT = (0, (9, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5))
-_SHORT = (0, (3, 1))
-
-
-@dataclass(frozen=True)
-class Look:
-    """How one VM or system is told from the others."""
-
-    label: str
-    color: str
-    dashes: Any
-    marker: str
-    hatch: str
-
-    @property
-    def line(self) -> dict[str, Any]:
-        """As the arguments of a line."""
-        return {"label": self.label, "color": self.color, "linestyle": self.dashes}
-
-    @property
-    def area(self) -> dict[str, Any]:
-        """As the arguments of a filled shape."""
-        return {
-            "label": self.label,
-            "facecolor": self.color,
-            "edgecolor": "white" if self.hatch else self.color,
-            "hatch": self.hatch,
-        }
-
-
-# The look number i has the colour i of eight; the others go on by one when colours begin again,
-# so that no two looks of up to 48 are the same.
-_COLORS = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILLION, _BLACK, _YELLOW)
-_DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Of straight lines, for an SVG or PDF spells every dot and circle out; few are wide apart.
-_HATCHES = ("", "////", "++", "\\\\\\\\", "----", "xxxx", "||||", "//")
-
-# By what a system is. Of several of a kind the one without a label of its own has the kind's look,
-# or else the first; the others take looks that are left.
-_SYSTEM_LOOKS = {
-    "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
-    "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "//"),
-    "Static": (_GREEN, _DASH_DOT, "^", "----"),
-    "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
-    "Multi-Cache": (_BLUE, "-", "o", ""),
-    "Multi-Cache (history)": (_BROWN, _SHORT, "*", "oo"),
-    "Multi-Cache (legacy)": (_PURPLE, _LONG, "X", "\\\\\\\\"),
-    "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
-}
-_SPARE_LOOKS = (
-    (_YELLOW, "-", "*", "++"),
-    ("#666666", _DASHED, "<", "|||"),
-    ("#999999", _DASH_DOT, ">", ""),
-)
-
-_NAMES = {
-    "lru": "Global LRU",
-    "static": "Static",
-    "single-tier": "Single-tier LRU",
-    "multicache": "Multi-Cache",
-    "multicache-joint": "Multi-Cache (joint)",
+_PAPER_RC: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
 }
 
+Style = Literal["screen", "paper"]
+"""Of a screen, or of a column of a paper: without title and run, all text in 8 points."""
 
-def vm_looks(results: Results) -> dict[str, Look]:
-    """Return the look of every VM, by name, in the order of the experiment."""
-    return looks_of(vms_of(results))
-
-
-def looks_of(names: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each name, in their order; no two are alike below 49."""
-    looks = {}
-    for i, name in enumerate(names):
-        after = i % len(_COLORS) + i // len(_COLORS)
-        looks[name] = Look(
-            name,
-            _COLORS[i % len(_COLORS)],
-            _DASHES[after % len(_DASHES)],
-            _MARKERS[after % len(_MARKERS)],
-            _HATCHES[after % len(_HATCHES)],
-        )
-    return looks
-
-
-def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
-    """Return the look of every system, by title, in the order given."""
-    kinds = [_kind(system) for system in systems]
-    left = [look for kind, look in _SYSTEM_LOOKS.items() if kind not in kinds]
-    fixed = {(color, hatch) for color, _, _, hatch in (*_SYSTEM_LOOKS.values(), *_SPARE_LOOKS)}
-    many = looks_of([str(i) for i in range(len(_COLORS) * len(_HATCHES))]).values()
-    more = [(o.color, o.dashes, o.marker, o.hatch) for o in many if (o.color, o.hatch) not in fixed]
-    spare = [*_SPARE_LOOKS, *left, *more]
-    owners: dict[str, str] = {}
-    for system, kind in zip(systems, kinds, strict=True):
-        if kind in _SYSTEM_LOOKS and (kind not in owners or system.title == system.name):
-            owners[kind] = system.title
-    looks: dict[str, Look] = {}
-    others = 0
-    for system, kind in zip(systems, kinds, strict=True):
-        label = kind if system.title == system.name else system.title
-        if owners.get(kind) == system.title:
-            look = _SYSTEM_LOOKS[kind]
-        else:
-            look = spare[others % len(spare)]
-            others += 1
-        looks[system.title] = Look(label, *look)
-    return looks
-
-
-def _kind(system: SystemSpec) -> str:
-    name = _NAMES.get(system.name, system.name)
-    if is_legacy(system):
-        return f"{name} (legacy)"
-    remembers = system.params.get("distance_scope") == "cumulative"
-    return f"{name} (history)" if remembers else name
-
-
-def lighter(color: str, by: float) -> tuple[float, float, float]:
-    """Return a colour mixed with white: unchanged for `by` = 0, white for 1."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (part + (1 - part) * by for part in to_rgb(color))
-    return red, green, blue
+_style: ContextVar[Style] = ContextVar("style", default="screen")
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Draw with the style of this module, whatever the user's own is."""
+def styled(style: Style | None = None) -> Iterator[None]:
+    """Draw with the style of this module, whatever the user's own is.
+
+    Parameters
+    ----------
+    style : {'screen', 'paper'}, optional
+        As around it if not given, and a screen's if there is none.
+    """
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)
-        yield
+    outer = _style.set(style or _style.get())
+    try:
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_RC)
+            if _on_paper():
+                matplotlib.rcParams.update(_PAPER_RC)
+            yield
+    finally:
+        _style.reset(outer)
+
+
+def _on_paper() -> bool:
+    return _style.get() == "paper"
 
 
 @dataclass
@@ -229,6 +120,8 @@ class Sheet:
     ----------
     title : str
         Stands above the figure; if empty, that of its kind does.
+    columns : int
+        Of panels side by side.
     """
 
     figure: Figure
@@ -236,23 +129,31 @@ class Sheet:
     legend: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     title: str = ""
+    columns: int = 1
+
+    @property
+    def lowest(self) -> list[Axes]:
+        """The last panel of each column."""
+        return self.axes[-self.columns :]
 
     def finish(self, runs: Sequence[Results], *, captioned: bool = True) -> Figure:
         """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows."""
         synthetic = any(run.synthetic for run in runs)
-        if not captioned:
+        if _on_paper() or not captioned:
             return self.frame("", "synthetic workload" if synthetic else "")
         shown_title = self.title + (" (synthetic workload)" if synthetic else "")
         return self.frame(shown_title, _footer(runs, synthetic))
 
     def frame(self, title: str, footer: str) -> Figure:
         """Add title, legend and footer around the panels; where one is empty, there is none."""
+        below = [*self.notes, *([footer] if footer else [])]
+        if _on_paper():
+            below = self._fit_column(below)
         height = self.figure.get_figheight() * 72
         begin = 1.6 * _LINE if title else 0.25 * _LINE
         if title:
             self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
         above = begin + self._add_legend(1 - begin / height)
-        below = [*self.notes, *([footer] if footer else [])]
         for line, text in enumerate(reversed(below)):
             self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
         beneath = (len(below) + 0.25) * _LINE
@@ -261,6 +162,20 @@ class Sheet:
         engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
         self._settle()
         return self.figure
+
+    def _fit_column(self, below: Sequence[str]) -> list[str]:
+        """Break lines that are too long for a column, make room; return the footnotes."""
+        letters = int(self.figure.get_figwidth() * 72 / (0.56 * _PAPER_RC["font.size"]))
+        for axes in self.axes:
+            title = axes.get_title(loc="left")
+            axes.set_title(fill(title, letters - 8), loc="left", pad=2)
+        broken = [line for text in below for line in wrap(text, letters)]
+        legends = self._add_legend(1.0)
+        for legend in self.figure.legends:
+            legend.remove()
+        taller = (legends + len(broken) * _LINE) / 72
+        self.figure.set_figheight(self.figure.get_figheight() + taller)
+        return broken
 
     def _settle(self) -> None:
         """Lay out once and for all, in round numbers.
@@ -308,12 +223,19 @@ class Sheet:
 def new_sheet(
     width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> Sheet:
-    """Begin a figure of equal panels; `width` and `height` in inches."""
+    """Begin a figure of equal panels; `width` and `height` in inches.
+
+    In a column of a paper they stand below each other.
+    """
     from matplotlib.figure import Figure
 
+    if _on_paper():
+        height = 0.9 + (height - 0.9) * columns if columns > 1 else height
+        width, rows, columns = COLUMN, rows * columns, 1
+        subplots.pop("width_ratios", None)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **subplots)
-    return Sheet(figure, list(np.ravel(axes)))
+    return Sheet(figure, list(np.ravel(axes)), columns=columns)
 
 
 def _footer(runs: Sequence[Results], synthetic: bool) -> str:
@@ -343,7 +265,7 @@ def save(
 def write(
     figure: Figure, path: Path, title: str, subject: str, endings: Sequence[str]
 ) -> list[Path]:
-    """Write a figure as PNG, PDF or SVG, complete or not at all; see `save`."""
+    """Write a figure as PNG, PDF or SVG, complete or not at all."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},

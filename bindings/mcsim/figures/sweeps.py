@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.figures.style import PAGE, Look, Sheet, lighter, looks_of, new_sheet
+from mcsim.figures.looks import Look, lighter, looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ __all__ = ["Series", "axes_of", "main_axis", "over_axis", "over_two_axes", "seri
 _SEED = "seed"
 _MOST_LINES = 48
 _MOST_PANELS = 12
+_MOST_TICKS = 10
 
 _VALUES = {
     "hit_ratio": ("Hit ratio (%)", 100.0),
@@ -263,7 +265,7 @@ def _looks(lines: Sequence[Series]) -> list[Look]:
 
 def _scaled(axes: Axes, at: Sequence[Any]) -> NDArray[np.float64]:
     """Set up the axis below, and return where values stand on it."""
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, NullFormatter
 
     if not all(isinstance(value, int | float) for value in at):
         axes.set_xticks(range(len(at)), [str(value) for value in at])
@@ -271,6 +273,11 @@ def _scaled(axes: Axes, at: Sequence[Any]) -> NDArray[np.float64]:
     where = np.array(at, dtype=np.float64)
     if where.min() > 0 and where.max() >= 8 * where.min():
         axes.set_xscale("log")
+        if len(at) <= _MOST_TICKS:
+            axes.set_xticks(where)
+            axes.minorticks_off()
+        # Less than two decades would have labels between them, of another kind.
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     return where
 

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import PAGE, Sheet, new_sheet, system_looks, vm_looks
+from mcsim.figures.looks import system_looks, vm_looks
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
@@ -168,7 +169,7 @@ def hit_ratio_over_time(
             axes.set_title(vm, loc="left", pad=2)
         sheet.legend.append(line)
     sheet.axes[0].set_ylim(0, 103)
-    _label_time(sheet.axes[-columns:], clock)
+    _label_time(sheet.lowest, clock)
     what = "Hit ratio so far (%)" if cumulative else "Hit ratio (%)"
     sheet.figure.supylabel(what, fontsize="medium")
     if hidden:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.base.units import format_bytes
-from mcsim.figures.style import PAGE, Sheet, lighter, looks_of, new_sheet
+from mcsim.figures.looks import lighter, looks_of
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

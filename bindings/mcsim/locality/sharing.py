@@ -7,6 +7,7 @@ block than the cache has. So no size needs a replay.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,16 +94,15 @@ def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
 
 def _by_time(blocks: Blocks) -> Sharing:
     seen, vm = np.unique(blocks.vm, return_inverse=True)
-    names = tuple(blocks.vms[vm] for vm in seen.tolist())
+    names = tuple(blocks.vms[number] for number in seen.tolist())
     return Sharing(names, blocks.ids, vm.astype(np.uint16), blocks.block_bytes)
 
 
 def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
     parts = [(of, part) for of in several for part in of.by_vm()]
-    labels = [part.label for _, part in parts]
+    labels = Counter(part.label for _, part in parts)
     names = [
-        part.label if labels.count(part.label) == 1 else f"{of.label}:{part.label}"
-        for of, part in parts
+        part.label if labels[part.label] == 1 else f"{of.label}:{part.label}" for of, part in parts
     ]
     if len(sizes := {of.block_bytes for of in several}) > 1:
         raise ConfigError(
@@ -162,7 +162,7 @@ class Sharing:
     block_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        if twice := [name for name in self.vms if self.vms.count(name) > 1]:
+        if twice := [name for name, count in Counter(self.vms).items() if count > 1]:
             raise ConfigError(f"two VMs are called {twice[0]!r}")
 
     def __len__(self) -> int:
@@ -198,6 +198,13 @@ class Sharing:
         )
 
     @cached_property
+    def positions(self) -> list[NDArray[np.int64]]:
+        """Where the references of each VM are, in their order."""
+        order = np.argsort(self.vm, kind="stable")
+        ends = np.searchsorted(self.vm[order], np.arange(1, len(self.vms)))
+        return np.split(order, ends)
+
+    @cached_property
     def unique(self) -> int:
         """Distinct blocks of all."""
         return round(sum(curve.distinct or 0 for curve in self.alone.values()))
@@ -207,7 +214,7 @@ class Sharing:
         """What each VM hits in a cache of its own, over the size of that; by its name."""
         with Pool(min(threads_given(None), len(self.vms))) as pool:
             running = [
-                pool.submit(hit_ratio_curve, self.ids[self.vm == vm]) for vm in range(len(self.vms))
+                pool.submit(hit_ratio_curve, self.ids[positions]) for positions in self.positions
             ]
         curves = (self._sized(future.result()) for future in running)
         return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
@@ -222,8 +229,8 @@ class Sharing:
         """What each VM hits in a cache that all share, over the size of that; by its name."""
         distances = reuse_distances(self.ids)
         curves = {}
-        for vm, name in enumerate(self.vms):
-            own = distances[self.vm == vm]
+        for name, positions in zip(self.vms, self.positions, strict=True):
+            own = distances[positions]
             hits = np.bincount(own[own != COLD])
             reached = np.flatnonzero(hits)
             curves[name] = self._sized(

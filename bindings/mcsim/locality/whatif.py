@@ -23,7 +23,7 @@ _NOTICED = 0.005
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """Sharing and the cache that they share, under LRU.
+    """VMs and the cache that they share, under LRU.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.units import format_count
-from mcsim.figures.style import Look
+from mcsim.figures.looks import Look
 from mcsim.report.tables import Cell, Table, number_cell
 
 __all__ = ["Chart", "Series", "thinned"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.units import format_latency
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import Look, looks_of, system_looks, vm_looks
+from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
 from mcsim.report.charts import Chart, Series, thinned
 from mcsim.results.results import Results
 from mcsim.results.series import (

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from mcsim.base import units
-from mcsim.figures.style import system_looks
+from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.models import devices, requests

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mcsim.figures.style import Look, looks_of, system_looks
+from mcsim.figures.looks import Look, looks_of, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Prose
 from mcsim.report.run_charts import ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from mcsim.figures.style import Look
+from mcsim.figures.looks import Look
 from mcsim.report.looks import bokeh_dash
 
 __all__ = ["swatch"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import Look, system_looks
+from mcsim.figures.looks import Look, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Facts, Page, Section, render
 from mcsim.report.run_charts import ALL

@@ -34,7 +34,7 @@ _ARRAY_BYTES = 512 << 20
 _GUEST_BYTES = 64 << 20
 _GUEST_BLOCK = 4096
 
-_SEQUENTIAL = 0.6  # share of the requests that are in order; as in the profile
+_SEQUENTIAL = 0.5  # share of the requests that are in order; as in the profile
 
 # How long the disks work on a read; a write is one in RAID 5: data and parity are read and written.
 _READ_NS = 6.5e6

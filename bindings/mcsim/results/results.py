@@ -82,13 +82,14 @@ class Results:
             If the folder is not there or its run did not finish.
         """
         path = Path(path)
-        if not path.is_dir():
+        if not (path / "DONE").exists():
             from mcsim.results.packs import packed
 
+            # A folder of its id may have figures of it all the same.
             if (found := packed(path)) is not None:
                 return found
-            raise ConfigError(f"{path}: no such run")
-        if not (path / "DONE").exists():
+            if not path.is_dir():
+                raise ConfigError(f"{path}: no such run")
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
         if not read_list(path / "DONE"):
             raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
@@ -17,6 +19,8 @@ from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
 
 __all__ = ["Estimate", "estimate", "memory_available"]
+
+T = TypeVar("T")
 
 _SECONDS = 0.25  # of a probe
 _MOST_PROBES = 8
@@ -49,7 +53,7 @@ class Estimate:
 
 
 def estimate(cells: Sequence[PlannedCell], out: Path) -> Estimate:
-    """Estimate what cells take from the first quarter of a second of some of them.
+    """Estimate what cells take from the first quarter of a second of some of their replays.
 
     A cell of each kind is tried, the largest, as far as there are not too many: kinds differ in
     workload and systems. Memory is that of the largest workload tried.
@@ -86,6 +90,23 @@ def _blocks(cell: PlannedCell) -> int:
     return sum(tier.capacity_blocks for tier in cell.experiment.spec.tiers)
 
 
+class _Moments(Inline):
+    """Does a moment of each piece of work, and is not content with what comes of it."""
+
+    def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
+        """Do the work until it is stopped."""
+        try:
+            return super().submit(work, *args)
+        except Stopped as stopped:
+            future: Future[T] = Future()
+            future.set_exception(stopped)
+            return future
+
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is None:
+            raise Stopped
+
+
 class _Watch(Reporter):
     """Sees how far the replays of a cell are."""
 
@@ -93,6 +114,7 @@ class _Watch(Reporter):
         super().__init__()
         self.replays: list[Stage] = []
         self.seconds_of: list[float] = []
+        self.replaying: Stage | None = None
 
     @contextmanager
     def stage(
@@ -102,10 +124,12 @@ class _Watch(Reporter):
         with super().stage(name, total, unit, about) as stage:
             if name == "replay":
                 self.replays.append(stage)
+                self.replaying = stage
             try:
                 yield stage
             finally:
                 if name == "replay":
+                    self.replaying = None
                     self.seconds_of.append(time.monotonic() - stage.begun)
 
 
@@ -118,21 +142,19 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
     def check() -> None:
         nonlocal most
         most = max(most, _resident())
-        for stage in watch.replays[-1:]:
-            if stage.done and time.monotonic() - stage.begun > _SECONDS:
-                raise Stopped
+        stage = watch.replaying
+        if stage is not None and stage.done and time.monotonic() - stage.begun > _SECONDS:
+            raise Stopped
 
     held = Held(cell.run_id, out)
     with suppress(Stopped), blamed_on(cell):
-        Stages(cell.experiment, cell.prepared, held, watch, Inline(check)).execute()
+        Stages(cell.experiment, cell.prepared, held, watch, _Moments(check)).execute()
     most = max(most, _resident())
     rates = [
         (stage.total or 0) / stage.done * seconds
         for stage, seconds in zip(watch.replays, watch.seconds_of, strict=True)
     ]
-    # Replays that were not come to are taken for as long as those that were.
-    seconds = sum(rates) / len(rates) * len(cell.experiment.spec.systems)
-    return Estimate(seconds + _SECONDS_BESIDE, shared, most - shared)
+    return Estimate(sum(rates) + _SECONDS_BESIDE, shared, most - shared)
 
 
 def _resident() -> int:

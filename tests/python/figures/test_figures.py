@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import subprocess
@@ -17,10 +18,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from mcsim import figures
 from mcsim.base.errors import ConfigError
-from mcsim.figures.style import looks_of, system_looks
+from mcsim.figures.looks import looks_of, system_looks
 from mcsim.results.results import Results
 
 SYSTEMS = made_up.SYSTEMS
@@ -458,6 +460,67 @@ def test_documents_get_figures_without_captions(tmp_path: Path, results: Results
     assert "synthetic workload" in comments
     assert not any("Hit ratio curves" in text or results.run_id in text for text in comments)
     assert results.run_id in re.sub(r"<!--.*?-->", "", drawn)
+
+
+@pytest.mark.parametrize("name", ONE_RUN)
+def test_figures_for_papers_fit_a_column(name: str, results: Results, sweep: list[Results]) -> None:
+    figure = figures.plot(name, results, style="paper")
+    assert figure.get_figwidth() == 3.5
+    shown = " ".join(texts(figure))
+    assert results.run_id not in shown
+    assert figures.FIGURES[figures.ALIASES[name]].title not in shown
+    assert "synthetic workload" in shown
+    figure.draw_without_rendering()
+    every = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    # Shares that stand in bars are told by the axis, too.
+    assert {text.get_fontsize() for text in every if "%" not in text.get_text()} == {8.0}
+    for text in figure.texts:
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+    for axes in figure.axes:
+        assert axes.get_tightbbox().x1 <= figure.bbox.x1 + 1
+        assert (
+            axes.get_title(loc="left") == ""
+            or "\n" in axes.get_title(loc="left")
+            or (axes.title.get_window_extent().x1 <= figure.bbox.x1)
+        )
+
+
+def test_figures_for_papers_have_their_fonts(tmp_path: Path, results: Results) -> None:
+    draw = functools.partial(figures.draw, results, ["curves"], style="paper")
+    (pdf, svg) = draw(tmp_path, formats=("pdf", "svg"))
+    # TrueType, embedded; letters are outlines.
+    assert b"/FontFile2" in pdf.read_bytes()
+    assert b"/Type3" not in pdf.read_bytes()
+    assert "<text" not in svg.read_text(encoding="utf-8")
+
+
+def test_the_style_of_a_paper_ends_with_its_figure(results: Results) -> None:
+    before = figures.plot("fig6", results).get_figwidth()
+    figures.plot("fig6", results, style="paper")
+    assert figures.plot("fig6", results).get_figwidth() == before == 7.0
+
+
+def lightness(color: str) -> float:
+    """CIE 1976 L*, from sRGB."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(color)]
+    luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
+    return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def test_neighbours_differ_in_grey() -> None:
+    looks = list(looks_of([f"vm{v}" for v in range(49)]).values())
+    for one, other in itertools.pairwise(looks):
+        assert abs(lightness(one.color) - lightness(other.color)) > 15
+        assert one.marker != other.marker
+        assert one.hatch != other.hatch
+    assert all(one.dashes != other.dashes for one, other in itertools.pairwise(looks[:8]))
+
+
+def test_systems_are_told_apart_in_grey(results: Results) -> None:
+    looks = list(system_looks(results.spec.systems).values())
+    for one, other in itertools.combinations(looks, 2):
+        assert one.marker != other.marker
+        assert one.hatch != other.hatch
 
 
 def test_several_runs_need_a_folder(tmp_path: Path, sweep: list[Results]) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import mcsim
 from mcsim.base.errors import ConfigError
+from mcsim.figures.sharing import before_and_after
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Sharing, sharing
@@ -337,3 +338,14 @@ def misses_of(ids: NDArray[np.uint32], size: int) -> int:
     if size == 0:
         return len(ids)
     return int(mcsim.simulate(ids, "lru", [size], one_pass=False).misses[0])
+
+
+def test_of_many_vms_the_busiest_are_drawn() -> None:
+    streams = {f"vm_{k}": list(range(1 + k % 50)) * 2 for k in range(60)}
+    found = mcsim.what_if(streams, 100, leaving="vm_1", order="rates")
+    sheet = before_and_after([("before", found.before), ("after", found.after)], log=True)
+    drawn = [label.get_text() for label in sheet.axes[1].get_yticklabels()]
+    assert len(drawn) == 40
+    assert "vm_49" in drawn
+    assert "vm_0" not in drawn
+    assert "The 40 VMs of 60 with most accesses." in sheet.notes

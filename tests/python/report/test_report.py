@@ -26,7 +26,7 @@ import mcsim as mc
 from mcsim.base.errors import ConfigError
 from mcsim.cli.main import main
 from mcsim.figures import FIGURES
-from mcsim.figures.style import looks_of
+from mcsim.figures.looks import looks_of
 from mcsim.report.charts import Chart, Series, thinned
 from mcsim.report.page import Page, Section, render
 from mcsim.report.reproduction import Reproduced, reproduction_page

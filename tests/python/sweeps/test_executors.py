@@ -20,9 +20,11 @@ from click.testing import CliRunner
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.threads import Stopped
 from mcsim.cli.main import cli
 from mcsim.sweeps import execute, task
 from mcsim.sweeps.dask import dask_executor
+from mcsim.sweeps.estimate import _Moments
 from mcsim.sweeps.sweep import look
 
 PROFILE = """
@@ -280,6 +282,50 @@ def test_a_cell_that_fails_is_named_and_others_are_kept(file: Path, tmp_path: Pa
     assert look(spec, axes, out=tmp_path).made.finished() == [True, True, False, False]
     with pytest.raises(ConfigError, match=message):
         mcsim.sweep(spec, axes, out=tmp_path, jobs=1)
+
+
+def test_an_estimate_is_of_all_systems_of_a_cell(file: Path, tmp_path: Path) -> None:
+    class Sleeps:
+        def __init__(self, seconds: float = 0) -> None:
+            self.seconds = seconds
+
+        def allocate(self, seen: Any) -> None:
+            time.sleep(self.seconds)
+
+    def seconds(*naps: float) -> float:
+        systems = [{"name": Sleeps, "label": str(nap), "seconds": nap} for nap in naps]
+        spec = {
+            "name": "naps",
+            "interval": "30min",
+            "workload": {"profile": str(file.parent / "small.yaml")},
+            "tiers": [{"device": "dram", "capacity_blocks": 10}],
+            "systems": systems,
+        }
+        prospect = look(spec, {"seed": [1, 2, 3]}, out=tmp_path)
+        found = prospect.estimated()
+        assert found is not None
+        assert prospect.made.finished() == [False] * 3
+        return found.seconds
+
+    # Three decisions in two hours, three cells; nearly so, of a part of a replay.
+    assert seconds(0.2) > 0.7 * 9 * 0.2
+    assert seconds(0.01, 0.4) > 0.7 * 9 * 0.4
+
+
+def test_what_is_stopped_of_an_estimate_does_not_stop_the_rest() -> None:
+    done = []
+
+    def work(name: str, stops: bool) -> None:
+        done.append(name)
+        if stops:
+            raise Stopped
+
+    moments = _Moments(lambda: None)
+    futures = [moments.submit(work, "first", True), moments.submit(work, "second", False)]
+    assert isinstance(futures[0].exception(), Stopped)
+    with pytest.raises(Stopped), moments:
+        pass
+    assert done == ["first", "second"]
 
 
 def test_a_cell_that_fits_no_memory_is_refused(file: Path, tmp_path: Path) -> None:

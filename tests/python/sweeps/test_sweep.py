@@ -10,12 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 import mcsim
+from mcsim import figures
 from mcsim.base.errors import ConfigError
 from mcsim.cli.main import cli
 from mcsim.experiment.environment import build_digest
 from mcsim.results import tables
 from mcsim.results.packs import PackedResults, unpacked
 from mcsim.results.results import Results
+from mcsim.results.runs import open_run
 from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.swept import Sweep
 
@@ -169,6 +171,18 @@ def test_the_command(tmp_path: Path) -> None:
     assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
     assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
     assert (where / "figures" / "hit_ratio.png").stat().st_size > 10_000
+
+
+def test_figures_of_a_cell_do_not_hide_it(tmp_path: Path) -> None:
+    made = mcsim.sweep(TINY, {"seed": [1, 2]}, out=tmp_path)
+    folder = made.results(1).path
+    drawn = figures.draw(made.results(1), ["hit-ratio"])
+    assert drawn == [folder / "figures" / "hit-ratio.png"]
+    assert Results.open(folder).metrics().equals(made.results(1).metrics())
+    assert open_run(folder.name, tmp_path).run_id == folder.name
+    assert made.finished() == [True, True]
+    alone = mcsim.run(made.results(1).spec, out=tmp_path, figures=False)
+    assert (alone.path, alone.metrics().equals(made.results(1).metrics())) == (folder, True)
 
 
 def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:

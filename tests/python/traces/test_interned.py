@@ -169,3 +169,40 @@ def test_passed_beyond_the_end_is_refused() -> None:
     accesses = workload(10).intern(VIEW)
     with pytest.raises(ConfigError, match="requests 0 to 11 of"):
         accesses.passed(0, 11)
+
+
+def held_of(path: Path) -> int:
+    """Return how many bytes of a file that is mapped this process holds in memory."""
+    maps = Path("/proc/self/smaps")
+    if not maps.exists():
+        pytest.skip("this system does not say what is held")
+    held, here = 0, False
+    for line in maps.read_text().splitlines():
+        if "-" in line.split(maxsplit=1)[0]:
+            here = line.endswith(str(path))
+        elif here and line.startswith("Rss:"):
+            held += 1024 * int(line.split()[1])
+    return held
+
+
+def test_memory_holds_no_more_of_a_file_than_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "trace.accesses"
+    engine.write_accesses(workload(2_000_000).intern(VIEW), str(file))
+    accesses = engine.open_accesses(str(file))
+    whole = file.stat().st_size
+    assert whole > 20 * 2**20
+    assert held_of(file) < whole / 4, "it was checked, all of it"
+    assert accesses.ids.max() < accesses.id_count
+    looked_at = held_of(file)
+    assert looked_at > accesses.ids.nbytes / 2
+    accesses.passed(0, accesses.request_count)
+    assert held_of(file) < looked_at / 4
+
+
+def test_memory_holds_no_more_of_a_store_than_a_batch(tmp_path: Path) -> None:
+    file = tmp_path / "trace.arrow"
+    workload(4_000_000).vms[0].trace.save(file)
+    trace = Trace.open(file)
+    total = sum(int(batch.offset.max() > 0) + len(batch.length) for batch in trace.batches())
+    assert total > 4_000_000
+    assert held_of(file) < file.stat().st_size / 2

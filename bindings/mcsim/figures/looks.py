@@ -1,0 +1,150 @@
+"""How VMs and systems are told apart: the same colour, dashes, marker and hatch in all figures.
+
+Colours are those of Okabe and Ito (jfly.uni-koeln.de/color), which colour-blind
+readers tell apart. What differs in colour differs in line style, marker or
+hatch as well, so that a grey print can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcsim.config.spec import SystemSpec
+from mcsim.results.results import Results
+from mcsim.results.series import is_legacy, vms_of
+
+__all__ = ["Look", "lighter", "looks_of", "system_looks", "vm_looks"]
+
+_BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+_ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
+
+_BROWN = "#994F00"  # of none of theirs, and as dark as the blue
+
+_DASHED, _DOTTED, _DASH_DOT = (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
+_LONG, _DOT_DOT = (0, (9, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5))
+_SHORT = (0, (3, 1))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one VM or system is told from the others."""
+
+    label: str
+    color: str
+    dashes: Any
+    marker: str
+    hatch: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """As the arguments of a line."""
+        return {"label": self.label, "color": self.color, "linestyle": self.dashes}
+
+    @property
+    def area(self) -> dict[str, Any]:
+        """As the arguments of a filled shape."""
+        return {
+            "label": self.label,
+            "facecolor": self.color,
+            "edgecolor": "white" if self.hatch else self.color,
+            "hatch": self.hatch,
+        }
+
+
+# The look number i has the colour i of eight; the others go on by one when colours begin again,
+# so that no two looks of up to 48 are the same.
+# Neighbours differ in lightness.
+_COLORS = (_BLUE, _ORANGE, _VERMILLION, _SKY, _YELLOW, _GREEN, _BLACK, _PURPLE)
+_DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Of straight lines, for an SVG or PDF spells every dot and circle out; few are wide apart.
+_HATCHES = ("", "////", "++", "\\\\\\\\", "----", "xxxx", "||||", "//")
+
+# By what a system is. Of several of a kind the one without a label of its own has the kind's look,
+# or else the first; the others take looks that are left.
+_SYSTEM_LOOKS = {
+    "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
+    "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "//"),
+    "Static": (_GREEN, _DASH_DOT, "^", "----"),
+    "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
+    "Multi-Cache": (_BLUE, "-", "o", ""),
+    "Multi-Cache (history)": (_BROWN, _SHORT, "*", "oo"),
+    "Multi-Cache (legacy)": (_PURPLE, _LONG, "X", "\\\\\\\\"),
+    "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
+}
+_SPARE_LOOKS = (
+    (_YELLOW, "-", "*", "++"),
+    ("#666666", _DASHED, "<", "|||"),
+    ("#999999", _DASH_DOT, ">", ""),
+)
+
+_NAMES = {
+    "lru": "Global LRU",
+    "static": "Static",
+    "single-tier": "Single-tier LRU",
+    "multicache": "Multi-Cache",
+    "multicache-joint": "Multi-Cache (joint)",
+}
+
+
+def vm_looks(results: Results) -> dict[str, Look]:
+    """Return the look of every VM, by name, in the order of the experiment."""
+    return looks_of(vms_of(results))
+
+
+def looks_of(names: Sequence[str]) -> dict[str, Look]:
+    """Return a look for each name, in their order; no two are alike below 49."""
+    looks = {}
+    for i, name in enumerate(names):
+        after = i % len(_COLORS) + i // len(_COLORS)
+        looks[name] = Look(
+            name,
+            _COLORS[i % len(_COLORS)],
+            _DASHES[after % len(_DASHES)],
+            _MARKERS[after % len(_MARKERS)],
+            _HATCHES[after % len(_HATCHES)],
+        )
+    return looks
+
+
+def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
+    """Return the look of every system, by title, in the order given."""
+    kinds = [_kind(system) for system in systems]
+    left = [look for kind, look in _SYSTEM_LOOKS.items() if kind not in kinds]
+    fixed = {(color, hatch) for color, _, _, hatch in (*_SYSTEM_LOOKS.values(), *_SPARE_LOOKS)}
+    many = looks_of([str(i) for i in range(len(_COLORS) * len(_HATCHES))]).values()
+    more = [(o.color, o.dashes, o.marker, o.hatch) for o in many if (o.color, o.hatch) not in fixed]
+    spare = [*_SPARE_LOOKS, *left, *more]
+    owners: dict[str, str] = {}
+    for system, kind in zip(systems, kinds, strict=True):
+        if kind in _SYSTEM_LOOKS and (kind not in owners or system.title == system.name):
+            owners[kind] = system.title
+    looks: dict[str, Look] = {}
+    others = 0
+    for system, kind in zip(systems, kinds, strict=True):
+        label = kind if system.title == system.name else system.title
+        if owners.get(kind) == system.title:
+            look = _SYSTEM_LOOKS[kind]
+        else:
+            look = spare[others % len(spare)]
+            others += 1
+        looks[system.title] = Look(label, *look)
+    return looks
+
+
+def _kind(system: SystemSpec) -> str:
+    name = _NAMES.get(system.name, system.name)
+    if is_legacy(system):
+        return f"{name} (legacy)"
+    remembers = system.params.get("distance_scope") == "cumulative"
+    return f"{name} (history)" if remembers else name
+
+
+def lighter(color: str, by: float) -> tuple[float, float, float]:
+    """Return a colour mixed with white: unchanged for `by` = 0, white for 1."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (part + (1 - part) * by for part in to_rgb(color))
+    return red, green, blue
