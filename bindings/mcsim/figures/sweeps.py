@@ -29,6 +29,7 @@ __all__ = ["Series", "axes_of", "main_axis", "over_axis", "over_two_axes", "seri
 _SEED = "seed"
 _MOST_LINES = 48
 _MOST_PANELS = 12
+_MOST_TICKS = 10
 
 _VALUES = {
     "hit_ratio": ("Hit ratio (%)", 100.0),
@@ -264,7 +265,7 @@ def _looks(lines: Sequence[Series]) -> list[Look]:
 
 def _scaled(axes: Axes, at: Sequence[Any]) -> NDArray[np.float64]:
     """Set up the axis below, and return where values stand on it."""
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, NullFormatter
 
     if not all(isinstance(value, int | float) for value in at):
         axes.set_xticks(range(len(at)), [str(value) for value in at])
@@ -272,6 +273,11 @@ def _scaled(axes: Axes, at: Sequence[Any]) -> NDArray[np.float64]:
     where = np.array(at, dtype=np.float64)
     if where.min() > 0 and where.max() >= 8 * where.min():
         axes.set_xscale("log")
+        if len(at) <= _MOST_TICKS:
+            axes.set_xticks(where)
+            axes.minorticks_off()
+        # Less than two decades would have labels between them, of another kind.
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     return where
 

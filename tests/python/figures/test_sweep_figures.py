@@ -82,6 +82,18 @@ def test_the_lines_drawn_are_these() -> None:
     assert sheet.notes == ["Lines: mean over seeds; bands: least to most."]
 
 
+def test_sizes_of_less_than_two_decades_are_labelled_as_others() -> None:
+    sizes = {10: 250_000, 100: 750_000, 1000: 4_000_000}
+    given = table()
+    column = pa.array([sizes[size] for size in given["tiers.0.capacity_blocks"].to_pylist()])
+    with styled():
+        sheet = over_axis(given.set_column(2, "tiers.0.capacity_blocks", column))
+        sheet.frame("title", "footer")
+        (axes,) = sheet.axes
+        shown = [label.get_text() for label in axes.get_xticklabels(which="both")]
+    assert [text for text in shown if text] == ["250 k", "750 k", "4 M"]
+
+
 def test_a_map_of_two_axes_for_each_system() -> None:
     with styled():
         sheet = over_two_axes(table(), "tiers.0.capacity_blocks", "seed", vm="a", value="hits")
