@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -284,8 +285,11 @@ def test_an_installation_without_experiments_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(package, "__file__", str(tmp_path / "a" / "b" / "c" / "package.py"))
+    monkeypatch.setattr(package, "_core", SimpleNamespace(__file__=str(tmp_path / "_core.so")))
     with pytest.raises(HostError, match="mcsim was installed without its experiments"):
         package.experiments_folder()
+    (tmp_path / "experiments" / "reproduce").mkdir(parents=True)
+    assert package.experiments_folder() == tmp_path / "experiments"
 
 
 def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
