@@ -70,7 +70,7 @@ _SYSTEM_LOOKS = {
     "Static": (_GREEN, _DASH_DOT, "^", "----"),
     "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
     "Multi-Cache": (_BLUE, "-", "o", ""),
-    "Multi-Cache (history)": (_BROWN, _SHORT, "*", "oo"),
+    "Multi-Cache (history)": (_BROWN, _SHORT, "*", "\\\\"),
     "Multi-Cache (legacy)": (_PURPLE, _LONG, "X", "\\\\\\\\"),
     "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
 }

@@ -4,7 +4,7 @@
   // Colours of the dark page, by those of the light one; what is not here serves both.
   const night = {
     "#1f2328": "#e6edf3", "#d8dee4": "#30363d", "#ffffff": "#0d1117", "#59636e": "#9ea7b3",
-    "#0072b2": "#3d9be0", "#000000": "#ffffff", "#666666": "#8f979f", "#999999": "#c3c9d0",
+    "#0072b2": "#3d9be0", "#000000": "#ffffff", "#666666": "#8f979f", "#999999": "#c3c9d0", "#994f00": "#c9772e",
   };
   const shade = (color) => (dark.matches && night[color.toLowerCase()]) || color;
 

@@ -90,12 +90,14 @@ _KEPT = " =:;,/?@!$*()[]|'"
 
 
 def lean(svg: str) -> str:
-    """Return an SVG without comments, and with paths to a hundredth of a point."""
+    """Return an SVG without comments, and with paths to a tenth of a point, or three figures."""
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(
-        r'(?<= d=")[^"]*', lambda d: re.sub(r"(\.\d\d)\d+", r"\1", " ".join(d[0].split())), svg
-    )
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(" ".join(path[0].split())), svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def _rounded(path: str) -> str:
+    return re.sub(r"(\d\d\.\d|\d\.\d\d)\d+", r"\1", path)
 
 
 Block = Prose | Facts | Listing | Picture | Table | Chart
