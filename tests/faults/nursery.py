@@ -186,6 +186,8 @@ def bear(work: dict[str, Any]) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    # What hangs is ended, and its exit code says so: -SIGALRM.
+    signal.alarm(300)
     code = do(work)
     calls = libc.mcsim_calls() if "fail" in work else 0
     sys.stdout.flush()

@@ -35,6 +35,11 @@ def youngest_of(process: int) -> int:
     return process
 
 
+def is_stopped(process: int) -> bool:
+    """Whether a signal stopped it: nothing of it renews a lease any more."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 def drafts(out: Path) -> list[Path]:
     return sorted(path for home in out.glob("*.partial") for path in home.iterdir())
 
@@ -76,7 +81,8 @@ def test_work_that_was_taken_from_a_host_that_lives_does_no_harm(
 ) -> None:
     asleep = nursery.run(tmp_path, host="a", stop_at=["part saved", 2])
     until(lambda: [d for d in drafts(tmp_path) if len(list(d.glob("parts/[!.]*"))) == 2])
-    time.sleep(1.2)
+    until(lambda: is_stopped(youngest_of(asleep.pid)))
+    time.sleep(1.5)
     other = nursery.run(tmp_path, host="b", lease=1.0)
     assert other.wait() == 0, other.said
     assert len(final_runs(tmp_path)) == 1

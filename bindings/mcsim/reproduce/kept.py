@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from mcsim.experiment.environment import build_digest
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
-from mcsim.results.files import read_json, write_json, write_parquet
+from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
 __all__ = ["Finding", "folder_of", "keep", "opened"]
@@ -62,7 +60,7 @@ def opened(figure: Figure, context: Context) -> Finding | None:
     found = Found(
         values=kept["values"],
         checks=[Check(**check) for check in kept["checks"]],
-        tables={name: pq.read_table(folder / f"{name}.parquet") for name in kept["tables"]},
+        tables={name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]},
         ran=kept["ran"],
         recorded=kept["recorded"],
     )

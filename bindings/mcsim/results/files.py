@@ -14,7 +14,15 @@ from ruamel.yaml import YAML
 
 from mcsim.base.files import replacing
 
-__all__ = ["json_of", "parquet_of", "read_json", "write_json", "write_parquet", "yaml_of"]
+__all__ = [
+    "json_of",
+    "parquet_of",
+    "read_json",
+    "read_parquet",
+    "write_json",
+    "write_parquet",
+    "yaml_of",
+]
 
 
 def parquet_of(table: pa.Table) -> bytes:
@@ -48,6 +56,11 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a mapping as JSON for people, which is there whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_bytes(json_of(value))
+
+
+def read_parquet(source: Path | pa.BufferReader) -> pa.Table:
+    """Read a table, on this thread alone: where memory runs out, no other one is waited for."""
+    return pq.ParquetFile(source).read(use_threads=False)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
+from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
 from mcsim.results.tables import COMPARISON, comparison
@@ -221,7 +222,7 @@ class Pack:
     def table(self, name: str) -> pa.Table:
         """Read a table, of all runs."""
         if name not in self._tables:
-            self._tables[name] = pq.read_table(pa.BufferReader(self._read(f"{name}.parquet")))
+            self._tables[name] = read_parquet(pa.BufferReader(self._read(f"{name}.parquet")))
         return self._tables[name]
 
     def part(self, name: str, column: str, number: int) -> pa.Table:

@@ -39,13 +39,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import polars_frame
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_json, write_json
+from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -175,7 +174,7 @@ class Results:
         file = f"{name}.parquet"
         if name == "bounds" and file not in self.sums:
             return SCHEMAS[name].empty_table()
-        table = pq.read_table(self._checked(file))
+        table = read_parquet(self._checked(file))
         if name == "decisions" and "infeasible" not in table.column_names:
             table = table.append_column("infeasible", pa.nulls(len(table), pa.string()))
         return table

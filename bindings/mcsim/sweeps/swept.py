@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
-import pyarrow.parquet as pq
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
-from mcsim.results.files import write_parquet
+from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
 
@@ -61,7 +60,7 @@ class Sweep:
         if not file.is_file():
             raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
         try:
-            return cls(Path(path), pq.read_table(file))
+            return cls(Path(path), read_parquet(file))
         except (OSError, pa.ArrowException) as error:
             raise ConfigError(f"{file}: cannot be read ({error}): run the sweep again") from None
 

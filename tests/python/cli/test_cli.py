@@ -14,7 +14,7 @@ import mcsim
 from mcsim._core import engine, locality, optimizers
 from mcsim.base.errors import HostError, InternalError
 from mcsim.cli import main as cli
-from mcsim.figures import ALIASES
+from mcsim.figures import ALIASES, FIGURES
 
 PACKAGE = Path(mcsim.__file__).parents[1]
 TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
@@ -265,9 +265,9 @@ systems: [lru, multicache]
     )
     code, out, _ = call(capsys, "figures", "--list")
     assert code == 0
-    assert [line.split()[:2] for line in out.splitlines()] == [
-        [name, f"({alias})"] for alias, name in ALIASES.items()
-    ]
+    listed = {line.split()[0]: line for line in out.splitlines()}
+    assert list(listed) == list(FIGURES)
+    assert all(f" ({alias}) " in listed[name] for alias, name in ALIASES.items())
     code, out, _ = call(capsys, "figures", "--list", runs[0])
     assert code == 0
     without = {
