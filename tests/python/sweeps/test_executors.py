@@ -307,9 +307,9 @@ def test_an_estimate_is_of_all_systems_of_a_cell(file: Path, tmp_path: Path) -> 
         assert prospect.made.finished() == [False] * 3
         return found.seconds
 
-    # Three decisions in two hours, three cells; nearly so, of a part of a replay.
-    assert seconds(0.2) > 0.7 * 9 * 0.2
-    assert seconds(0.01, 0.4) > 0.7 * 9 * 0.4
+    # Three decisions in two hours, three cells; a part of a replay has two of the three, or fewer.
+    assert seconds(0.2) > 0.5 * 9 * 0.2
+    assert seconds(0.01, 0.4) > 0.5 * 9 * 0.4
 
 
 def test_what_is_stopped_of_an_estimate_does_not_stop_the_rest() -> None:
