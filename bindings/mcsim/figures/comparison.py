@@ -30,6 +30,12 @@ __all__ = [
 _HIDDEN_BELOW = 0.01
 _ALL = "all VMs"
 _MOST_BARS = 10  # of a group that can be told apart
+# Texts on hatches.
+_INSIDE: dict[str, Any] = {
+    "ha": "center",
+    "va": "center",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+}
 _TIER_HATCHES = ("", "//////", "\\\\\\")
 
 # Rows of `mcsim.results.tables.comparison` by system and VM.
@@ -177,11 +183,9 @@ def _shares_by_system(results: Results, mean: Mapping[str, NDArray[np.floating]]
             share = np.array([held[v, k] for held in mean.values()])
             share = 100 * share / max(1, tiers[k].capacity_blocks)
             bars = axes.barh(labels, share, 0.75, left=left, linewidth=0, **look.area)
-            texts = [f"{value:.0f}" if value >= 6 else "" for value in share]
-            inside = axes.bar_label(bars, texts, label_type="center")
-            for text in inside:
-                text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-                text.set_visible(bool(text.get_text()))
+            for row in np.flatnonzero(share >= 6):
+                middle = left[row] + share[row] / 2
+                axes.text(middle, row, f"{share[row]:.0f}", zorder=3, **_INSIDE)
             left = left + share
             if k == 0:
                 sheet.legend.append(bars[0])

@@ -26,6 +26,8 @@ from mcsim.results.results import Results
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.transforms import Bbox
 
 __all__ = [
     "COLUMN",
@@ -43,6 +45,7 @@ PAGE = 7.0  # inches, both columns
 
 _TEXT = 7.5  # points
 _LINE = 1.6 * _TEXT  # from one line of text to the next
+_BETWEEN_COLUMNS = 1.2  # of a legend, in letters
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -183,8 +186,11 @@ class Sheet:
         The solver behind the layout orders its sums by memory addresses, and so
         differs in the last bits from one process to the next.
         """
-        self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")
+        engine = self.figure.get_layout_engine()
+        assert engine is not None
+        engine.execute(self.figure)
+        # With an engine, even one that does nothing, saving would draw all twice.
+        self.figure.set_layout_engine(None)
         for axes in self.axes:
             x0, y0, width, height = axes.get_position().bounds
             axes.set_position((round(x0, 4), round(y0, 4), round(width, 4), round(height, 4)))
@@ -199,25 +205,44 @@ class Sheet:
         """Put the legend below `y` in as few rows as fit; return its height in points."""
         if not self.legend:
             return 0.0
-        width = self.figure.get_figwidth() * self.figure.dpi
-        for columns in range(len(self.legend), 0, -1):
-            legend = self.figure.legend(
-                handles=self.legend,
-                ncols=columns,
-                loc="upper left",
-                bbox_to_anchor=(0.01, y),
-                frameon=False,
-                borderpad=0,
-                borderaxespad=0,
-                columnspacing=1.2,
-                handlelength=2.4,
-            )
-            legend.set_in_layout(False)
-            extent = legend.get_window_extent()
-            if extent.width <= 0.98 * width or columns == 1:
-                break
-            legend.remove()
+        widest = 0.98 * self.figure.get_figwidth() * self.figure.dpi
+        legend, extent = self._legend_in(len(self.legend), y)
+        if extent.width > widest:
+            for columns in range(self._columns_that_fit(legend, widest), 0, -1):
+                legend.remove()
+                legend, extent = self._legend_in(columns, y)
+                if extent.width <= widest:
+                    break
         return float(extent.height * 72 / self.figure.dpi) + 0.3 * _LINE
+
+    def _legend_in(self, columns: int, y: float) -> tuple[Legend, Bbox]:
+        legend = self.figure.legend(
+            handles=self.legend,
+            ncols=columns,
+            loc="upper left",
+            bbox_to_anchor=(0.01, y),
+            frameon=False,
+            borderpad=0,
+            borderaxespad=0,
+            columnspacing=_BETWEEN_COLUMNS,
+            handlelength=2.4,
+        )
+        legend.set_in_layout(False)
+        return legend, legend.get_window_extent()
+
+    def _columns_that_fit(self, row: Legend, widest: float) -> int:
+        """Return how many columns are at most as wide as that, by a legend of a single row."""
+        texts = [text.get_window_extent().width for text in row.get_texts()]
+        letter = row.get_texts()[0].get_fontsize() * self.figure.dpi / 72
+        between = _BETWEEN_COLUMNS * letter
+        count = len(texts)
+        # All that an entry has beside its text.
+        around = (row.get_window_extent().width - sum(texts) - (count - 1) * between) / count
+        for columns in range(count - 1, 1, -1):
+            parts = np.array_split(texts, columns)
+            if sum(around + max(part) for part in parts) + (columns - 1) * between <= widest:
+                return columns
+        return 1
 
 
 def new_sheet(

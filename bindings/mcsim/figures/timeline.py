@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.patches import StepPatch
 
 __all__ = [
     "baseline_occupancy",
@@ -38,16 +39,19 @@ __all__ = [
 ]
 
 _HIDDEN_BELOW = 0.01
+_STRIPS = 1000  # of a panel, each as wide as a thin line
 
 
 def reuse_intensity(results: Results) -> Sheet:
-    """Plot the reuse intensity of every VM, one line a window.
+    """Plot the reuse intensity of every VM: a thin line a window.
 
     Raises
     ------
     CannotDrawError
         If no system of the run asked for reuse intensity.
     """
+    from matplotlib.patches import StepPatch
+
     table = results.reuse_intensity()
     if table.num_rows == 0:
         raise CannotDrawError("needs reuse intensity, and no system of the run asked for it")
@@ -58,8 +62,8 @@ def reuse_intensity(results: Results) -> Sheet:
     for axes, (vm, look) in zip(sheet.axes, looks.items(), strict=True):
         of_vm = table.filter(pc.equal(table["vm"], vm))
         time = clock(of_vm["window_end_ns"].to_numpy())
-        intensity = of_vm["reuse_intensity"].to_numpy()
-        axes.vlines(time, 0, intensity, color=look.color, linewidth=0.4, rasterized=True)
+        edges, highest = _highest(time, of_vm["reuse_intensity"].to_numpy(), clock)
+        axes.add_artist(StepPatch(highest, edges, color=look.color, linewidth=0))
         axes.set_title(vm, loc="left", pad=2)
         axes.set_ylim(0, 1)
         axes.set_yticks([0, 0.5, 1])
@@ -67,6 +71,18 @@ def reuse_intensity(results: Results) -> Sheet:
     sheet.figure.supylabel("Reuse intensity (1 − unique / all)", fontsize="medium")
     sheet.notes.append("Windows without accesses are left out.")
     return sheet
+
+
+def _highest(
+    time: NDArray[np.float64], height: NDArray[np.float64], clock: Clock
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the edges and heights of what lines at these times, each a strip wide, cover."""
+    edges = np.linspace(clock.edges[0], clock.edges[-1], _STRIPS + 1)
+    strip = np.clip(np.searchsorted(edges, time, side="right") - 1, 0, _STRIPS - 1)
+    highest = np.zeros(_STRIPS)
+    np.maximum.at(highest, strip, height)
+    begins = np.flatnonzero(np.diff(highest, prepend=np.nan))
+    return np.append(edges[begins], edges[-1]), highest[begins]
 
 
 def baseline_occupancy(results: Results) -> Sheet:
@@ -121,7 +137,7 @@ def _stacked_over_time(results: Results, blocks: NDArray[np.int64], label: str) 
         sheet.legend = []
         for v, look in enumerate(looks.values()):
             sheet.legend.append(
-                axes.stairs(stacked[:, v], clock.edges, baseline=below, fill=True, **look.area)
+                _stairs(axes, stacked[:, v], clock, baseline=below, linewidth=0, **look.area)
             )
             below = stacked[:, v]
         capacity = results.spec.tiers[k].capacity_blocks
@@ -163,7 +179,8 @@ def hit_ratio_over_time(
         series, look = series_of(results, system), looks[system.title]
         ratio = series.cumulative_hit_ratio if cumulative else series.hit_ratio
         for axes, (v, vm) in zip(sheet.axes, vms, strict=True):
-            line = axes.stairs(100 * ratio[:, v], clock.edges, baseline=None, linewidth=1.0)
+            ratios = 100 * ratio[:, v]
+            line = _stairs(axes, ratios, clock, baseline=None, fill=False, linewidth=1.0)
             line.set(color=look.color, linestyle=look.dashes, label=look.label)
             line.set_zorder(3 if number == 0 else 2)
             axes.set_title(vm, loc="left", pad=2)
@@ -189,6 +206,15 @@ def _worth_showing(
     numbered = list(enumerate(vm_looks(results)))
     shown = [(v, vm) for v, vm in numbered if most[v] >= _HIDDEN_BELOW] or numbered
     return shown, [vm for v, vm in numbered if (v, vm) not in shown]
+
+
+def _stairs(axes: Axes, values: NDArray[Any], clock: Clock, **look: Any) -> StepPatch:
+    """Draw what `Axes.stairs` does, which looks at each step for limits that are set here."""
+    from matplotlib.patches import StepPatch
+
+    stairs = StepPatch(values, clock.edges, **look)
+    axes.add_artist(stairs)
+    return stairs
 
 
 def _label_time(lowest: Sequence[Axes], clock: Clock) -> None:

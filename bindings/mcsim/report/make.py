@@ -12,7 +12,7 @@ from typing import Any
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.figures import FIGURES, begin_to_draw
-from mcsim.report.page import Block, Page, Picture, Section, lean, render
+from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
     configuration,
@@ -24,6 +24,7 @@ from mcsim.report.run_parts import (
     workload,
 )
 from mcsim.report.several import compared
+from mcsim.report.svg import lean
 from mcsim.results.results import Results
 
 __all__ = ["report"]

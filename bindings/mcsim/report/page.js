@@ -26,10 +26,21 @@
     }
   };
 
+  const told = (figure) => JSON.parse(figure.querySelector("script").textContent);
+
+  // Puts columns where a form has their places.
+  const fill = (node, columns) => {
+    if (node === null || typeof node !== "object") return;
+    if (node.name === "ColumnDataSource" && node.attributes) node.attributes.data = columns[node.attributes.data];
+    else for (const each of Object.values(node)) fill(each, columns);
+  };
+
   const draw = async (figure) => {
     const plot = figure.querySelector(".plot");
-    const text = figure.querySelector("script").textContent;
-    const item = shaded(JSON.parse(text), false);
+    const { form, columns } = told(figure);
+    // Of plots that are alike the first says how they look.
+    const item = shaded(typeof form === "string" ? told(document.getElementById(form)).form : form, false);
+    fill(item, columns);
     plot.replaceChildren();
     figure.dataset.drawn = "no";
     const views = await Bokeh.embed.embed_item(item, plot);
@@ -98,10 +109,17 @@
       draw(entry.target);
     }
   }, { rootMargin: "800px" });
-  if (window.Bokeh) {
+  const unpack = async (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(unzipped).text();
+    library.replaceWith(script);
     Bokeh.set_log_level("warn");
     for (const figure of document.querySelectorAll("figure.chart")) near.observe(figure);
-  }
+  };
+  const library = document.getElementById("library");
+  if (library) unpack(library.textContent).catch(() => { document.getElementById("undrawn").hidden = false; });
   shadeSwatches();
   dark.addEventListener("change", () => {
     shadeSwatches();

@@ -2,18 +2,21 @@
 
 Everything that comes from traces, YAML or results is escaped, by the template or in JSON. The
 page forbids itself by its content security policy to load anything, and to run any script but
-the two that are named there by their digests.
+the two that are named there by their digests: its own, and the one that draws, which the first
+unpacks.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import count
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +26,7 @@ from mcsim.report.charts import Chart
 from mcsim.report.swatches import swatch
 from mcsim.report.tables import Table
 
-__all__ = ["Facts", "Listing", "Page", "Picture", "Prose", "Section", "lean", "render"]
+__all__ = ["Facts", "Listing", "Page", "Picture", "Prose", "Section", "render"]
 
 ABSENT = "pages need the packages jinja2 and bokeh: pip install mcsim[report]"
 
@@ -89,17 +92,6 @@ class Picture:
 _KEPT = " =:;,/?@!$*()[]|'"
 
 
-def lean(svg: str) -> str:
-    """Return an SVG without comments, and with paths to a tenth of a point, or three figures."""
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(" ".join(path[0].split())), svg)
-    return re.sub(r"\s*\n\s*", "\n", svg)
-
-
-def _rounded(path: str) -> str:
-    return re.sub(r"(\d\d\.\d|\d\.\d\d)\d+", r"\1", path)
-
-
 Block = Prose | Facts | Listing | Picture | Table | Chart
 
 
@@ -155,28 +147,34 @@ def render(page: Page) -> str:
         if error.name is None or error.name.partition(".")[0] in ("mcsim",):
             raise
         raise ConfigError(ABSENT) from error
-    charts: list[dict[str, Any]] = []
+    numbers = count(1)
+    forms: dict[str, str] = {}
 
     def drawn(chart: Chart) -> dict[str, Any]:
-        entry = {
-            "id": f"chart-{len(charts) + 1}",
-            "json": Markup(_json_in_html(plot(chart))),
+        name = f"chart-{next(numbers)}"
+        form, columns = plot(chart)
+        # Of plots that are alike the first says how they look.
+        first = forms.setdefault(_json_in_html(form), name)
+        told = {"form": form if first == name else first, "columns": columns}
+        return {
+            "id": name,
+            "json": Markup(_json_in_html(told)),
             "legend": [(Markup(swatch(s.look, chart.kind)), s.look.label) for s in chart.series],
         }
-        charts.append(entry)
-        return entry
 
-    scripts = [_own("page.js")]
+    own, drawing = _own("page.js"), ""
     if any(isinstance(block, Chart) for section in page.sections for block in section.blocks):
-        scripts.insert(0, library())
+        drawing = library()
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_own("page.html")).render(
         page=page,
         drawn=drawn,
         is_chart=lambda block: isinstance(block, Chart),
         style=Markup(_own("page.css")),
-        scripts=[Markup(script) for script in scripts],
-        digests=" ".join(f"'{_digest(script)}'" for script in scripts),
+        own=Markup(own),
+        packed=_packed(drawing),
+        notice=Markup(_notice(drawing)),
+        digests=" ".join(f"'{_digest(script)}'" for script in (drawing, own) if script),
         version=__version__,
     )
 
@@ -187,6 +185,17 @@ def _own(name: str) -> str:
 
 def _digest(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _packed(script: str) -> str:
+    """Return a script in a third of its space, as the page unpacks it."""
+    return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode() if script else ""
+
+
+def _notice(script: str) -> str:
+    """Return a script's first comment, of whose it is, which is to be read on any copy."""
+    found = re.search(r"/\*!(.*?)\*/", script, re.DOTALL)
+    return re.sub(r"-{2,}|[<>&]", " ", found[1]) if found else ""
 
 
 def _json_in_html(value: Any) -> str:

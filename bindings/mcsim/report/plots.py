@@ -13,7 +13,7 @@ from math import pi
 from typing import Any
 
 import numpy as np
-from bokeh.embed import json_item
+from bokeh.document import Document
 from bokeh.models import (
     BoxZoomTool,
     ColumnDataSource,
@@ -25,7 +25,7 @@ from bokeh.models import (
     PlainText,
     Scatter,
     Step,
-    VArea,
+    VAreaStep,
     VBar,
     WheelZoomTool,
 )
@@ -48,13 +48,15 @@ _NUMBER = "{0,0.[00]}"
 def library() -> str:
     """Return the program that draws: Bokeh's, as its package has it."""
     folder = resources.files("bokeh") / "server" / "static" / "js"
-    text = folder.joinpath("bokeh.min.js").read_text(encoding="utf-8")
-    assert "</script" not in text.lower()
-    return text
+    return folder.joinpath("bokeh.min.js").read_text(encoding="utf-8")
 
 
-def plot(chart: Chart) -> Any:
-    """Return a chart as JSON for `Bokeh.embed.embed_item`, the same for the same chart."""
+def plot(chart: Chart) -> tuple[Any, list[Any]]:
+    """Return a chart as JSON for `Bokeh.embed.embed_item`, the same for the same chart.
+
+    The first part is all but the numbers, and alike for charts that look alike; where columns
+    belong it has their place in the second.
+    """
     sheet = _sheet(chart)
     draw = {
         "lines": _lines,
@@ -66,7 +68,11 @@ def plot(chart: Chart) -> Any:
     draw(sheet, chart)
     for position, name in chart.marks:
         _mark(sheet, position, name)
-    return _renumbered(json_item(sheet))
+    document = Document()
+    document.title = ""
+    document.add_root(sheet)
+    item = _renumbered({"doc": document.to_json(deferred=False), "root_id": sheet.id})
+    return item, _columns_taken(item)
 
 
 def _sheet(chart: Chart) -> Any:
@@ -108,7 +114,7 @@ def _lines(sheet: Any, chart: Chart) -> None:
     told = []
     for i, series in enumerate(chart.series):
         x = series.x if series.x is not None else np.asarray(chart.x, np.float64)
-        source = ColumnDataSource({"x": x, "y": _short(series.y)})
+        source = ColumnDataSource({"x": _short(x), "y": _short(series.y)})
         told.append(_add(sheet, source, Line(x="x", y="y", **_stroke(series)), i, series))
         _marks(sheet, i, series, x, series.y)
     _tell(sheet, told, [(chart.x_label, f"@x{_NUMBER}"), (chart.y_label, f"@y{_NUMBER}")])
@@ -117,28 +123,36 @@ def _lines(sheet: Any, chart: Chart) -> None:
 
 def _steps(sheet: Any, chart: Chart) -> None:
     edges = np.asarray(chart.x, np.float64)
-    columns = {f"y{i}": _short(s.y[[*range(len(s.y)), -1]]) for i, s in enumerate(chart.series)}
+    columns = {f"y{i}": _short(_held(s.y)) for i, s in enumerate(chart.series)}
     source = ColumnDataSource(columns | {"x": edges})
     for i, series in enumerate(chart.series):
         step = Step(x="x", y=f"y{i}", mode="after", **_stroke(series))
         _add(sheet, source, step, i, series)
         _marks(sheet, i, series, (edges[1:] + edges[:-1]) / 2, series.y)
-    _tell_all(sheet, chart, edges)
+    _tell_all(sheet, chart, edges, source)
     sheet.y_range.start = 0
 
 
 def _areas(sheet: Any, chart: Chart) -> None:
     edges = np.asarray(chart.x, np.float64)
-    corners = np.repeat(edges, 2)[1:-1]
-    level = np.zeros(len(corners))
-    source = ColumnDataSource({"x": corners, "y0": _short(level)})
+    level = np.zeros(len(edges))
+    columns = {"x": edges, "level0": _short(level)}
     for i, series in enumerate(chart.series):
-        level = level + np.repeat(np.nan_to_num(series.y), 2)
-        source.data[f"y{i + 1}"] = _short(level)
-        area = VArea(x="x", y1=f"y{i}", y2=f"y{i + 1}", **_fill(series))
+        own = _held(series.y)
+        level = level + np.nan_to_num(own)
+        columns |= {f"y{i}": _short(own), f"level{i + 1}": _short(level)}
+    source = ColumnDataSource(columns)
+    for i, series in enumerate(chart.series):
+        levels = {"y1": f"level{i}", "y2": f"level{i + 1}"}
+        area = VAreaStep(x="x", **levels, step_mode="after", **_fill(series))
         _add(sheet, source, area, i, series)
-    _tell_all(sheet, chart, edges)
+    _tell_all(sheet, chart, edges, source)
     sheet.y_range.start = 0
+
+
+def _held(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values that hold until the next one, at all edges: the last one at the end, too."""
+    return np.append(values, values[-1:])
 
 
 def _bars(sheet: Any, chart: Chart) -> None:
@@ -221,7 +235,7 @@ def _marks(
     glyph = Scatter(
         x="x", y="y", marker=marker, angle=angle, size=8, line_color=color, fill_color=color
     )
-    source = ColumnDataSource({"x": x[some], "y": _short(y[some])})
+    source = ColumnDataSource({"x": _short(x[some]), "y": _short(y[some])})
     _add(sheet, source, glyph, i, series)
 
 
@@ -232,13 +246,17 @@ def _tell(sheet: Any, renderers: Any, tooltips: Sequence[tuple[str, str]]) -> No
     )
 
 
-def _tell_all(sheet: Any, chart: Chart, edges: NDArray[np.float64]) -> None:
-    """Tell the values of all series where the pointer is, by a line that is not seen."""
-    columns = {f"y{i}": _short(series.y) for i, series in enumerate(chart.series)}
-    heights = np.nan_to_num(np.array(list(columns.values())))
+def _tell_all(sheet: Any, chart: Chart, edges: NDArray[np.float64], source: Any) -> None:
+    """Tell the values of all series where the pointer is, by a line that is not seen.
+
+    The source has them, as `y0`, `y1`, ..., and the positions `x`.
+    """
+    heights = np.nan_to_num(np.array([series.y for series in chart.series]))
     top = heights.sum(axis=0) if chart.kind == "areas" else heights.max(axis=0)
     middle = (edges[1:] + edges[:-1]) / 2
-    source = ColumnDataSource(columns | {"x": edges[:-1], "middle": middle, "top": top / 2})
+    beyond = np.full(len(source.data["x"]) - len(middle), np.nan)
+    source.data["middle"] = _short(np.append(middle, beyond))
+    source.data["top"] = _short(np.append(top / 2, beyond))
     line = sheet.add_glyph(source, Line(x="middle", y="top", line_alpha=0))
     tooltips = [(chart.x_label, f"@x{_NUMBER}")]
     tooltips += [(s.look.label, f"@y{i}{_NUMBER}") for i, s in enumerate(chart.series)]
@@ -290,3 +308,22 @@ def _renumbered(item: Any) -> Any:
 
     find(item["doc"])
     return {"doc": renamed(item["doc"]), "root_id": names[item["root_id"]]}
+
+
+def _columns_taken(node: Any) -> list[Any]:
+    """Take the columns out of a plot's sources; leave their places in what is returned."""
+    columns: list[Any] = []
+
+    def take(node: Any) -> None:
+        if isinstance(node, dict):
+            if node.get("name") == "ColumnDataSource" and "attributes" in node:
+                columns.append(node["attributes"]["data"])
+                node["attributes"]["data"] = len(columns) - 1
+            for each in node.values():
+                take(each)
+        elif isinstance(node, list):
+            for each in node:
+                take(each)
+
+    take(node)
+    return columns

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcsim.report.charts import Chart
-from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, lean, render
+from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, render
+from mcsim.report.svg import lean
 from mcsim.report.tables import Cell, Table, from_arrow
 
 if TYPE_CHECKING:

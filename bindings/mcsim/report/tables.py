@@ -24,10 +24,8 @@ class Cell(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """How it is set: as a number, as a text of several lines, or plainly."""
-        if self.value is not None:
-            return "n"
-        return "w" if len(self.text) > 32 else ""
+        """How it is set: as a text of several lines, or plainly."""
+        return "w" if self.value is None and len(self.text) > 32 else ""
 
     @property
     def key(self) -> str:
