@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.report.declared import Plot
     from mcsim.reproduce.context import Context
 
 __all__ = ["Check", "Figure", "Found"]
@@ -46,6 +47,8 @@ class Found:
         Claims about shape.
     tables : mapping of str to pa.Table
         What the figure shows, as data.
+    plots : sequence of Plot
+        How a page shows these tables.
     draw : callable, optional
         Writes figures below a path's stem; a pure function of what was found.
     ran : sequence of str
@@ -57,6 +60,7 @@ class Found:
     values: Mapping[str, float | str] = field(default_factory=dict)
     checks: Sequence[Check] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    plots: Sequence[Plot] = ()
     draw: Callable[[Path], Sequence[Path]] | None = None
     ran: Sequence[str] = ()
     recorded: bool = False

@@ -1,7 +1,8 @@
 """Findings that are kept: what a figure found, until anything changes that it came from.
 
 Each has a folder `reproduce/<document>/<figure>` (`-quick` for the quick one) among the results:
-the tables, the figures, and last `found.json`, without which it was not finished. Runs are results
+the tables, the figures, and last `found.json`, which says how tables are plotted, too, and without
+which it was not finished. Runs are results
 of their own, beside it.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mcsim.experiment.environment import build_digest
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
@@ -61,6 +63,7 @@ def opened(figure: Figure, context: Context) -> Finding | None:
         values=kept["values"],
         checks=[Check(**check) for check in kept["checks"]],
         tables={name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]},
+        plots=[Plot.of(plot) for plot in kept["plots"]],
         ran=kept["ran"],
         recorded=kept["recorded"],
     )
@@ -93,6 +96,7 @@ def keep(figure: Figure, context: Context, found: Found, seconds: float) -> Find
             "values": found.values,
             "checks": [asdict(check) for check in found.checks],
             "tables": list(found.tables),
+            "plots": [asdict(plot) for plot in found.plots],
             "drawn": [path.name for path in drawn],
             "ran": list(found.ran),
             "recorded": found.recorded,

@@ -83,6 +83,7 @@ def in_html(reproduction: Reproduction, command: str) -> str:
             [(note.about, note.note) for note in outcome.notes],
             outcome.finding.found.tables,
             outcome.finding.drawn,
+            outcome.finding.found.plots,
         )
         for outcome in reproduction.outcomes
     ]
