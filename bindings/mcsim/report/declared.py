@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Literal
@@ -65,7 +65,7 @@ class Plot:
     marks, levels : sequence of (float, str)
         Positions of `x` and `y` that have names, in the units of the labels.
     looks : mapping of str to Look
-        Of those among `by` that have one elsewhere, such as systems of a run.
+        Of those among `by` that have one elsewhere, such as systems of a run, in their order.
     """
 
     title: str
@@ -101,6 +101,11 @@ class Plot:
         return {self.y: ""} if isinstance(self.y, str) else self.y
 
     @property
+    def single(self) -> bool:
+        """Whether there is one series, which no column tells from others."""
+        return isinstance(self.y, str) and not self.by
+
+    @property
     def named(self) -> bool:
         """Whether `x` names groups."""
         return self.kind in ("bars", "stacked")
@@ -119,7 +124,9 @@ def charts_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Cha
     parts = [(plot, called, part) for plot in plots for called, part in _parts(plot, tables)]
     found = [(plot, called, _series(plot, part)) for plot, called, part in parts]
     given = {name: look for plot in plots for name, look in plot.looks.items()}
-    looks = given | _others(dict.fromkeys(n for *_, s in found for n in s if n not in given), given)
+    known = {n: look for p, _, s in found if p.single for n, look in looks_of([*s]).items()} | given
+    names = dict.fromkeys(name for *_, s in found for name in s if name not in known)
+    looks = known | _others(names, given)
     return [
         _chart(plot, called, series, looks)
         for plot, called, series in found
@@ -127,7 +134,7 @@ def charts_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Cha
     ]
 
 
-def _others(names: Mapping[str, Any], given: Mapping[str, Look]) -> dict[str, Look]:
+def _others(names: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
     """Return looks that nobody has yet."""
     taken = {(look.color, look.hatch) for look in given.values()}
     many = looks_of([str(i) for i in range(_MOST_LOOKS)]).values()
@@ -198,7 +205,8 @@ def _series(plot: Plot, table: pa.Table) -> dict[str, tuple[Any, _Values]]:
         for column, called in plot.columns.items():
             name = ", ".join(filter(None, (group, called))) or plot.y_label.partition(" (")[0]
             series[name] = _placed(plot, x, _numbers(rows, column), below)
-    return series
+    first = [name for name in plot.looks if name in series]
+    return {name: series[name] for name in dict.fromkeys([*first, *series])}
 
 
 def _placed(plot: Plot, x: Any, y: _Values, below: _Values) -> tuple[Any, _Values]:
@@ -231,9 +239,7 @@ def _chart(
     drawn = [Series(looks[name], y, own) for name, (own, y) in each.items()]
     if plot.kind in ("steps", "areas"):
         x, drawn = whole_intervals(x, drawn)
-    labels = (
-        (plot.y_label, plot.x_label) if plot.kind == "stacked" else (plot.x_label, plot.y_label)
-    )
+    labels = (plot.x_label, plot.y_label)
     # Bars that are stacked lie, from left to right.
     x_label, y_label = reversed(labels) if plot.kind == "stacked" else labels
     return Chart(
@@ -304,7 +310,7 @@ def _said(plot: Plot, series: Mapping[str, tuple[Any, _Values]], looks: Mapping[
     else:
         pairs = {name: (y.min(), y.max()) for name, y in known.items()}
         begin = "From least to most"
-    said = ", ".join(f"{looks[name].label} {_span(*pair)}" for name, pair in pairs.items())
+    said = ", ".join(f"{looks[name].label} ({_span(*pair)})" for name, pair in pairs.items())
     return f"{begin}: {said}."
 
 
@@ -314,4 +320,4 @@ def _span(first: float, last: float) -> str:
 
 
 def _number(value: float) -> str:
-    return format_count(value) if abs(value) >= 10_000 else f"{value:.3g}"
+    return format_count(value) if abs(value) >= 1000 else f"{value:.3g}"

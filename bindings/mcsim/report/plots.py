@@ -13,7 +13,7 @@ from math import pi
 from typing import Any, Literal
 
 import numpy as np
-from bokeh.embed import json_item
+from bokeh.document import Document
 from bokeh.models import (
     BoxZoomTool,
     ColumnDataSource,
@@ -68,7 +68,10 @@ def plot(chart: Chart) -> Any:
         _mark(sheet, position, name)
     for value, name in chart.levels:
         _level(sheet, value, name)
-    return _renumbered(json_item(sheet))
+    document = Document()
+    document.title = ""
+    document.add_root(sheet)
+    return _renumbered({"doc": document.to_json(deferred=False), "root_id": sheet.id})
 
 
 def _sheet(chart: Chart) -> Any:

@@ -40,11 +40,11 @@ _CHANGE = 36
 
 _PARTS_PLOTS = [
     Plot(
-        "Parts of the cache",
-        f"By interval of ten minutes; in number {_CHANGE} two clients change places.",
+        f"Parts of the cache: {title}", f"Two clients change places in interval {_CHANGE}.",
         "parts", "interval", "blocks", "Interval", "Target (blocks)", "steps",
-        by=["vm"], each=["system"], marks=[(_CHANGE, "the change")],
+        by=["vm"], only={"system": title}, marks=[(_CHANGE, "the change")],
     )
+    for title in ("multicache", "steady")
 ]  # fmt: skip
 
 
@@ -131,10 +131,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     return Found(
         values={"intervals in which it is met": 100 * met[slo.title].mean()},
         checks=_claims_of_promises(slo.title, met, refused),
-        tables={
-            "over_time": _over_time(results, named),
-            "achieved": _achieved(achieved, goal),
-        },
+        tables={"over_time": _over_time(results, named), "achieved": _achieved(achieved, goal)},
         plots=_promise_plots(results, goal, label, target),
         draw=drawing(
             {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)},
@@ -146,13 +143,12 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
 
 
 def _achieved(achieved: Mapping[str, NDArray[np.float64]], goal: str) -> pa.Table:
-    return pa.Table.from_pylist(
-        [
-            {"system": title, "interval": interval, goal: value}
-            for title, values in achieved.items()
-            for interval, value in enumerate(values.tolist())
-        ]
-    )
+    rows = [
+        {"system": title, "interval": interval, goal: value}
+        for title, values in achieved.items()
+        for interval, value in enumerate(values.tolist())
+    ]
+    return pa.Table.from_pylist(rows)
 
 
 def _promise_plots(results: Results, goal: str, label: str, target: float) -> list[Plot]:
@@ -160,8 +156,8 @@ def _promise_plots(results: Results, goal: str, label: str, target: float) -> li
     return [
         Plot(
             f"{label} of db", f"By interval, under every system; the target is {target:g}.",
-            "achieved", "interval", goal, "Interval", label, "steps",
-            by=["system"], levels=[(target, "target")], looks=looks,
+            "achieved", "interval", goal, "Interval", label, "steps", by=["system"],
+            levels=[(target, "target")], looks=looks,
         ),
         Plot(
             "Space of db", "Blocks that it is given, by interval.",
@@ -273,13 +269,9 @@ def find_tuning(context: Context) -> Found:
 
 _TUNING_PLOTS = [
     Plot(
-        f"{title}, {how}", "Over block size, by policy and write mode.",
-        table, "block", column, "Block size (KiB)", label,
-        by=["policy", "writes"], x_times=1 / 1024, y_times=times, log_x=True,
-    )
-    for title, column, label, times in (
-        ("Latency", "latency_ns", "Mean latency (ms)", 1e-6),
-        ("Hit ratio", "hit_ratio", "Hit ratio (%)", 100),
+        f"Latency, {how}", "Over block size, by policy and write mode.",
+        table, "block", "latency_ns", "Block size (KiB)", "Mean latency (ms)",
+        by=["policy", "writes"], x_times=1 / 1024, y_times=1e-6, log_x=True,
     )
     for table, how in (("replayed", "replayed"), ("miniatures", "in miniature"))
 ]  # fmt: skip
@@ -337,14 +329,11 @@ def find_bending(context: Context) -> Found:
 
 
 _BENDING_PLOTS = [
-    Plot(
-        "Hit ratio of a loop", f"Of {_LOOP:,} blocks, by policy, over the size of the cache.",
-        "alone", "capacity", "hit_ratio", "Size (blocks)", "Hit ratio (%)", by=["policy"], y_times=100,
-    ),
-    Plot(
-        "Misses of two clients", "A loop and popular blocks, in one cache or in parts of it.",
-        "mixed", "cache", "miss_ratio", "Cache", "Misses (%)", "stacked", y_times=100,
-    ),
+    Plot("Hit ratio of a loop", f"Of {_LOOP:,} blocks, by policy, over the size of the cache.",
+         "alone", "capacity", "hit_ratio", "Size (blocks)", "Hit ratio (%)", by=["policy"],
+         y_times=100),
+    Plot("Misses of two clients", "A loop and popular blocks, in one cache or in parts of it.",
+         "mixed", "cache", "miss_ratio", "Cache", "Misses (%)", "stacked", y_times=100),
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from mcsim.figures import comparison
 from mcsim.figures.looks import system_looks
 from mcsim.report.declared import Plot
+from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
@@ -158,7 +159,7 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         },
         checks=checks,
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
-        plots=_volume_plots(runs[0]),
+        plots=_volume_plots(runs),
         draw=drawn(
             "Hit ratio by volume",
             runs,
@@ -170,8 +171,8 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
     )
 
 
-def _volume_plots(run: Results) -> list[Plot]:
-    looks = system_looks(run.spec.systems)
+def _volume_plots(runs: Sequence[Results]) -> list[Plot]:
+    looks = system_looks_of(runs)
     return [
         Plot(
             "Hit ratio by volume",

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.figures import comparison, curves, timeline
+from mcsim.figures.looks import vm_looks
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
@@ -58,14 +59,15 @@ def web(context: Context) -> Results:
     return context.run("multicache/web.yaml")
 
 
-_INTENSITY_PLOTS = [
-    Plot(
-        "Reuse intensity over time",
-        "1 − distinct / all blocks of each window, by volume.",
-        "reuse-intensity", "window_end_ns", "reuse_intensity",
-        "Time (h)", "Reuse intensity", by=["vm"], x_times=1 / _HOUR,
-    )
-]  # fmt: skip
+def _intensity_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Reuse intensity over time",
+            "1 − distinct / all blocks of each window, by volume.",
+            "reuse-intensity", "window_end_ns", "reuse_intensity",
+            "Time (h)", "Reuse intensity", by=["vm"], x_times=1 / _HOUR, looks=vm_looks(run),
+        )
+    ]  # fmt: skip
 
 
 def find_intensity(context: Context) -> Found:
@@ -99,7 +101,7 @@ def find_intensity(context: Context) -> Found:
         values={f"{vm} median": median for vm, median in medians.items()},
         checks=checks,
         tables={"reuse-intensity": table},
-        plots=_INTENSITY_PLOTS,
+        plots=_intensity_plots(run),
         draw=drawn("Reuse intensity over time", [run], {"": lambda: timeline.reuse_intensity(run)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -113,6 +115,7 @@ def _curve_plots(run: Results) -> list[Plot]:
             "What LRU hits of the week of each volume, with a cache of each size to itself.",
             "curves", "capacity", "hits", "Capacity (blocks)", "Hit ratio (%)",
             by=["vm"], over="accesses", y_times=100, log_x=True, marks=_tier_ends(run),
+            looks=vm_looks(run),
         )
     ]  # fmt: skip
 
@@ -325,7 +328,7 @@ def _block_plots(
             f"{called}: {title}, {tier.device}",
             f"By volume and hour; the tier has {tier.capacity_blocks:,} blocks.",
             table, "interval", column, "Time (h)", f"{called} (blocks)", "areas",
-            by=["vm"], only={"system": title, "tier": k},
+            by=["vm"], only={"system": title, "tier": k}, looks=vm_looks(run),
         )
         for title in titles
         for k, tier in enumerate(run.spec.tiers)
@@ -338,7 +341,7 @@ def _share_plots(run: Results) -> list[Plot]:
         Plot(
             f"{called} of {tier.device}", "Mean over the week, by volume, under every system.",
             "shares", "system", column, "System", f"{called} (%)", "stacked",
-            by=["vm"], only={"tier": k}, y_times=100,
+            by=["vm"], only={"tier": k}, y_times=100, looks=vm_looks(run),
         )
         for column, called in (("granted", "Share granted"), ("held", "Share held"))
         for k, tier in enumerate(run.spec.tiers)
