@@ -89,14 +89,18 @@ class Chart:
         if any(series.x is not None for series in self.series):
             return self._long_table()
         positions = list(self.x[: len(self.series[0].y)])
-        heads = [self.x_label or "", *(series.look.label for series in self.series)]
+        # Names stand on the axis that stacked bars grow from.
+        x_label, y_label = self.x_label, self.y_label
+        if self.kind == "stacked":
+            x_label, y_label = y_label, x_label
+        heads = [x_label, *(series.look.label for series in self.series)]
         step = -(-len(positions) // MOST_ROWS)
         rows: list[list[Cell]] = [
             [_position(positions[i]), *(number_cell(float(s.y[i])) for s in self.series)]
             for i in range(0, len(positions), step)
         ]
         thinned_to = f" Every {step}th of {len(positions):,} rows." if step > 1 else ""
-        return Table(heads, rows, caption=f"{self.y_label}.{thinned_to}")
+        return Table(heads, rows, caption=f"{y_label}.{thinned_to}")
 
     def _long_table(self) -> Table:
         """Return a row for each point: of series that have positions of their own."""

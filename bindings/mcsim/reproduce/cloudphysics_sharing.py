@@ -84,10 +84,7 @@ def find_partition(context: Context) -> Found:
                 f"{len(replays)} mixes of {len(SHARES)} sizes",
             ),
         ],
-        tables={
-            "mixes": pa.Table.from_pylist([row for m in found for row in _rows(m)]),
-            "histogram": _histogram(100 * gains),
-        },
+        tables={"mixes": _mixes_table(found), "histogram": _histogram(100 * gains)},
         plots=_PARTITION_PLOTS,
         draw=drawing(
             {"effective-size-of-parts": ("What dividing a cache is worth", histogram)},
@@ -96,6 +93,10 @@ def find_partition(context: Context) -> Found:
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
+
+
+def _mixes_table(found: Sequence[Mix]) -> pa.Table:
+    return pa.Table.from_pylist([row for mix in found for row in _rows(mix)])
 
 
 def _histogram(percent: NDArray[np.float64]) -> pa.Table:
