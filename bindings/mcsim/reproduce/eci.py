@@ -323,8 +323,12 @@ FIGURES: Sequence[Figure] = (
     Figure("eci/devices", "Drives", 0.1, 0.1, "nothing", find_devices),
     Figure("eci/placement", "Where flash may be", 1, 1, "synthetic", find_placement),
     Figure("eci/unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
-    Figure("eci/limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited),
-    Figure("eci/bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars),
-    Figure("eci/systems", "Systems compared", 1, 1, _VOLUMES, _find_systems),
-    Figure("eci/open", "What the slides leave open", 15, 4, _VOLUMES, _find_open),
+    Figure(
+        "eci/limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
+    ),
+    Figure(
+        "eci/bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
+    ),
+    Figure("eci/systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
+    Figure("eci/open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
 )

@@ -78,6 +78,9 @@ class Figure:
         "nothing", "synthetic", or which recorded traces would be used if present.
     find : callable
         Runs what is to be run, and measures.
+    runs : str
+        What figures of a document have in common that show the same runs, of which the first
+        takes the time; one process finds them all. Empty if no other shows what this one does.
     """
 
     name: str
@@ -86,8 +89,13 @@ class Figure:
     seconds_quick: float
     needs: str
     find: Callable[[Context], Found]
+    runs: str = ""
 
     @property
     def document(self) -> str:
         """The document that it is of."""
         return self.name.partition("/")[0]
+
+    def estimate(self, quick: bool) -> float:
+        """Return how many seconds it takes."""
+        return self.seconds_quick if quick else self.seconds
