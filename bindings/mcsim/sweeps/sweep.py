@@ -71,7 +71,12 @@ class Prospect:
         asked = len(self.wanted)
         some = "" if asked == len(self.planned.cells) else f"{asked} of them asked for, "
         there = asked - self._left
-        return f"{whole}\n{some}{there} there already, {self._left} to run"
+        cells = f"{some}{there} there already, {self._left} to run"
+        traces, profiles, most = self.planned.kept()
+        if not most:
+            return f"{whole}\n{cells}"
+        kept = f"in the cache: {traces} of {most} interned traces, {profiles} of {most} profiles"
+        return f"{whole}\n{kept}\n{cells}"
 
     @property
     def _left(self) -> int:
