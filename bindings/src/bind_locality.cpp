@@ -12,6 +12,7 @@
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meter_reader.hpp"
+#include "core/locality/profile/profile_file.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -39,6 +40,7 @@ void bind_spec(py::module_& m) {
       .def_property_readonly("interval", [](const MeterSpec& s) { return s.clock.period; })
       .def_property_readonly("drifting", [](const MeterSpec& s) { return s.clock.drifting; })
       .def("to_dict", &spec_dict)
+      .def_property_readonly("measured_as", &measured_as)
       .def(
           "__eq__", [](const MeterSpec& a, const MeterSpec& b) { return a == b; },
           py::is_operator())
@@ -243,12 +245,52 @@ void bind_characterise(py::module_& m) {
       .def("curve", &curve_of_period, py::arg("spec"), py::arg("period"), py::arg("vm"));
   m.def(
       "characterise",
-      [](const Accesses& accesses, const std::vector<MeterSpec>& specs, py::object progress) {
+      [](const Accesses& accesses, const std::vector<MeterSpec>& specs, py::object progress,
+         const std::vector<C>& known) {
         const Tick tick = make_tick(std::move(progress));
         py::gil_scoped_release release;
-        return std::make_shared<C>(value_or_raise(characterise(accesses, specs, tick)));
+        return std::make_shared<C>(value_or_raise(characterise(accesses, specs, tick, 0, known)));
       },
-      py::arg("accesses"), py::arg("specs"), py::arg("progress") = py::none());
+      py::arg("accesses"), py::arg("specs"), py::arg("progress") = py::none(), py::kw_only(),
+      py::arg("known") = std::vector<C>());
+}
+
+void bind_profile_file(py::module_& m) {
+  m.def(
+      "write_profile",
+      [](const Characterised& found, const std::optional<MeterSpec>& meter,
+         const std::string& path) {
+        absl::Status status;
+        {
+          py::gil_scoped_release release;
+          status = write_profile(found, meter, path);
+        }
+        raise_if_error(status);
+      },
+      py::arg("found"), py::arg("meter"), py::arg("path"));
+  m.def(
+      "read_profile",
+      [](const Accesses& accesses, const std::optional<MeterSpec>& meter, const std::string& path) {
+        absl::StatusOr<Characterised> found;
+        {
+          py::gil_scoped_release release;
+          found = read_profile(accesses, meter, path);
+        }
+        return std::make_shared<Characterised>(value_or_raise(std::move(found)));
+      },
+      py::arg("accesses"), py::arg("meter"), py::arg("path"));
+  m.def(
+      "describe_profile",
+      [](const std::string& path) {
+        absl::StatusOr<std::string> described;
+        {
+          py::gil_scoped_release release;
+          described = describe_profile(path);
+        }
+        return value_or_raise(std::move(described));
+      },
+      py::arg("path"));
+  m.attr("PROFILE_VERSION") = kProfileVersion;
 }
 
 template <class Key>
@@ -321,6 +363,7 @@ void bind_locality(py::module_& parent) {
   bind_curve(m);
   bind_spec(m);
   bind_characterise(m);
+  bind_profile_file(m);
   bind_distances<std::uint64_t>(m);
   bind_distances<std::uint32_t>(m);
   bind_sketch(m);

@@ -6,8 +6,9 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/locality/distances/partial_distances.hpp"
+#include "core/locality/distances/piece_distances.hpp"
 #include "core/locality/estimator.hpp"
-#include "policies/replay/simulate.hpp"
+#include "core/trace/accesses.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -24,12 +25,20 @@ PartialDistances analyse_keys(const Column<std::uint64_t>& keys, Count limit) {
   return analyse(all, limit);
 }
 
-PartialDistances analyse_blocks(const Column<BlockId>& blocks, std::size_t unique, Count limit) {
+py::tuple distances_of_piece(const Accesses& accesses, std::size_t begin, std::size_t end,
+                             Count limit) {
   check_limit(limit);
-  const std::span<const BlockId> all = span_of(blocks);
-  py::gil_scoped_release release;
-  raise_if_error(check_blocks(all, unique));
-  return mcsim::analyse_blocks(all, unique, limit);
+  const std::size_t count = accesses.access_count();
+  if (begin > end || end > count) {
+    raise_if_error(invalid_argument("no accesses {} to {} among {}", begin, end, count));
+  }
+  DistanceHistogram found;
+  {
+    py::gil_scoped_release release;
+    found = mcsim::distances_of_piece(accesses.ids, begin, end, accesses.id_count(), limit);
+  }
+  return py::make_tuple(to_array(std::move(found.distance)), to_array(std::move(found.count)),
+                        found.cold);
 }
 
 py::bytes to_bytes(const PartialDistances& partial) {
@@ -67,8 +76,8 @@ void bind_partial_distances(py::module_& parent) {
           "__eq__", [](const PartialDistances& a, const PartialDistances& b) { return a == b; },
           py::is_operator());
   m.def("analyse", &analyse_keys, py::arg("keys").noconvert(), py::arg("limit") = 0);
-  m.def("analyse_blocks", &analyse_blocks, py::arg("blocks").noconvert(), py::arg("unique"),
-        py::arg("limit") = 0);
+  m.def("distances_of_piece", &distances_of_piece, py::arg("accesses"), py::arg("begin"),
+        py::arg("end"), py::arg("limit") = 0);
   m.def(
       "merge",
       [](const PartialDistances& left, const PartialDistances& right) {

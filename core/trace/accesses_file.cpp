@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include "core/base/checksum.hpp"
 #include "core/base/guarded.hpp"
+#include "core/base/words.hpp"
 #include "core/trace/requests.hpp"
 
 namespace mcsim {
@@ -77,47 +76,6 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
   head[kChecksumAt] = sum_of(head);
   return head;
 }
-
-// Words of a head from the beginning on; zeroes, and no longer whole, where it ends.
-class Words {
- public:
-  explicit Words(std::span<const std::uint64_t> words) : rest_(words) {}
-
-  std::uint64_t take() {
-    if (rest_.empty()) return whole_ = false;
-    const std::uint64_t word = rest_.front();
-    rest_ = rest_.subspan(1);
-    return word;
-  }
-  // At most `most`, or the head is not whole.
-  template <class T>
-  T take_up_to(std::uint64_t most) {
-    const std::uint64_t word = take();
-    if (word > most) whole_ = false;
-    return whole_ ? static_cast<T>(word) : T{};
-  }
-  template <class T>
-  T take_as() {
-    return take_up_to<T>(static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
-  }
-  std::string take_text() {
-    const auto length = take_up_to<std::size_t>(rest_.size_bytes());
-    const std::size_t words = (length + kWord - 1) / kWord;
-    if (words > rest_.size()) whole_ = false;
-    if (!whole_) return "";
-    std::string text(length, '\0');
-    std::memcpy(text.data(), rest_.data(), length);
-    rest_ = rest_.subspan(words);
-    return text;
-  }
-
-  bool whole() const { return whole_; }
-  bool over() const { return whole_ && rest_.empty(); }
-
- private:
-  std::span<const std::uint64_t> rest_;
-  bool whole_ = true;
-};
 
 struct Sizes {
   std::size_t requests = 0;

@@ -32,7 +32,7 @@ from report import processor, row
 
 from mcsim._core import engine, locality
 from mcsim.locality.estimators import estimate
-from mcsim.locality.partial import analyse_apart
+from mcsim.locality.pieces import hit_ratio_curve_apart
 from mcsim.policies.miniatures import miniature
 from mcsim.traces.blocks import Blocks, vms_of
 from mcsim.traces.trace import Trace
@@ -133,9 +133,9 @@ def apart(folder: Path, processes: int, dask: bool) -> tuple[str, float]:
         for ready in [executor.submit(np.zeros, 1) for _ in range(processes)]:
             ready.result()
         begun = time.perf_counter()
-        found = analyse_apart(folder / "trace.accesses", executor, processes, checked=True)
+        found = hit_ratio_curve_apart(folder / "trace.accesses", executor, processes, checked=True)
         seconds = time.perf_counter() - begun
-    return f"best {found.curve().best_ratio:.6f}", seconds
+    return f"best {found.best_ratio:.6f}", seconds
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What pages cost: bytes by kind, and time, of the wall and of processors, each in a process anew.
 
-Of the runs that are named, or else of `experiments/tiny.yaml` and of sixteen VMs under eight systems
-for a week by the hour; last, of all of them side by side. Run as
+Of the runs that are named, or else of `experiments/tiny.yaml` and of sixteen VMs under eight
+systems for a week by the hour; last, of all of them side by side. Run as
 
     python tests/bench/pages.py [RUN…]
 

@@ -17,6 +17,7 @@
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "core/locality/profile/characterise.hpp"
+#include "core/locality/profile/profile_file.hpp"
 #include "core/trace/accesses_file.hpp"
 #include "core/trace/intervals.hpp"
 #include "core/trace/reader.hpp"
@@ -231,6 +232,18 @@ TEST(FailingAllocations, Characterising) {
       {clock, DistinctMeter{.window = {1'500}, .reuses = 1}},
       {clock, ClassMeter{}}};
   fail_every_allocation([&] { return characterise(trace, specs, nullptr, 2).status(); });
+
+  const Characterised found = *characterise(trace, specs);
+  const std::string path = ::testing::TempDir() + "/failing_allocations.profile";
+  for (const MeterSpec& spec : specs) {
+    fail_every_allocation([&] { return write_profile(found, spec, path); });
+    fail_every_allocation([&] { return read_profile(trace, spec, path).status(); });
+  }
+  fail_every_allocation([&] { return write_profile(found, std::nullopt, path); });
+  fail_every_allocation([&] { return read_profile(trace, std::nullopt, path).status(); });
+  fail_every_allocation([&] { return describe_profile(path).status(); });
+  fail_every_allocation(
+      [&] { return characterise(trace, specs, nullptr, 2, {&found, 1}).status(); });
 }
 
 TEST(FailingAllocations, Distances) {

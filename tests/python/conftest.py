@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from local_dask import Dask
 
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.find import find_trace
@@ -46,3 +47,14 @@ def real_trace(
         return made[name]
 
     return blocks_of
+
+
+@pytest.fixture
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+    """Start a scheduler and two workers, each a process of its own."""
+    pytest.importorskip("distributed")
+    made = Dask(tmp_path_factory.mktemp("dask"))
+    try:
+        yield made
+    finally:
+        made.close()

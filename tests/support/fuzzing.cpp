@@ -9,11 +9,13 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 
 #include "core/base/random.hpp"
 #include "core/locality/distances/partial_distances.hpp"
+#include "core/locality/profile/profile_file.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/accesses_file.hpp"
 #include "core/trace/formats/all.hpp"
@@ -21,6 +23,7 @@
 #include "core/trace/summary.hpp"
 #include "tests/support/accesses_bytes.hpp"
 #include "tests/support/compress.hpp"
+#include "tests/support/profile_words.hpp"
 
 namespace mcsim {
 namespace {
@@ -202,9 +205,44 @@ std::string read_accesses(Bytes input) {
   return what_is_wrong(*trace);
 }
 
+// --- Profiles ------------------------------------------------------------------------
+
+// Of two VMs and a few periods of 10 ns.
+Accesses profiled_trace() {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  Requests rows;
+  for (const Nanoseconds time : {0, 3, 9, 14, 21, 40}) {
+    const auto offset = static_cast<std::uint64_t>(time) % 7 * 4096;
+    rows.push(time, 0, time % 2 == 0 ? Op::kRead : Op::kWrite, offset, 16'384);
+  }
+  bool added = true;
+  for (const char* vm : {"a", "b"}) {
+    added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
+  }
+  return added ? *std::move(builder).finish() : Accesses{};
+}
+
+// By number; none is of the whole curves.
+std::optional<MeterSpec> profiled_meter(std::size_t number) {
+  const std::vector<MeterSpec> meters = testing::meters_of_every_kind(10);
+  number %= meters.size() + 1;
+  return number < meters.size() ? std::optional(meters[number]) : std::nullopt;
+}
+
+std::string read_profile_words(Bytes input) {
+  if (input.empty()) return "";
+  static const Accesses trace = profiled_trace();
+  const auto meter = profiled_meter(input.front());
+  std::vector<std::uint64_t> words((input.size() - 1) / 8);
+  if (!words.empty()) std::memcpy(words.data(), input.data() + 1, words.size() * 8);
+  const auto found = profile_in(testing::with_checksum(std::move(words)), trace, meter, "t");
+  if (!found.ok()) return found.status().message().empty() ? kSilent : "";
+  return testing::what_is_wrong(*found, trace);
+}
+
 }  // namespace
 
-std::size_t fuzzing_subjects() { return formats().entries().size() + 3; }
+std::size_t fuzzing_subjects() { return formats().entries().size() + 4; }
 
 std::string read_untrusted(std::span<const std::uint8_t> input) {
   if (input.empty()) return "";
@@ -214,7 +252,19 @@ std::string read_untrusted(std::span<const std::uint8_t> input) {
   if (subject == files) return read_store(input.subspan(1));
   if (subject == files + 1) return read_partial(input.subspan(1));
   if (subject == files + 2) return read_accesses(input.subspan(1));
+  if (subject == files + 3) return read_profile_words(input.subspan(1));
   return read_file(subject, (choice & 0x40) != 0, (choice & 0x80) != 0, input.subspan(1));
+}
+
+// What `write` puts into the file whose path it is given.
+template <class Write>
+std::string bytes_of_file(Write write) {
+  std::string path = (std::filesystem::temp_directory_path() / "mcsim_XXXXXX").string();
+  close(mkstemp(path.data()));
+  const bool written = write(path).ok();
+  std::ifstream file(path, std::ios::binary);
+  std::filesystem::remove(path);
+  return written ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
 }
 
 // Of two VMs, one of which departs.
@@ -228,12 +278,15 @@ std::string interned_file() {
     added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
   }
   added &= builder.depart(8).ok();
-  std::string path = (std::filesystem::temp_directory_path() / "mcsim_XXXXXX").string();
-  close(mkstemp(path.data()));
-  const bool written = added && write_accesses(*std::move(builder).finish(), path).ok();
-  std::ifstream file(path, std::ios::binary);
-  std::filesystem::remove(path);
-  return written ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
+  if (!added) return "";
+  const Accesses trace = *std::move(builder).finish();
+  return bytes_of_file([&](const std::string& path) { return write_accesses(trace, path); });
+}
+
+std::string profile_file(const std::optional<MeterSpec>& meter) {
+  const std::vector<MeterSpec> meters = meter ? std::vector{*meter} : std::vector<MeterSpec>{};
+  const Characterised found = *characterise(profiled_trace(), meters);
+  return bytes_of_file([&](const std::string& path) { return write_profile(found, meter, path); });
 }
 
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
@@ -294,6 +347,11 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
   add(entries.size() + 2, interned_file());
+  for (std::size_t number = 0;; ++number) {
+    const auto meter = profiled_meter(number);
+    add(entries.size() + 3, std::string(1, static_cast<char>(number)) + profile_file(meter));
+    if (!meter) break;
+  }
   return seeds;
 }
 

@@ -23,6 +23,9 @@ namespace mcsim {
 // An interned trace, with the checksums that are right for it:
 //   - it is refused with a message, or nothing in it points beyond what it holds.
 //
+// What was measured of a trace, with the checksum that is right for it:
+//   - it is refused with a message, or all that is seen of it, period by period, is in bounds.
+//
 // Partial distances, with the checksum that is right for them:
 //   - they are refused with a message, or they give the same bytes again and can be
 //     merged.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,8 +13,10 @@ from pathlib import Path
 from mcsim.base.claims import (
     TEMPORARY_SUFFIX,
     changed_ns,
+    claim_folder,
     hold,
     is_left,
+    let_go,
     new_claim,
     release,
     where_others_tidy,
@@ -28,6 +31,7 @@ __all__ = [
     "flush_folder",
     "of_the_disk",
     "replacing",
+    "replacing_folder",
     "temporary_beside",
 ]
 
@@ -66,6 +70,60 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
         reached("file in place")
         flush_folder(path.parent)
+
+
+@contextmanager
+def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
+    """Give an empty folder that takes the place of `final` if all goes well, files and all.
+
+    Several processes may make the same folder at a time; what they leave when they are killed is
+    removed by the next one.
+
+    Parameters
+    ----------
+    final : Path
+    stays : callable
+        Asked if there is a folder already: whether it stays, and what was made is dropped. While
+        another takes its place, there is none for a moment.
+
+    Raises
+    ------
+    HostError
+        As of `replacing`.
+    """
+    try:
+        mine = claim_folder(final.with_name(f"{final.name}.partial"))
+        try:
+            made = mine / "new"
+            made.mkdir()
+            yield made
+            flush(made.iterdir())
+            flush_folder(made)
+            reached("folder made")
+            _put(made, final, stays)
+        finally:
+            let_go(mine, keep=False)
+    except HostError:
+        raise
+    except OSError as error:
+        raise cannot_write(Path(error.filename or final), error.errno) from error
+
+
+def _put(made: Path, final: Path, stays: Callable[[], bool]) -> None:
+    while True:
+        try:
+            made.rename(final)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            reached("folder in place")
+            return flush_folder(final.parent)
+        if stays():
+            return
+        with suppress(FileNotFoundError):
+            final.rename(made.with_name(f"replaced.{secrets.token_hex(4)}"))
+            reached("old folder aside")
 
 
 @contextmanager

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.cli.options import file_to_write, folder_to_write, quiet_option, reporter_asked
 from mcsim.cli.terminal import terminal
+
+if TYPE_CHECKING:
+    from mcsim.reproduce.reproduction import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -62,57 +67,87 @@ __all__ = ["reproduce"]
     help="Systems replayed at a time; all cores if not given.",
 )
 @click.option("--force", is_flag=True, help="Find again what was found before.")
+@click.option("--shard", metavar="I/N", help="Find the I-th of N parts, from 0: for job arrays.")
+@click.option("--dask", "scheduler", metavar="ADDRESS", help="Have this Dask scheduler find them.")
 @quiet_option
 def reproduce(
     names: tuple[str, ...],
     listing: bool,
-    quick: bool,
     check: bool,
-    seed: int | None,
-    trace_dirs: tuple[str, ...],
-    out: str,
     html: str | None,
     markdown: str | None,
-    threads: int | None,
-    force: bool,
+    **options: Any,
 ) -> None:
     """Run what published documents show, and print what they say beside what comes out.
 
     All documents if none is named. What was found before is not found again; after an
-    interruption the same command goes on.
+    interruption the same command goes on. Shards, and the workers of a Dask scheduler, share the
+    folder of results; once all are done, the same command without --shard prints the whole.
     """
-    from mcsim.base.files import replacing
-    from mcsim.reproduce import render
-    from mcsim.reproduce.catalogue import chosen
-    from mcsim.reproduce.reproduction import reproduce as run_catalogue
-    from mcsim.traces.find import default_trace_dirs
-
     if listing:
-        for line in render.listing(chosen(names), quick):
-            click.echo(line)
+        _list(names, options["quick"], options["shard"])
         return
-    reproduction = run_catalogue(
-        *names,
-        quick=quick,
-        seed=seed,
-        trace_dirs=[*map(Path, trace_dirs), *default_trace_dirs()],
-        out=out,
-        threads=threads,
-        force=force,
-        reporter=reporter_asked(),
-    )
-    console = terminal()
-    for outcome in reproduction.outcomes:
-        console.print(render.render_outcome(outcome))
-        console.print()
-    console.print(render.totals(reproduction), highlight=False)
-    options = (["--quick"] if quick else []) + ([] if seed is None else [f"--seed {seed}"])
-    command = " ".join(["mcsim reproduce", *names, *options])
-    for file, write in ((markdown, render.in_markdown), (html, render.in_html)):
-        if file is not None:
-            with replacing(Path(file)) as temporary:
-                temporary.write_text(write(reproduction, command), encoding="utf-8")
+    reproduction = _run(names, **options)
+    _show(reproduction)
+    _write(reproduction, _command(names, **options), html, markdown)
     if check and reproduction.failures:
         for line in reproduction.failures:
             click.echo(f"mcsim: shape fails: {line}", err=True)
         raise SystemExit(1)
+
+
+def _list(names: Sequence[str], quick: bool, shard: str | None) -> None:
+    from mcsim.reproduce.catalogue import chosen
+    from mcsim.reproduce.render import listing
+    from mcsim.reproduce.sharing_out import shard_of
+
+    figures = chosen(names)
+    for line in listing(figures if shard is None else shard_of(figures, shard, quick), quick):
+        click.echo(line)
+
+
+def _run(
+    names: Sequence[str], *, trace_dirs: Sequence[str], scheduler: str | None, **options: Any
+) -> Reproduction:
+    from mcsim.reproduce.reproduction import reproduce
+    from mcsim.sweeps.dask import dask_executor
+    from mcsim.traces.find import default_trace_dirs
+
+    options["trace_dirs"] = [*map(Path, trace_dirs), *default_trace_dirs()]
+    options["reporter"] = reporter_asked()
+    if scheduler is None:
+        return reproduce(*names, **options)
+    with dask_executor(scheduler) as (executor, _):
+        return reproduce(*names, executor=executor, **options)
+
+
+def _show(reproduction: Reproduction) -> None:
+    from mcsim.reproduce.render import render_outcome, totals
+
+    console = terminal()
+    for outcome in reproduction.outcomes:
+        console.print(render_outcome(outcome))
+        console.print()
+    console.print(totals(reproduction), highlight=False)
+
+
+def _command(
+    names: Sequence[str], *, quick: bool, seed: int | None, shard: str | None, **_: Any
+) -> str:
+    """Return the command that comes to the same tables, wherever and by whomever they are made."""
+    options = ["--quick"] if quick else []
+    options += [] if seed is None else [f"--seed {seed}"]
+    options += [] if shard is None else [f"--shard {shard}"]
+    return " ".join(["mcsim reproduce", *names, *options])
+
+
+def _write(
+    reproduction: Reproduction, command: str, html: str | None, markdown: str | None
+) -> None:
+    from mcsim.base.files import replacing
+    from mcsim.reproduce.render import in_html, in_markdown
+
+    for file, write in ((markdown, in_markdown), (html, in_html)):
+        if file is not None:
+            with replacing(Path(file)) as temporary:
+                temporary.write_text(write(reproduction, command), encoding="utf-8")

@@ -43,10 +43,8 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
         If it is one that is wrong.
     """
     if (seeds := _SEEDS.fullmatch(text)) is not None:
-        if name != "seed":
-            raise ValueError(f"{text!r} are values of the axis 'seed'")
-        first = experiment.get("seed", 1)
-        return [first + index for index in range(_count(seeds[1], text))]
+        own = _own_seed(experiment, name, text)
+        return [own + index for index in range(_count(seeds[1], text))]
     if (found := _RANGE.fullmatch(text)) is None:
         return None
     kind, begin, end, count = found.groups()
@@ -62,6 +60,15 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
             "or give ends with a point, such as 1.0, for what need not be whole"
         )
     return values
+
+
+def _own_seed(experiment: Mapping[str, Any], name: str, text: str) -> int:
+    """Return the experiment's own; the least, where it is the profile that has one."""
+    if name == "seed":
+        return int(experiment.get("seed", 1))
+    if name == "workload.seed":
+        return int(experiment["workload"].get("seed") or 0)
+    raise ValueError(f"{text!r} are values of the axis 'seed' or 'workload.seed'")
 
 
 def _count(text: str, of: str) -> int:

@@ -227,6 +227,8 @@ class VmSpec(VmTraceSpec):
 class _TracesSpec(_Map):
     profile: StrictStr | list[StrictStr] | None = None
     """synthetic workload, or several, that stand in where the traces of `vms` are not all found"""
+    seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
+    """of the synthetic workload, or of each of several; their own if not given"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
     window: WindowSpec = WindowSpec()

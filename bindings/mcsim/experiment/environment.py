@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import platform
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mcsim.base.errors import ConfigError
 from mcsim.base.threads import threads_given
 
-__all__ = ["build_digest", "describe_environment"]
+__all__ = ["build_digest", "check_program", "describe_environment"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -26,6 +28,31 @@ def build_digest() -> str:
     for file in sorted(PACKAGE.rglob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def check_program(version: str, build: str, planned: str) -> None:
+    """Hold the process that this is called in to have the mcsim that something was planned by.
+
+    Parameters
+    ----------
+    version, build : str
+        Of that mcsim; `build` as of `build_digest`.
+    planned : str
+        What was planned, such as ``"the sweep"``.
+
+    Raises
+    ------
+    ConfigError
+        If it has another; both are named.
+    """
+    from mcsim import _core
+
+    if (_core.__version__, build_digest()) != (version, build):
+        raise ConfigError(
+            f"worker on {platform.node()} (process {os.getpid()}) has mcsim {_core.__version__}, "
+            f"build {build_digest()}; {planned} was planned by mcsim {version}, build {build}: "
+            "install the same on all machines"
+        )
 
 
 def describe_environment() -> dict[str, Any]:

@@ -16,7 +16,8 @@ from mcsim.base.threads import Once
 from mcsim.experiment.bound import opt_hits
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
-from mcsim.traces.interned import interned
+from mcsim.traces.interned import interned, is_kept, is_many
+from mcsim.traces.profiled import is_profile_kept, profiled
 from mcsim.traces.workload import Workload
 
 __all__ = ["Prepared", "View"]
@@ -54,6 +55,15 @@ class Prepared:
         """Give back the memory of what was made; it is made again if it is asked for."""
         self._made = Once()
 
+    def kept(self, view: View) -> tuple[bool, bool] | None:
+        """Whether processes before left its accesses, and what was measured of them.
+
+        None if they are so few that nobody keeps them.
+        """
+        if not is_many(self.workload, view):
+            return None
+        return is_kept(self.workload, view), is_profile_kept(self.workload, view)
+
     def accesses(self, view: View, about: str = "") -> engine.Accesses:
         """Return the workload as a view shows it."""
 
@@ -73,7 +83,7 @@ class Prepared:
             accesses = self.accesses(view)
             total = accesses.access_count
             with self._reporter.stage("characterise", total, "accesses") as stage:
-                found = locality.characterise(accesses, list(specs), stage.update)
+                found = profiled(self.workload, view, accesses, list(specs), stage.update)
                 stage.update(total)
             return found
 

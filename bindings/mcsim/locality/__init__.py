@@ -13,7 +13,8 @@ from mcsim.locality.estimators import (
     reuse_distances,
 )
 from mcsim.locality.knees import Knee
-from mcsim.locality.partial import PartialDistances, analyse, analyse_apart, merge
+from mcsim.locality.partial import PartialDistances, analyse, merge
+from mcsim.locality.pieces import hit_ratio_curve_apart
 
 __all__ = [
     "COLD",
@@ -23,10 +24,10 @@ __all__ = [
     "Knee",
     "PartialDistances",
     "analyse",
-    "analyse_apart",
     "estimate",
     "estimator_names",
     "hit_ratio_curve",
+    "hit_ratio_curve_apart",
     "merge",
     "reuse_distances",
 ]

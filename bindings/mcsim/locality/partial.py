@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import Executor
-from itertools import pairwise
 
 import numpy as np
 
-from mcsim._core import engine
 from mcsim._core import locality as _locality
-from mcsim.base.errors import ConfigError
 from mcsim.base.specs import title
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of, keys_given
 from mcsim.traces.blocks import References
 
-__all__ = ["PartialDistances", "analyse", "analyse_apart", "merge"]
+__all__ = ["PartialDistances", "analyse", "merge"]
 
 
 class PartialDistances:
@@ -115,65 +110,6 @@ def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     return PartialDistances(
         _locality.analyse(keys_given(references).astype(np.uint64, copy=False), limit)
     )
-
-
-def analyse_apart(
-    file: str | os.PathLike[str],
-    executor: Executor,
-    pieces: int = 2,
-    *,
-    limit: int = 0,
-    checked: bool = False,
-) -> PartialDistances:
-    """Count the reuse distances of an interned trace, its pieces by processes of their own.
-
-    What comes of it has the same bits for any number of pieces, processes and machines. A piece
-    takes 7 bytes a distinct block of the whole trace, however long it is, and 16 more a block of
-    its own to be sent back.
-
-    Parameters
-    ----------
-    file : path
-        Of the trace (`mcsim.traces.interned`), under that name for all who work on it.
-    executor : concurrent.futures.Executor
-        Who works: a `ProcessPoolExecutor`, or `Client.get_executor()` of Dask distributed.
-    pieces : int
-        Into how many the accesses are cut, all of them about as long.
-    limit : int
-        As of `analyse`.
-    checked : bool
-        Whether the file was opened before, and is not to be read for damage again, which takes a
-        fifth of the time that one process takes for its distances.
-
-    Raises
-    ------
-    TraceError
-        If the file is no interned trace, or damaged.
-    ConfigError
-        If `limit` is negative, or `pieces` not positive.
-    """
-    if pieces < 1:
-        raise ConfigError(f"pieces: expected at least 1, got {pieces}")
-    count = engine.open_accesses(os.fspath(file), checked=checked).access_count
-    ends = [piece * count // pieces for piece in range(pieces + 1)]
-    waiting = [
-        executor.submit(_analyse_piece, os.fspath(file), begin, end, limit)
-        for begin, end in pairwise(ends)
-    ]
-    partials = [future.result() for future in waiting]
-    while len(partials) > 1:  # neighbours pairwise, so that no piece is merged over and over
-        partials = [
-            merge(*partials[at : at + 2]) if at + 1 < len(partials) else partials[at]
-            for at in range(0, len(partials), 2)
-        ]
-    return partials[0]
-
-
-def _analyse_piece(file: str, begin: int, end: int, limit: int) -> PartialDistances:
-    """Count those of some accesses of a file that was checked."""
-    accesses = engine.open_accesses(file, checked=True)
-    core = _locality.analyse_blocks(accesses.ids[begin:end], accesses.id_count, limit)
-    return PartialDistances(core)
 
 
 def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:

@@ -13,10 +13,13 @@ from mcsim.base.units import format_count
 from mcsim.figures.looks import Look
 from mcsim.report.tables import Cell, Table, number_cell
 
-__all__ = ["Chart", "Series", "thinned"]
+__all__ = ["Chart", "Series", "thinned", "whole_intervals"]
 
 MOST_ROWS = 100
 """Of the table behind a chart; more are not read by anybody."""
+
+MOST_INTERVALS = 1000
+"""That are seen beside one another."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Chart:
     title : str
     says : str
         What is to be seen, in a sentence, for those who do not see it.
-    kind : {'lines', 'steps', 'areas', 'bars', 'stacked'}
+    kind : {'lines', 'steps', 'areas', 'points', 'bars', 'stacked'}
         `areas` and `stacked` stand on one another; `steps` and `areas` hold from one
         position to the next.
     x : array of float64, or sequence of str
@@ -56,20 +59,25 @@ class Chart:
     series : sequence of Series
     x_label, y_label : str
         With their units.
-    log_x : bool
+    log_x, log_y : bool
+        Whether axes are logarithmic.
     marks : sequence of (float, str)
         Positions with names, such as capacities.
+    levels : sequence of (float, str)
+        Values with names, such as targets.
     """
 
     title: str
     says: str
-    kind: Literal["lines", "steps", "areas", "bars", "stacked"]
+    kind: Literal["lines", "steps", "areas", "points", "bars", "stacked"]
     x: NDArray[np.float64] | Sequence[str]
     series: Sequence[Series]
     x_label: str
     y_label: str
     log_x: bool = False
+    log_y: bool = False
     marks: Sequence[tuple[float, str]] = ()
+    levels: Sequence[tuple[float, str]] = ()
 
     @property
     def categorical(self) -> bool:
@@ -81,14 +89,18 @@ class Chart:
         if any(series.x is not None for series in self.series):
             return self._long_table()
         positions = list(self.x[: len(self.series[0].y)])
-        heads = [self.x_label or "", *(series.look.label for series in self.series)]
+        # Names stand on the axis that stacked bars grow from.
+        x_label, y_label = self.x_label, self.y_label
+        if self.kind == "stacked":
+            x_label, y_label = y_label, x_label
+        heads = [x_label, *(series.look.label for series in self.series)]
         step = -(-len(positions) // MOST_ROWS)
         rows: list[list[Cell]] = [
             [_position(positions[i]), *(number_cell(float(s.y[i])) for s in self.series)]
             for i in range(0, len(positions), step)
         ]
         thinned_to = f" Every {step}th of {len(positions):,} rows." if step > 1 else ""
-        return Table(heads, rows, caption=f"{self.y_label}.{thinned_to}")
+        return Table(heads, rows, caption=f"{y_label}.{thinned_to}")
 
     def _long_table(self) -> Table:
         """Return a row for each point: of series that have positions of their own."""
@@ -134,3 +146,23 @@ def thinned(
     by_height = np.lexsort((y, cell))
     kept = np.unique(np.concatenate([begin, end - 1, by_height[begin], by_height[end - 1]]))
     return x[kept], y[kept]
+
+
+def whole_intervals(
+    edges: NDArray[np.float64], series: Sequence[Series]
+) -> tuple[NDArray[np.float64], list[Series]]:
+    """Average neighbouring intervals where there are more than can be seen."""
+    count = len(edges) - 1
+    each = -(-count // MOST_INTERVALS)
+    if each == 1:
+        return edges, list(series)
+    begin = np.arange(0, count, each)
+    thin = []
+    for one in series:
+        known = ~np.isnan(one.y)
+        sums = np.add.reduceat(np.nan_to_num(one.y), begin)
+        counts = np.add.reduceat(known.astype(float), begin)
+        mean = np.full(len(begin), np.nan)
+        np.divide(sums, counts, out=mean, where=counts > 0)
+        thin.append(Series(one.look, mean))
+    return np.append(edges[begin], edges[-1]), thin

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import resources
 from math import pi
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from bokeh.document import Document
@@ -42,7 +42,6 @@ INK, GRID, PAPER, FAINT = "#1f2328", "#d8dee4", "#ffffff", "#59636e"
 
 _HEIGHT = 320
 _MARKS = 12  # of a line, so that it is told from others in grey
-_NUMBER = "{0,0.[00]}"
 
 
 def library() -> str:
@@ -62,12 +61,15 @@ def plot(chart: Chart) -> tuple[Any, list[Any]]:
         "lines": _lines,
         "steps": _steps,
         "areas": _areas,
+        "points": _points,
         "bars": _bars,
         "stacked": _stacked,
     }[chart.kind]
     draw(sheet, chart)
     for position, name in chart.marks:
         _mark(sheet, position, name)
+    for value, name in chart.levels:
+        _level(sheet, value, name)
     document = Document()
     document.title = ""
     document.add_root(sheet)
@@ -82,6 +84,7 @@ def _sheet(chart: Chart) -> Any:
         height=80 + 26 * rows if rows else _HEIGHT,
         sizing_mode="stretch_width",
         x_axis_type="log" if chart.log_x else "linear",
+        y_axis_type="log" if chart.log_y else "linear",
         toolbar_location=None,
         tools=[],
         min_border_right=12,
@@ -90,20 +93,23 @@ def _sheet(chart: Chart) -> Any:
         outline_line_color=None,
     )
     wheel = WheelZoomTool(dimensions="width", modifiers="ctrl")
-    zoom = BoxZoomTool(dimensions="both" if chart.kind == "lines" else "width")
+    zoom = BoxZoomTool(dimensions="both" if chart.kind in ("lines", "points") else "width")
     if chart.kind == "stacked":
         wheel, zoom = WheelZoomTool(dimensions="width", modifiers="ctrl"), BoxZoomTool()
     zoom.overlay.fill_color, zoom.overlay.line_color = FAINT, INK
     sheet.add_tools(zoom, wheel)
     sheet.toolbar.active_drag, sheet.toolbar.active_scroll = zoom, wheel
-    for axis, label in ((sheet.xaxis[0], chart.x_label), (sheet.yaxis[0], chart.y_label)):
+    for axis, label, log in (
+        (sheet.xaxis[0], chart.x_label, chart.log_x),
+        (sheet.yaxis[0], chart.y_label, chart.log_y),
+    ):
         axis.axis_label = PlainText(text=label)
         axis.axis_label_text_font_style = "normal"
         axis.axis_label_text_font_size = axis.major_label_text_font_size = "12px"
         axis.axis_label_text_color = axis.major_label_text_color = INK
         axis.axis_line_color = axis.major_tick_line_color = FAINT
         axis.minor_tick_line_color = None
-        if not (chart.log_x and axis is sheet.xaxis[0]):
+        if not log:
             axis.formatter = NumeralTickFormatter(format="0,0.[000]")
     for grid in (sheet.xgrid[0], sheet.ygrid[0]):
         grid.grid_line_color = GRID
@@ -113,12 +119,23 @@ def _sheet(chart: Chart) -> Any:
 def _lines(sheet: Any, chart: Chart) -> None:
     told = []
     for i, series in enumerate(chart.series):
-        x = series.x if series.x is not None else np.asarray(chart.x, np.float64)
+        x = _own_positions(chart, series)
         source = ColumnDataSource({"x": _short(x), "y": _short(series.y)})
         told.append(_add(sheet, source, Line(x="x", y="y", **_stroke(series)), i, series))
         _marks(sheet, i, series, x, series.y)
-    _tell(sheet, told, [(chart.x_label, f"@x{_NUMBER}"), (chart.y_label, f"@y{_NUMBER}")])
-    sheet.y_range.start = 0
+    _tell_each(sheet, told, chart)
+    _from_zero(sheet, chart)
+
+
+def _points(sheet: Any, chart: Chart) -> None:
+    told = []
+    for i, series in enumerate(chart.series):
+        source = ColumnDataSource(
+            {"x": _short(_own_positions(chart, series)), "y": _short(series.y)}
+        )
+        told.append(_add(sheet, source, _scatter(series), i, series))
+    _tell_each(sheet, told, chart)
+    _from_zero(sheet, chart)
 
 
 def _steps(sheet: Any, chart: Chart) -> None:
@@ -130,7 +147,7 @@ def _steps(sheet: Any, chart: Chart) -> None:
         _add(sheet, source, step, i, series)
         _marks(sheet, i, series, (edges[1:] + edges[:-1]) / 2, series.y)
     _tell_all(sheet, chart, edges, source)
-    sheet.y_range.start = 0
+    _from_zero(sheet, chart)
 
 
 def _areas(sheet: Any, chart: Chart) -> None:
@@ -164,11 +181,11 @@ def _bars(sheet: Any, chart: Chart) -> None:
         source = ColumnDataSource({"x": x, "top": series.y, "group": names})
         bar = VBar(x="x", top="top", width=0.92 * width, **_box(series))
         _add(sheet, source, bar, i, series)
-    _tell(sheet, "auto", [("", "@group"), (chart.y_label, f"@top{_NUMBER}")])
+    _tell(sheet, "auto", [("", "@group"), (chart.y_label, f"@top{_digits(chart)}")])
     _name_groups(sheet.xaxis[0], sheet.xgrid[0], names)
     if sum(map(len, names)) > 40:
         sheet.xaxis[0].major_label_orientation = pi / 5
-    sheet.y_range.start = 0
+    _from_zero(sheet, chart)
 
 
 def _stacked(sheet: Any, chart: Chart) -> None:
@@ -182,10 +199,21 @@ def _stacked(sheet: Any, chart: Chart) -> None:
         bar = HBar(y="y", left="left", right="right", height=0.76, **_box(series))
         _add(sheet, source, bar, i, series)
         left = right
-    _tell(sheet, "auto", [("", "@group"), (chart.x_label, f"@own{_NUMBER}")])
+    _tell(sheet, "auto", [("", "@group"), (chart.x_label, f"@own{_digits(chart)}")])
     _name_groups(sheet.yaxis[0], sheet.ygrid[0], names)
     sheet.y_range.flipped = True
     sheet.x_range.start = 0
+
+
+def _own_positions(chart: Chart, series: Series) -> NDArray[np.float64]:
+    return np.asarray(chart.x, np.float64) if series.x is None else series.x
+
+
+def _from_zero(sheet: Any, chart: Chart) -> None:
+    """Begin the axis of values at zero, where that is not in their midst."""
+    below = any(bool((series.y < 0).any()) for series in chart.series)
+    if not (chart.log_y or below):
+        sheet.y_range.start = 0
 
 
 def _add(sheet: Any, source: Any, glyph: Any, i: int, series: Series) -> Any:
@@ -230,13 +258,31 @@ def _marks(
         return
     step = max(1, len(there) // _MARKS)
     some = there[(i * step // 3) % step :: step]
+    source = ColumnDataSource({"x": _short(x[some]), "y": _short(y[some])})
+    _add(sheet, source, _scatter(series), i, series)
+
+
+def _scatter(series: Series) -> Any:
     marker, angle = MARKERS[series.look.marker]
     color = series.look.color
-    glyph = Scatter(
+    return Scatter(
         x="x", y="y", marker=marker, angle=angle, size=8, line_color=color, fill_color=color
     )
-    source = ColumnDataSource({"x": _short(x[some]), "y": _short(y[some])})
-    _add(sheet, source, glyph, i, series)
+
+
+def _tell_each(sheet: Any, renderers: Any, chart: Chart) -> None:
+    """Tell the point under the pointer."""
+    tooltips = [(chart.x_label, f"@x{_NUMBER}"), (chart.y_label, f"@y{_digits(chart)}")]
+    _tell(sheet, renderers, tooltips)
+
+
+_NUMBER, _FRACTION = "{0,0.[00]}", "{0.[000000]}"
+
+
+def _digits(chart: Chart) -> str:
+    """Return how values are written: those that are all small with more digits."""
+    highest = max((float(np.nanmax(s.y, initial=0)) for s in chart.series), default=0)
+    return _FRACTION if highest < 1 else _NUMBER
 
 
 def _tell(sheet: Any, renderers: Any, tooltips: Sequence[tuple[str, str]]) -> None:
@@ -259,22 +305,31 @@ def _tell_all(sheet: Any, chart: Chart, edges: NDArray[np.float64], source: Any)
     source.data["top"] = _short(np.append(top / 2, beyond))
     line = sheet.add_glyph(source, Line(x="middle", y="top", line_alpha=0))
     tooltips = [(chart.x_label, f"@x{_NUMBER}")]
-    tooltips += [(s.look.label, f"@y{i}{_NUMBER}") for i, s in enumerate(chart.series)]
+    tooltips += [(s.look.label, f"@y{i}{_digits(chart)}") for i, s in enumerate(chart.series)]
     hover = HoverTool(renderers=[line], tooltips=tooltips, mode="vline", line_policy="nearest")
     sheet.add_tools(hover)
 
 
 def _mark(sheet: Any, position: float, name: str) -> None:
+    _dashed(sheet, position, "height")
+    _named(sheet, name, x=position, y=6, y_units="screen", x_offset=-4, angle=pi / 2)
+
+
+def _level(sheet: Any, value: float, name: str) -> None:
+    _dashed(sheet, value, "width")
+    _named(sheet, name, x=6, x_units="screen", y=value, y_offset=2)
+
+
+def _dashed(sheet: Any, location: float, dimension: Literal["width", "height"]) -> None:
     sheet.add_layout(
-        Span(location=position, dimension="height", line_color=FAINT, line_dash=[3, 3])
+        Span(location=location, dimension=dimension, line_color=FAINT, line_dash=[3, 3])
     )
+
+
+def _named(sheet: Any, name: str, **where: Any) -> None:
     sheet.add_layout(
         Label(
-            x=position,
-            y=6,
-            y_units="screen",
-            x_offset=-4,
-            angle=pi / 2,
+            **where,
             text=PlainText(text=name),
             text_color=FAINT,
             text_font_size="11px",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mcsim.report.charts import Chart
+from mcsim.report.declared import Plot, charts_of
 from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, render
 from mcsim.report.svg import lean
 from mcsim.report.tables import Cell, Table, from_arrow
@@ -56,9 +56,10 @@ class Reproduced:
     tables : mapping of str to pa.Table
         What the figure shows, as data, by title.
     pictures : sequence of Path
-        Drawn figures; those that are SVG or PNG are shown, the first of a name.
-    charts : sequence of Chart
-        Plots that zoom.
+        Drawn figures, which are shown where there is no plot: those that are SVG or PNG, the first
+        of a name.
+    plots : sequence of Plot
+        How the tables are plotted.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Reproduced:
     notes: Sequence[tuple[str, str]] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     pictures: Sequence[Path] = ()
-    charts: Sequence[Chart] = ()
+    plots: Sequence[Plot] = ()
 
 
 def reproduction_page(
@@ -122,13 +123,17 @@ def _blocks(figure: Reproduced) -> list[Block]:
         ]
         blocks.append(Table(["item", "published", "measured", "verdict"], rows))
     blocks += [Prose(f"{about}: {note}") for about, note in figure.notes]
-    blocks += figure.charts
+    charts = charts_of(figure.plots, figure.tables)
+    blocks += charts or _pictures(figure)
+    return blocks + [from_arrow(t, title=name, most=200) for name, t in figure.tables.items()]
+
+
+def _pictures(figure: Reproduced) -> Iterator[Picture]:
     shown: set[str] = set()
     for path in sorted(figure.pictures, key=lambda path: (path.stem, path.suffix != ".svg")):
         if path.suffix in _SHOWN and path.stem not in shown:
             shown.add(path.stem)
-            blocks.append(_picture(figure.title, path))
-    return blocks + [from_arrow(t, title=name, most=200) for name, t in figure.tables.items()]
+            yield _picture(figure.title, path)
 
 
 def _picture(title: str, path: Path) -> Picture:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from mcsim.base.units import format_latency
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
-from mcsim.report.charts import Chart, Series, thinned
+from mcsim.report.charts import Chart, Series, thinned, whole_intervals
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
@@ -140,32 +139,9 @@ def over_time(results: Results, vm: int | None = None) -> Chart:
         means[system.title] = float(np.nanmean(ratio)) if accesses.any() else 0.0
     said = _extremes(means, looks, "hits most", "least", "{:.2f} %")
     says = f"The share of accesses that hit, by interval; in the mean of intervals, {said}."
-    x, series = _whole_intervals(clock.edges, series)
+    x, series = whole_intervals(clock.edges, series)
     title = f"Hit ratio over time: {name}"
     return Chart(title, says, "steps", x, series, clock.label, "Hit ratio (%)")
-
-
-_MOST_INTERVALS = 1000
-
-
-def _whole_intervals(
-    edges: NDArray[np.float64], series: Sequence[Series]
-) -> tuple[NDArray[np.float64], list[Series]]:
-    """Average neighbouring intervals where there are more than can be seen."""
-    count = len(edges) - 1
-    each = -(-count // _MOST_INTERVALS)
-    if each == 1:
-        return edges, list(series)
-    begin = np.arange(0, count, each)
-    thin = []
-    for one in series:
-        known = ~np.isnan(one.y)
-        sums = np.add.reduceat(np.nan_to_num(one.y), begin)
-        counts = np.add.reduceat(known.astype(float), begin)
-        mean = np.full(len(begin), np.nan)
-        np.divide(sums, counts, out=mean, where=counts > 0)
-        thin.append(Series(one.look, mean))
-    return np.append(edges[begin], edges[-1]), thin
 
 
 def _curves(results: Results) -> Chart:
@@ -244,7 +220,7 @@ def _occupancy(results: Results, system: SystemSpec) -> Iterator[Chart]:
             f"{name} {100 * float(one.y.mean()) / capacity:.0f} %"
             for name, one in zip(looks, series, strict=True)
         )
-        x, series = _whole_intervals(clock.edges, series)
+        x, series = whole_intervals(clock.edges, series)
         title = f"Occupancy of {tier.device} under {label}"
         says = f"Blocks held at the end of each interval; mean shares of the tier: {means}."
         yield Chart(title, says, "areas", x, series, clock.label, "Occupancy (blocks)")

@@ -39,9 +39,10 @@ _MARKERS = {
 def swatch(look: Look, kind: str) -> str:
     """Return an SVG of 28 by 12 that looks like the series does in a chart of this kind."""
     ink, paper = (f'class="ink" data-ink="{escape(c)}"' for c in (look.color, "#ffffff"))
-    if kind in ("lines", "steps"):
+    if kind in ("lines", "steps", "points"):
         dash = " ".join(map(str, bokeh_dash(look.dashes)))
-        body = f'<path d="M1 6H27" {ink} stroke="{look.color}" stroke-dasharray="{dash}"/>'
+        line = f'<path d="M1 6H27" {ink} stroke="{look.color}" stroke-dasharray="{dash}"/>'
+        body = "" if kind == "points" else line
         body += f'<path d="{_MARKERS.get(look.marker, "")}" {ink} fill="{look.color}"/>'
     else:
         # Four squares of the hatch, side by side.

@@ -11,12 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
+from mcsim.figures.looks import system_looks
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.mix import best_parts
 from mcsim.locality.sharing import sharing
 from mcsim.policies.simulation import simulate
 from mcsim.policies.tuning import tune
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import customers_trace
 from mcsim.reproduce.drawing import drawing
@@ -34,6 +36,16 @@ __all__ = ["find_adapting", "find_bending", "find_iops", "find_latency", "find_t
 
 _CHANGE = 36
 """The interval in which two VMs of workloads/phases.yaml change places: of ten minutes each."""
+
+
+_PARTS_PLOTS = [
+    Plot(
+        f"Parts of the cache: {title}", f"Two clients change places in interval {_CHANGE}.",
+        "parts", "interval", "blocks", "Interval", "Target (blocks)", "steps",
+        by=["vm"], only={"system": title}, marks=[(_CHANGE, "the change")],
+    )
+    for title in ("multicache", "steady")
+]  # fmt: skip
 
 
 def find_adapting(context: Context) -> Found:
@@ -61,6 +73,7 @@ def find_adapting(context: Context) -> Found:
             )
         ],
         tables={"parts": _over_time(results, named)},
+        plots=_PARTS_PLOTS,
         draw=drawing(
             {"parts-over-time": ("Parts that follow a change of phase", parts)}, recorded=False
         ),
@@ -118,7 +131,8 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     return Found(
         values={"intervals in which it is met": 100 * met[slo.title].mean()},
         checks=_claims_of_promises(slo.title, met, refused),
-        tables={"over_time": _over_time(results, named)},
+        tables={"over_time": _over_time(results, named), "achieved": _achieved(achieved, goal)},
+        plots=_promise_plots(results, goal, label, target),
         draw=drawing(
             {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)},
             recorded=False,
@@ -126,6 +140,31 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
         ran=[results.run_id],
         recorded=False,
     )
+
+
+def _achieved(achieved: Mapping[str, NDArray[np.float64]], goal: str) -> pa.Table:
+    rows = [
+        {"system": title, "interval": interval, goal: value}
+        for title, values in achieved.items()
+        for interval, value in enumerate(values.tolist())
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _promise_plots(results: Results, goal: str, label: str, target: float) -> list[Plot]:
+    looks = system_looks(results.spec.systems)
+    return [
+        Plot(
+            f"{label} of db", f"By interval, under every system; the target is {target:g}.",
+            "achieved", "interval", goal, "Interval", label, "steps", by=["system"],
+            levels=[(target, "target")], looks=looks,
+        ),
+        Plot(
+            "Space of db", "Blocks that it is given, by interval.",
+            "over_time", "interval", "blocks", "Interval", "Space (blocks)", "steps",
+            by=["system"], only={"vm": "db"}, looks=looks,
+        ),
+    ]  # fmt: skip
 
 
 def _mean_ns(results: Results, series: Series) -> NDArray[np.float64]:
@@ -218,6 +257,7 @@ def find_tuning(context: Context) -> Found:
             ),
         ],
         tables={"replayed": full.to_arrow(), "miniatures": mini.to_arrow()},
+        plots=_TUNING_PLOTS,
         draw=drawing(
             {"objectives-by-block-size": ("A cache tuned by its latency", objectives)},
             recorded=recorded,
@@ -225,6 +265,16 @@ def find_tuning(context: Context) -> Found:
         ran=[f"{trace.metadata.source}, a cache of {size}, {len(full)} combinations"],
         recorded=recorded,
     )
+
+
+_TUNING_PLOTS = [
+    Plot(
+        f"Latency, {how}", "Over block size, by policy and write mode.",
+        table, "block", "latency_ns", "Block size (KiB)", "Mean latency (ms)",
+        by=["policy", "writes"], x_times=1 / 1024, y_times=1e-6, log_x=True,
+    )
+    for table, how in (("replayed", "replayed"), ("miniatures", "in miniature"))
+]  # fmt: skip
 
 
 def _named(row: Any) -> str:
@@ -271,10 +321,20 @@ def find_bending(context: Context) -> Found:
             "alone": alone.to_arrow(),
             "mixed": pa.table({"cache": list(mixed), "miss_ratio": list(mixed.values())}),
         },
+        plots=_BENDING_PLOTS,
         draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}, recorded=True),
         ran=[f"a loop of {_LOOP:,} blocks, {count:,} references; beside it popular blocks"],
         recorded=True,
     )
+
+
+_BENDING_PLOTS = [
+    Plot("Hit ratio of a loop", f"Of {_LOOP:,} blocks, by policy, over the size of the cache.",
+         "alone", "capacity", "hit_ratio", "Size (blocks)", "Hit ratio (%)", by=["policy"],
+         y_times=100),
+    Plot("Misses of two clients", "A loop and popular blocks, in one cache or in parts of it.",
+         "mixed", "cache", "miss_ratio", "Cache", "Misses (%)", "stacked", y_times=100),
+]  # fmt: skip
 
 
 def _claims_of_bending(misses: Mapping[str, float], mixed: Mapping[str, float]) -> list[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from mcsim.locality.estimators import COLD, reuse_distances
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.customers import customers, described, largest
+from mcsim.reproduce.customers import Customer, customers, described, largest
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 
@@ -45,6 +47,16 @@ def find_example(_: Context) -> Found:
         ran=[f"exact reuse distances of {shown} after {before}"],
         recorded=True,
     )
+
+
+_GALLERY_PLOTS = [
+    Plot(
+        "Hit ratio curves of customers' disks",
+        "What LRU hits of each, over the size of the cache as a share of its footprint.",
+        "curves", "share_of_footprint", "hit_ratio",
+        "Size / footprint", "Hit ratio (%)", by=["customer"], y_times=100, log_x=True,
+    )
+]  # fmt: skip
 
 
 def find_gallery(context: Context) -> Found:
@@ -86,7 +98,8 @@ def find_gallery(context: Context) -> Found:
                 f"{sum(map(bool, knees_of))} replays",
             ),
         ],
-        tables={"customers": pa.Table.from_pylist(rows)},
+        tables={"customers": pa.Table.from_pylist(rows), "curves": _curves_table(found)},
+        plots=_GALLERY_PLOTS,
         draw=drawing(
             {"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)},
             recorded=found[0].recorded,
@@ -94,6 +107,24 @@ def find_gallery(context: Context) -> Found:
         ran=[described(found)],
         recorded=found[0].recorded,
     )
+
+
+def _curves_table(several: Sequence[Customer], steps: int = 120) -> pa.Table:
+    """Tabulate curves, at sizes that grow by the same ratio up to the footprint."""
+    tables = []
+    for one in several:
+        unique = max(one.unique, 1)
+        at = np.unique(np.geomspace(max(unique / 1000, 1), unique, steps).astype(np.int64))
+        tables.append(
+            pa.table(
+                {
+                    "customer": [one.name] * len(at),
+                    "share_of_footprint": at / unique,
+                    "hit_ratio": one.curve.at(at),
+                }
+            )
+        )
+    return pa.concat_tables(tables)
 
 
 def find_arc(context: Context) -> Found:
@@ -126,9 +157,15 @@ def find_arc(context: Context) -> Found:
         values={"error": float(apart.mean()), "memory": memory},
         checks=_claims_of_miniatures(apart, memory),
         tables={
-            "miniatures": pa.table({"blocks": sizes, "hit_ratio": mini.hit_ratio}),
-            "replays": pa.table({"blocks": picked, "hit_ratio": exact.hit_ratio}),
+            "hit ratios": pa.table(
+                {
+                    "how": ["replayed"] * len(picked) + ["in miniature"] * len(sizes),
+                    "blocks": [*picked, *sizes],
+                    "hit_ratio": [*exact.hit_ratio, *mini.hit_ratio],
+                }
+            )
         },
+        plots=_ARC_PLOTS,
         draw=drawing(
             {"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)},
             recorded=one.recorded,
@@ -136,6 +173,15 @@ def find_arc(context: Context) -> Found:
         ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
         recorded=one.recorded,
     )
+
+
+_ARC_PLOTS = [
+    Plot(
+        "ARC in miniature", "Replays, and a thousandth of the blocks, over sizes.",
+        "hit ratios", "blocks", "hit_ratio", "Size (blocks)", "Hit ratio (%)",
+        by=["how"], y_times=100,
+    )
+]  # fmt: skip
 
 
 def _claims_of_miniatures(apart: NDArray[np.float64], memory: float) -> list[Check]:

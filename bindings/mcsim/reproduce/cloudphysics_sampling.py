@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import Customer, customers, described, largest
 from mcsim.reproduce.drawing import drawing
@@ -65,6 +66,7 @@ def find_sample_sizes(context: Context) -> Found:
             ),
         ],
         tables={"errors": pa.table({"blocks": tracked, "mean_absolute_error": mean})},
+        plots=_sample_plots(len(seeds)),
         draw=drawing(
             {
                 "error-over-sample-size": (
@@ -79,6 +81,16 @@ def find_sample_sizes(context: Context) -> Found:
         ],
         recorded=one.recorded,
     )
+
+
+def _sample_plots(seeds: int) -> list[Plot]:
+    return [
+        Plot(
+            "Error of samples of fixed size", f"Mean of {seeds} seeds.",
+            "errors", "blocks", "mean_absolute_error",
+            "Blocks tracked", "Mean absolute error of the hit ratio", log_x=True, log_y=True,
+        )
+    ]  # fmt: skip
 
 
 def find_rate(context: Context) -> Found:
@@ -112,6 +124,7 @@ def find_rate(context: Context) -> Found:
             ),
         ],
         tables={"rates": pa.concat_tables(columns)},
+        plots=_rate_plots(tracked),
         draw=drawing(
             {
                 "sampling-rate-over-references": (
@@ -124,6 +137,17 @@ def find_rate(context: Context) -> Found:
         ran=[described(several)],
         recorded=several[0].recorded,
     )
+
+
+def _rate_plots(tracked: int) -> list[Plot]:
+    return [
+        Plot(
+            "Sampling rate of a fixed-size sample",
+            f"It falls as distinct blocks appear; {tracked:,} are tracked.",
+            "rates", "references", "rate", "References processed", "Share of blocks sampled",
+            by=["customer"], log_y=True,
+        )
+    ]  # fmt: skip
 
 
 def _rates(
@@ -141,6 +165,22 @@ def _rates(
     known = np.searchsorted(np.sort(first), ends)
     rate = np.minimum(1, tracked / np.maximum(distinct, 1))
     return ends, rate, np.minimum(1, tracked / np.maximum(known, 1))
+
+
+_ERROR_PLOTS = [
+    Plot(
+        "Errors of sampled curves", "A point a trace and way of sampling.",
+        "traces", "references", {"error_8k": "8,192 blocks", "error_rate": "rate .001"},
+        "References", "Mean absolute error of the hit ratio", "points",
+        log_x=True, log_y=True, levels=[(0.03, ".03")],
+    ),
+    Plot(
+        "Time of curves", "A point a trace and way, on one thread.",
+        "traces", "references",
+        {"exact_s": "exactly", "8k_s": "8,192 blocks", "rate_s": "rate .001"},
+        "References", "Time (s)", "points", log_x=True, log_y=True,
+    ),
+]  # fmt: skip
 
 
 def find_errors(context: Context) -> Found:
@@ -174,6 +214,7 @@ def find_errors(context: Context) -> Found:
         },
         checks=_claims_of_errors(fixed_size, memory, faster),
         tables={"traces": table},
+        plots=_ERROR_PLOTS,
         draw=drawing(
             {"errors-over-traces": ("Errors of sampled curves", errors_drawn)},
             recorded=several[0].recorded,

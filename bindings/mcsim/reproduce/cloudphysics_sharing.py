@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mcsim.config.devices import device_named
 from mcsim.locality.estimators import estimate
@@ -15,6 +16,7 @@ from mcsim.locality.sharing import Sharing
 from mcsim.locality.verdict import SizeVerdict, verdict
 from mcsim.locality.whatif import WhatIf, change
 from mcsim.policies.simulation import simulate
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import Customer, customers, described, shared_by
 from mcsim.reproduce.drawing import drawing
@@ -82,7 +84,8 @@ def find_partition(context: Context) -> Found:
                 f"{len(replays)} mixes of {len(SHARES)} sizes",
             ),
         ],
-        tables={"mixes": pa.Table.from_pylist([row for m in found for row in _rows(m)])},
+        tables={"mixes": _mixes_table(found), "histogram": _histogram(100 * gains)},
+        plots=_PARTITION_PLOTS,
         draw=drawing(
             {"effective-size-of-parts": ("What dividing a cache is worth", histogram)},
             recorded=several[0].recorded,
@@ -90,6 +93,38 @@ def find_partition(context: Context) -> Found:
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
+
+
+def _mixes_table(found: Sequence[Mix]) -> pa.Table:
+    return pa.Table.from_pylist([row for mix in found for row in _rows(mix)])
+
+
+def _histogram(percent: NDArray[np.float64]) -> pa.Table:
+    """Count mixes by gain, in steps of ten points, and by the size of the cache."""
+    lowest = 10 * np.floor(percent / 10).astype(int)
+    return pa.Table.from_pylist(
+        [
+            {"gain": f"{low:+d} to {low + 10:+d} %", "size": size, "mixes": int(count)}
+            for low in range(lowest.min(), lowest.max() + 1, 10)
+            for size, count in zip(SHARES, (lowest == low).sum(axis=0), strict=True)
+            if (lowest == low).any()
+        ]
+    )
+
+
+_PARTITION_PLOTS = [
+    Plot(
+        "Effective size of the best parts",
+        "How many mixes gain how much against sharing, by the size of the cache.",
+        "histogram", "gain", "mixes", "Effective size gained", "Mixes", "stacked", by=["size"],
+    ),
+    Plot(
+        "Gain by size",
+        "A point a mix and size: how much larger a shared cache would have to be.",
+        "mixes", "blocks", "gain", "Size of the cache (blocks)", "Effective size gained (%)",
+        "points", by=["size"], y_times=100, log_x=True,
+    ),
+]  # fmt: skip
 
 
 def _rows(mix: Mix) -> list[dict[str, Any]]:
@@ -168,6 +203,7 @@ def find_sizing(context: Context) -> Found:
             "sizes": _marginal(one),
             "verdicts": pa.Table.from_pylist([each.to_dict() for each in judged]),
         },
+        plots=_sizing_plots(judged[1]),
         draw=drawing(
             {"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)},
             recorded=one.recorded,
@@ -175,6 +211,23 @@ def find_sizing(context: Context) -> Found:
         ran=[f"{one.name}, {len(one.ids):,} references"],
         recorded=one.recorded,
     )
+
+
+def _sizing_plots(judged: SizeVerdict) -> list[Plot]:
+    size = [(judged.size, judged.judgement)]
+    return [
+        Plot(
+            "Hit ratio by size",
+            f"Is {judged.size:,} blocks a good size? It is {judged.judgement}.",
+            "sizes", "blocks", "hit_ratio", "Size (blocks)", "Hit ratio (%)",
+            y_times=100, log_x=True, marks=size, levels=[(100 * judged.best, "infinite")],
+        ),
+        Plot(
+            "What another GiB would hit", "Over the size of the cache.",
+            "sizes", "blocks", "hits_of_another_gib", "Size (blocks)", "More hits",
+            log_x=True, marks=size,
+        ),
+    ]  # fmt: skip
 
 
 def _share_for_35(one: Customer) -> float:
@@ -228,6 +281,7 @@ def find_what_if(context: Context) -> Found:
             "larger": larger.rows.to_arrow(),
             "fewer": fewer.rows.to_arrow(),
         },
+        plots=_WHAT_IF_PLOTS,
         draw=drawing(
             {"clients-before-and-after": ("What if a client leaves", before_and_after)},
             recorded=several[0].recorded,
@@ -235,6 +289,29 @@ def find_what_if(context: Context) -> Found:
         ran=[f"{described(chosen) if chosen[0].recorded else ', '.join(everybody.vms)}"],
         recorded=several[0].recorded,
     )
+
+
+_WHAT_IF_PLOTS = [
+    Plot(
+        title, says, table, "vm", columns, "", "Hit ratio (%)", "bars", y_times=100,
+    )
+    for title, says, table, columns in (
+        (
+            "Clients of a cache",
+            "In the whole cache alone, in an equal part of it, and with the others in it.",
+            "clients",
+            {"alone": "alone", "part": "in an equal part", "shared": "shared"},
+        ),
+        (
+            "A cache larger by half", "Before and after.", "larger",
+            {"before": "before", "after": "after"},
+        ),
+        (
+            "Without the largest client", "Before and after.", "fewer",
+            {"before": "before", "after": "after"},
+        ),
+    )
+]  # fmt: skip
 
 
 def _prediction(everybody: Sharing, larger: WhatIf, fewer: WhatIf) -> Check:

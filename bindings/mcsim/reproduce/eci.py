@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.experiment.experiment import Experiment
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawn import finished
 from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
@@ -86,6 +87,7 @@ def _find_unlimited(context: Context) -> Found:
             Check("performance per cost is higher", per_cost > 0, f"{per_cost:+.0f} %"),
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
+        plots=[*_allocation_plots(results), *_SYSTEM_PLOTS],
         draw=partial(_draw_allocation, results),
         ran=[results.run_id],
         recorded=not results.synthetic,
@@ -126,6 +128,7 @@ def _find_limited(context: Context) -> Found:
             Check("performance per cost is higher", per_cost > 0, f"{per_cost:+.0f} %"),
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
+        plots=_allocation_plots(results),
         draw=partial(_draw_allocation, results),
         ran=[results.run_id],
         recorded=not results.synthetic,
@@ -165,6 +168,58 @@ def _systems(results: Results) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows)
+
+
+def _allocation_plots(results: Results) -> list[Plot]:
+    capacity = results.spec.tiers[0].capacity_blocks
+    axes = "allocation", "minute", "blocks", "Time (min)", "Given (blocks)"
+    return [
+        Plot(
+            "Blocks given to each VM", f"By minute; the cache has {capacity:,} blocks.",
+            *axes, "areas", by=["vm"], each=["system"],
+        ),
+        Plot(
+            "Blocks given to all VMs together", "By minute, under both systems.",
+            *axes, "steps", by=["system"], sums=True, log_y=True, levels=[(capacity, "capacity")],
+        ),
+    ]  # fmt: skip
+
+
+_SYSTEM_PLOTS = [
+    Plot(
+        "Hit ratio by system", "Of reads, and of all accesses.",
+        "systems", "system", {"read_hits": "reads", "hits": "all accesses"},
+        "", "Hit ratio (%)", "bars", y_times=100,
+    ),
+    *(
+        Plot(title, says, "systems", "system", column, "System", label, "stacked")
+        for title, says, column, label in (
+            ("Time of a read by system", "Mean, behind writes.", "read_us", "Mean (us)"),
+            ("Blocks in use by system", "Mean over time.", "mean_blocks", "Blocks"),
+            ("Writes to the cache by system", "Of all VMs.", "cache_writes", "Blocks written"),
+        )
+    ),
+]  # fmt: skip
+
+_MULTIPLES = Plot(
+    "ECI-Cache by VM, as multiples of Centaur",
+    "Reads a second, these by blocks given, and blocks written; 1 is as much as under Centaur.",
+    "bars", "vm",
+    {"performance": "reads a second", "per_cost": "by blocks given", "writes": "blocks written"},
+    "", "Multiple of Centaur", "bars", levels=[(1, "Centaur")],
+)  # fmt: skip
+
+_OPEN_PLOTS = [
+    Plot(
+        title, "By variant of ECI-Cache, with blocks of either size (bytes).",
+        "open", "system", column, "", label, "bars", by=["block_bytes"], y_times=times,
+    )
+    for title, column, label, times in (
+        ("Blocks given", "share_of_centaur", "Multiple of Centaur", 1),
+        ("Writes saved", "writes_saved", "Of Centaur's (%)", 100),
+        ("Faster reads", "faster", "Than under Centaur (%)", 100),
+    )
+]  # fmt: skip
 
 
 def _draw_allocation(results: Results, stem: Path) -> Sequence[Path]:
@@ -212,6 +267,7 @@ def _find_bars(context: Context) -> Found:
             )
         ],
         tables={"bars": table},
+        plots=[_MULTIPLES],
         draw=partial(_draw_bars, results),
         ran=[results.run_id],
         recorded=not results.synthetic,
@@ -281,6 +337,7 @@ def _find_open(context: Context) -> Found:
             )
         ],
         tables={"open": pa.Table.from_pylist(rows)},
+        plots=_OPEN_PLOTS,
         ran=[small.run_id, large.run_id],
         recorded=not small.synthetic,
     )
@@ -310,6 +367,7 @@ def _find_systems(context: Context) -> Found:
             )
         ],
         tables={"systems": table},
+        plots=_SYSTEM_PLOTS,
         ran=[results.run_id],
         recorded=not results.synthetic,
     )
@@ -323,8 +381,12 @@ FIGURES: Sequence[Figure] = (
     Figure("eci/devices", "Drives", 0.1, 0.1, "nothing", find_devices),
     Figure("eci/placement", "Where flash may be", 1, 1, "synthetic", find_placement),
     Figure("eci/unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
-    Figure("eci/limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited),
-    Figure("eci/bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars),
-    Figure("eci/systems", "Systems compared", 1, 1, _VOLUMES, _find_systems),
-    Figure("eci/open", "What the slides leave open", 15, 4, _VOLUMES, _find_open),
+    Figure(
+        "eci/limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
+    ),
+    Figure(
+        "eci/bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
+    ),
+    Figure("eci/systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
+    Figure("eci/open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mcsim.config.devices import CATALOGUE
 from mcsim.locality.estimators import estimate, reuse_distances
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.results.models import requests
@@ -43,6 +44,14 @@ def request_distances(text: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return reuse_distances(blocks), np.array([word[0] == "R" for word in words])
 
 
+_DISTANCE_PLOTS = [
+    Plot(
+        "Reuse distances", "How many accesses have each distance.",
+        "distances", "distance", "accesses", "Distance (blocks)", "Accesses", "bars",
+    )
+]  # fmt: skip
+
+
 def find_distances(context: Context) -> Found:
     """The slide about all distances: how often each is seen."""
     distances = reuse_distances(np.array(_ANY_WITH_ITS_HISTOGRAM))
@@ -58,6 +67,7 @@ def find_distances(context: Context) -> Found:
             )
         ],
         tables={"distances": pa.Table.from_pylist(rows)},
+        plots=_DISTANCE_PLOTS,
         ran=["exact distances of 14 accesses with this histogram"],
     )
 
@@ -136,6 +146,15 @@ def find_devices(context: Context) -> Found:
     )
 
 
+_PLACE_PLOTS = [
+    Plot(title, says, "places", "system", column, "", label, "stacked", y_times=times)
+    for title, says, column, label, times in (
+        ("Hits by place", "Of reads.", "read_hit_ratio", "Hit ratio (%)", 100),
+        ("Time of a request by place", "Mean.", "mean_ns", "Mean (ms)", 1e-6),
+    )
+]  # fmt: skip
+
+
 def find_placement(context: Context) -> Found:
     """The slide about where flash may be: in each VM, in the hypervisor, in the array."""
     host = context.run("../placement.yaml")
@@ -158,5 +177,6 @@ def find_placement(context: Context) -> Found:
             ),
         ],
         tables={"places": pa.Table.from_pylist(rows)},
+        plots=_PLACE_PLOTS,
         ran=[host.run_id, array.run_id],
     )

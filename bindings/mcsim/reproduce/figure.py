@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.report.declared import Plot
     from mcsim.reproduce.context import Context
 
 __all__ = ["Check", "Figure", "Found"]
@@ -46,6 +47,8 @@ class Found:
         Claims about shape.
     tables : mapping of str to pa.Table
         What the figure shows, as data.
+    plots : sequence of Plot
+        How a page shows these tables.
     draw : callable, optional
         Writes figures below a path's stem; a pure function of what was found.
     ran : sequence of str
@@ -57,6 +60,7 @@ class Found:
     values: Mapping[str, float | str] = field(default_factory=dict)
     checks: Sequence[Check] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    plots: Sequence[Plot] = ()
     draw: Callable[[Path], Sequence[Path]] | None = None
     ran: Sequence[str] = ()
     recorded: bool = False
@@ -78,6 +82,9 @@ class Figure:
         "nothing", "synthetic", or which recorded traces would be used if present.
     find : callable
         Runs what is to be run, and measures.
+    runs : str
+        What figures of a document have in common that show the same runs, of which the first
+        takes the time; one process finds them all. Empty if no other shows what this one does.
     """
 
     name: str
@@ -86,8 +93,13 @@ class Figure:
     seconds_quick: float
     needs: str
     find: Callable[[Context], Found]
+    runs: str = ""
 
     @property
     def document(self) -> str:
         """The document that it is of."""
         return self.name.partition("/")[0]
+
+    def estimate(self, quick: bool) -> float:
+        """Return how many seconds it takes."""
+        return self.seconds_quick if quick else self.seconds

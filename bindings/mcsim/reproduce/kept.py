@@ -1,25 +1,29 @@
 """Findings that are kept: what a figure found, until anything changes that it came from.
 
 Each has a folder `reproduce/<document>/<figure>` (`-quick` for the quick one) among the results:
-the tables, the figures, and last `found.json`, without which it was not finished. Runs are results
-of their own, beside it.
+the tables, the figures, and `found.json` with their digests and how tables are plotted. It is made
+under another name and put in its place when it is whole, so that several processes may keep the
+same finding at a time: that of the first stays. Runs are results of their own, beside it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from mcsim.base.files import replacing_folder
 from mcsim.experiment.environment import build_digest
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
-__all__ = ["Finding", "folder_of", "keep", "opened"]
+__all__ = ["Finding", "cause_of", "find", "folder_of", "opened"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Finding:
     Attributes
     ----------
     found : Found
-        Without `draw`: the figures are drawn.
+        Its figures are drawn.
     drawn : sequence of Path
         The figures.
     seconds : float
@@ -51,56 +55,82 @@ def opened(figure: Figure, context: Context) -> Finding | None:
     folder = folder_of(figure, context)
     try:
         kept = read_json(folder / "found.json")
-        if kept["cause"] != _cause(figure, context):
+        if kept["cause"] != cause_of(figure, context):
             return None
         if any(digest_of(folder / file) != digest for file, digest in kept["files"].items()):
             return None
+        tables = {name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]}
+        plots = [Plot.of(plot) for plot in kept["plots"]]
     except (OSError, ValueError, KeyError):
         return None
     found = Found(
         values=kept["values"],
         checks=[Check(**check) for check in kept["checks"]],
-        tables={name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]},
+        tables=tables,
+        plots=plots,
         ran=kept["ran"],
         recorded=kept["recorded"],
     )
     return Finding(found, [folder / name for name in kept["drawn"]], kept["seconds"])
 
 
-def keep(figure: Figure, context: Context, found: Found, seconds: float) -> Finding:
-    """Write what a figure found, and draw it.
+def find(figure: Figure, context: Context, *, force: bool = False) -> tuple[Finding, bool]:
+    """Find what a figure shows and keep it, or open what is kept.
+
+    Parameters
+    ----------
+    figure : Figure
+    context : Context
+    force : bool
+        Find it again, and replace what is kept.
+
+    Returns
+    -------
+    finding : Finding
+    again : bool
+        Whether it was found by this call.
 
     Raises
     ------
     HostError
-        If the disk is full or cannot be written; what was kept before is then not whole, and the
-        figure is found again the next time.
+        If the disk is full or cannot be written; what was kept before is kept.
     """
+    if not force and (finding := opened(figure, context)) is not None:
+        return finding, False
+    begun = time.monotonic()
+    found = _in_plain_values(figure.find(context))
     folder = folder_of(figure, context)
-    found = _in_plain_values(found)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "found.json").unlink(missing_ok=True)
-    written = []
-    for name, table in found.tables.items():
-        written.append(folder / f"{name}.parquet")
-        write_parquet(written[-1], table)
+    with replacing_folder(folder, lambda: not force and opened(figure, context) is not None) as new:
+        drawn, seconds = _write(new, figure, context, found, begun)
+    return Finding(found, [folder / name for name in drawn], seconds), True
+
+
+def _write(
+    folder: Path, figure: Figure, context: Context, found: Found, begun: float
+) -> tuple[list[str], float]:
+    """Write what a figure found, and draw it; return the names of what is drawn, and the time."""
+    written = [folder / f"{name}.parquet" for name in found.tables]
+    for path, table in zip(written, found.tables.values(), strict=True):
+        write_parquet(path, table)
     drawn = list(found.draw(folder / figure.name.rpartition("/")[2])) if found.draw else []
+    seconds = round(time.monotonic() - begun, 3)
     write_json(
         folder / "found.json",
         {
             "figure": figure.name,
-            "cause": _cause(figure, context),
+            "cause": cause_of(figure, context),
             "values": found.values,
             "checks": [asdict(check) for check in found.checks],
             "tables": list(found.tables),
+            "plots": [asdict(plot) for plot in found.plots],
             "drawn": [path.name for path in drawn],
             "ran": list(found.ran),
             "recorded": found.recorded,
-            "seconds": round(seconds, 3),
+            "seconds": seconds,
             "files": {path.name: digest_of(path) for path in (*written, *drawn)},
         },
     )
-    return Finding(found, drawn, seconds)
+    return [path.name for path in drawn], seconds
 
 
 def _in_plain_values(found: Found) -> Found:
@@ -113,7 +143,7 @@ def _in_plain_values(found: Found) -> Found:
     return replace(found, values=values, checks=checks)
 
 
-def _cause(figure: Figure, context: Context) -> str:
+def cause_of(figure: Figure, context: Context) -> str:
     """Return a digest of all that can change a finding: program, experiments, traces, options."""
     document = context.folder(figure.document)
     folders = (document, document.parents[1] / "workloads")

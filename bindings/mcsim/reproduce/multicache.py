@@ -65,7 +65,9 @@ FIGURES: Sequence[Figure] = (
     Figure(
         "multicache/fig2", "A terminal server beside a scan", 15, 5, _PRIVATE, examples.find_scan
     ),
-    Figure("multicache/fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity),
+    Figure(
+        "multicache/fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity, runs="web"
+    ),
     Figure("multicache/fig5", "Curves cut where tiers end", 30, 5, _PRIVATE, examples.find_split),
     Figure("multicache/table1", "Latencies and prices of devices", 1, 1, "nothing", _find_devices),
     Figure(
@@ -83,16 +85,51 @@ FIGURES: Sequence[Figure] = (
         2,
         _ALL_SERVERS,
         servers.find_hit_ratio_by_volume,
+        runs="web",
     ),
-    Figure("multicache/fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves),
     Figure(
-        "multicache/fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time
+        "multicache/fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves, runs="web"
     ),
-    Figure("multicache/fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time),
-    Figure("multicache/fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time),
-    Figure("multicache/fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency),
-    Figure("multicache/fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares),
-    Figure("multicache/fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier),
+    Figure(
+        "multicache/fig8",
+        "Occupancy under Global LRU",
+        2,
+        2,
+        _WEB,
+        web.find_occupancy_over_time,
+        runs="web",
+    ),
+    Figure(
+        "multicache/fig9",
+        "What Multi-Cache grants",
+        3,
+        3,
+        _WEB,
+        web.find_granted_over_time,
+        runs="web",
+    ),
+    Figure(
+        "multicache/fig10",
+        "Hit ratio over time",
+        3,
+        3,
+        _WEB,
+        gains.find_hit_ratio_over_time,
+        runs="web",
+    ),
+    Figure(
+        "multicache/fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency, runs="web"
+    ),
+    Figure("multicache/fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares, runs="web"),
+    Figure(
+        "multicache/fig13",
+        "Hit ratio by tier",
+        2,
+        2,
+        _WEB,
+        gains.find_hit_ratio_by_tier,
+        runs="web",
+    ),
     Figure(
         "multicache/fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size
     ),

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.figures import curves, timeline
+from mcsim.figures.looks import system_looks
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
@@ -28,6 +30,26 @@ def _alone(vm: str, blocks: tuple[int, ...], context: Context) -> Results:
     """Run one of the machines by itself on two tiers."""
     tiers = [f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate(blocks)]
     return context.run("multicache/split.yaml", [f"workload.vms=[{vm}]", *tiers])
+
+
+def _curve_plot(run: Results, vm: str, table: str) -> Plot:
+    """Return the plot of a machine's curve, with the places where tiers end."""
+    ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers])
+    return Plot(
+        f"Hit ratio curve of {vm}",
+        "What LRU hits of all accesses, in a cache of each size.",
+        table, "capacity", "hits", "Capacity (blocks)", "Hit ratio (%)",
+        by=["vm"], only={"vm": vm}, over="accesses", y_times=100,
+        marks=[(int(end), f"end of tier {k}") for k, end in enumerate(ends, 1)],
+    )  # fmt: skip
+
+
+_SPLIT = Plot(
+    "Hits of each tier",
+    "What each of two tiers hits of a machine's accesses.",
+    "split", "vm", {"tier_hit_ratio.0": "fast tier", "tier_hit_ratio.1": "slow tier"},
+    "Machine", "Hit ratio (%)", "stacked", y_times=100,
+)  # fmt: skip
 
 
 def find_curve(context: Context) -> Found:
@@ -53,6 +75,7 @@ def find_curve(context: Context) -> Found:
         values={"hits": hits},
         checks=checks,
         tables={"curve": run.curves()},
+        plots=[_curve_plot(run, "example", "curve")],
         draw=drawn("A hit ratio curve", [run], {"": lambda: curves.example_curve(run)}),
         ran=[run.run_id],
     )
@@ -96,7 +119,11 @@ def find_split(context: Context) -> Found:
     return Found(
         values=values,
         checks=checks,
-        tables={"split": pa.Table.from_pylist(rows)},
+        tables={
+            "split": pa.Table.from_pylist(rows),
+            "curves": pa.concat_tables([run.curves() for run in both]),
+        },
+        plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
         draw=drawn(
             "Hits of each tier, read off the curve",
             both,
@@ -131,6 +158,7 @@ def find_scan(context: Context) -> Found:
         values={"alone": before, "beside": after[GLOBAL], "job": tera},
         checks=checks,
         tables={"hit-ratio": _by_hour(alone, beside)},
+        plots=_scan_plots(beside),
         draw=drawn(
             "A terminal server beside a scan",
             [beside],
@@ -143,6 +171,18 @@ def find_scan(context: Context) -> Found:
         ),
         ran=[alone.run_id, beside.run_id],
     )
+
+
+def _scan_plots(beside: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Hit ratio over time",
+            f"By hour, alone and beside a job that begins to scan in hour {_BEGINS}.",
+            "hit-ratio", "hour", "hit_ratio", "Time (h)", "Hit ratio (%)", "steps",
+            by=["case"], each=["vm"], y_times=100, marks=[(_BEGINS, "the job begins")],
+            looks=system_looks(beside.spec.systems),
+        )
+    ]  # fmt: skip
 
 
 def _later(run: Results, title: str, vm: str) -> float:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.figures import comparison, timeline
+from mcsim.figures.looks import system_looks
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
@@ -47,6 +48,7 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         values={"web_1 early": best[HISTORY]},
         checks=[_check_best(best), *_check_so_far(series, web_1, early)],
         tables={"hit-ratio": _hits_table(run, series)},
+        plots=_over_time_plots(run),
         draw=drawn(
             "Hit ratio over time",
             [run],
@@ -59,6 +61,19 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
+
+
+def _over_time_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            title, says, "hit-ratio", "hour", column, "Time (h)", "Hit ratio (%)", "steps",
+            by=["system"], each=["vm"], y_times=100, looks=system_looks(run.spec.systems),
+        )
+        for title, column, says in (
+            ("Hit ratio by hour", "hit_ratio", "Hits of each hour's accesses."),
+            ("Hit ratio so far", "so_far", "Hits of all accesses from the first hour on."),
+        )
+    ]  # fmt: skip
 
 
 def _check_best(best: Mapping[str, float]) -> Check:
@@ -117,6 +132,7 @@ def find_latency(context: Context) -> Found:
         | {"worst": max(gains.values())},
         checks=checks,
         tables={"latency": comparison_table(run)},
+        plots=_latency_plots(run),
         draw=drawn(
             "Mean latency by volume",
             [run],
@@ -126,6 +142,17 @@ def find_latency(context: Context) -> Found:
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
+
+
+def _latency_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Mean latency by volume",
+            "What accesses of each volume wait for in the mean, under every system.",
+            "latency", "vm", "mean_latency_ns", "", "Mean latency (ms)", "bars",
+            by=["system"], y_times=1e-6, looks=system_looks(run.spec.systems),
+        )
+    ]  # fmt: skip
 
 
 def find_hit_ratio_by_tier(context: Context) -> Found:
@@ -155,6 +182,7 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         },
         checks=checks,
         tables={"comparison": comparison_table(run)},
+        plots=_tier_plots(run),
         draw=drawn(
             "Hit ratio by tier",
             [run],
@@ -164,6 +192,20 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
+
+
+def _tier_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Hit ratio by tier",
+            "What each tier hits of a volume's accesses.",
+            "comparison", "vm",
+            {f"tier_hit_ratio.{k}": tier.device for k, tier in enumerate(run.spec.tiers)},
+            "Volume", "Hit ratio (%)", "stacked",
+            each=["system"], only={"system": title}, y_times=100,
+        )
+        for title in (HISTORY, GLOBAL)
+    ]  # fmt: skip
 
 
 def _best(accesses: NDArray[np.int64], ratio: NDArray[np.float64]) -> float:
@@ -177,6 +219,17 @@ def _signed(gains: Mapping[str, float]) -> str:
 
 
 def _hits_table(run: Results, series: Mapping[str, Series]) -> pa.Table:
-    table = run.measured("metrics")
-    chosen = table.filter(pc.is_in(table["system"], pa.array(list(series))))
-    return chosen.select(["system", "interval", "vm", "tier", "hits"])
+    hours = hours_of(run).tolist()
+    return pa.Table.from_pylist(
+        [
+            {"system": title, "hour": hour, "vm": vm, "hit_ratio": ratio, "so_far": so_far}
+            for title, of in series.items()
+            for v, vm in enumerate(vms_of(run))
+            for hour, ratio, so_far in zip(
+                hours,
+                of.hit_ratio[:, v].tolist(),
+                of.cumulative_hit_ratio[:, v].tolist(),
+                strict=True,
+            )
+        ]
+    )

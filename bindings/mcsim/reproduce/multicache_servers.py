@@ -12,6 +12,9 @@ import pyarrow as pa
 from ruamel.yaml import YAML
 
 from mcsim.figures import comparison
+from mcsim.figures.looks import system_looks
+from mcsim.report.declared import Plot
+from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
@@ -156,6 +159,7 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         },
         checks=checks,
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
+        plots=_volume_plots(runs),
         draw=drawn(
             "Hit ratio by volume",
             runs,
@@ -165,6 +169,24 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
         recorded=not synthetic,
     )
+
+
+def _volume_plots(runs: Sequence[Results]) -> list[Plot]:
+    looks = system_looks_of(runs)
+    return [
+        Plot(
+            "Hit ratio by volume",
+            "What each volume hits, one server at a time, under every system.",
+            "volumes", "volume", "hit_ratio", "", "Hit ratio (%)", "bars",
+            by=["system"], y_times=100, looks=looks,
+        ),
+        Plot(
+            "Mean latency by volume, against Global LRU",
+            "By how much accesses wait longer than under Global LRU; below 0 they wait less.",
+            "best latency", "volume", "latency_percent", "", "Latency (% more)", "bars",
+            by=["system"], looks=looks,
+        ),
+    ]  # fmt: skip
 
 
 def _totals(runs: Sequence[Results], title: str, tier: int | None = None) -> float:
@@ -255,6 +277,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         },
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
+        plots=_size_plots(every[0]),
         draw=drawn(
             "Hit ratio by capacity",
             every,
@@ -264,6 +287,21 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         ran=[run.run_id for run in every],
         recorded=not any(run.synthetic for run in every),
     )
+
+
+def _size_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            title, says, "sizes", "flash_million_blocks", column,
+            "Flash (million blocks)", "Hit ratio (%)", by=["system"], y_times=100,
+            looks=system_looks(run.spec.systems),
+        )
+        for title, column, says in (
+            ("Hit ratio by capacity", "hit_ratio", "All volumes together, in both tiers."),
+            ("Hit ratio of the fast tier", "fast_hit_ratio", "Of all accesses."),
+            ("Hit ratio of the slow tier", "slow_hit_ratio", "Of all accesses."),
+        )
+    ]  # fmt: skip
 
 
 def _checks_by_size(sizes: Sequence[float], total: Mapping[str, Sequence[float]]) -> list[Check]:

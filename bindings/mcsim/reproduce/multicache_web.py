@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.figures import comparison, curves, timeline
+from mcsim.figures.looks import vm_looks
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import read_published
@@ -57,6 +59,17 @@ def web(context: Context) -> Results:
     return context.run("multicache/web.yaml")
 
 
+def _intensity_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Reuse intensity over time",
+            "1 − distinct / all blocks of each window, by volume.",
+            "reuse-intensity", "window_end_ns", "reuse_intensity",
+            "Time (h)", "Reuse intensity", by=["vm"], x_times=1 / _HOUR, looks=vm_looks(run),
+        )
+    ]  # fmt: skip
+
+
 def find_intensity(context: Context) -> Found:
     """Figure 4: reuse intensity over time."""
     run = web(context)
@@ -88,10 +101,23 @@ def find_intensity(context: Context) -> Found:
         values={f"{vm} median": median for vm, median in medians.items()},
         checks=checks,
         tables={"reuse-intensity": table},
+        plots=_intensity_plots(run),
         draw=drawn("Reuse intensity over time", [run], {"": lambda: timeline.reuse_intensity(run)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
+
+
+def _curve_plots(run: Results) -> list[Plot]:
+    return [
+        Plot(
+            "Hit ratio curves",
+            "What LRU hits of the week of each volume, with a cache of each size to itself.",
+            "curves", "capacity", "hits", "Capacity (blocks)", "Hit ratio (%)",
+            by=["vm"], over="accesses", y_times=100, log_x=True, marks=_tier_ends(run),
+            looks=vm_looks(run),
+        )
+    ]  # fmt: skip
 
 
 def find_curves(context: Context) -> Found:
@@ -120,6 +146,7 @@ def find_curves(context: Context) -> Found:
         values={"web_1 at most": most, "web_2 half": half / 1e6},
         checks=checks,
         tables={"curves": run.curves()},
+        plots=_curve_plots(run),
         draw=drawn("Hit ratio curves", [run], {"": lambda: curves.hit_ratio_curves(run)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -154,6 +181,7 @@ def find_occupancy_over_time(context: Context) -> Found:
         values={"web_0 fast": fast["web_0"], "web_2 slow": slow["web_2"]},
         checks=checks,
         tables={"occupancy": _blocks_table(run, (GLOBAL,))},
+        plots=_block_plots(run, "occupancy", "occupancy", "Blocks held", (GLOBAL,)),
         draw=drawn("", [run], {"": lambda: timeline.occupancy_over_time(run, system)}),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -194,6 +222,7 @@ def find_granted_over_time(context: Context) -> Found:
         values={"web_2 fast": mean[0]["web_2"], "web_2 slow": mean[1]["web_2"]},
         checks=checks,
         tables={"targets": _blocks_table(run, MULTICACHES)},
+        plots=_block_plots(run, "targets", "target", "Blocks granted", MULTICACHES),
         draw=drawn("", [run], sheets, [_BY_CODED]),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -226,6 +255,7 @@ def find_shares(context: Context) -> Found:
         values=measured | {"web_2 slow under Global LRU": held[1]["web_2"]},
         checks=checks,
         tables={"shares": _share_table(run)},
+        plots=_share_plots(run),
         draw=drawn(
             "Mean share of each tier",
             [run],
@@ -278,6 +308,44 @@ def _blocks_table(run: Results, titles: tuple[str, ...]) -> pa.Table:
     metrics = run.measured("metrics")
     chosen = metrics.filter(pc.is_in(metrics["system"], pa.array(titles)))
     return chosen.select(["system", "interval", "vm", "tier", "occupancy", "target"])
+
+
+def _tier_ends(run: Results) -> list[tuple[int, str]]:
+    """Return where the tiers end that are laid one upon another, in blocks, with their names."""
+    ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers]).tolist()
+    return [
+        (end, f"{'+ ' if k else ''}{tier.device}")
+        for k, (end, tier) in enumerate(zip(ends, run.spec.tiers, strict=True))
+    ]
+
+
+def _block_plots(
+    run: Results, table: str, column: str, called: str, titles: tuple[str, ...]
+) -> list[Plot]:
+    """Return plots of blocks over hours, stacked by volume: one a system and tier."""
+    return [
+        Plot(
+            f"{called}: {title}, {tier.device}",
+            f"By volume and hour; the tier has {tier.capacity_blocks:,} blocks.",
+            table, "interval", column, "Time (h)", f"{called} (blocks)", "areas",
+            by=["vm"], only={"system": title, "tier": k}, looks=vm_looks(run),
+        )
+        for title in titles
+        for k, tier in enumerate(run.spec.tiers)
+    ]  # fmt: skip
+
+
+def _share_plots(run: Results) -> list[Plot]:
+    """Return plots of mean shares by system and volume: one a tier and kind of share."""
+    return [
+        Plot(
+            f"{called} of {tier.device}", "Mean over the week, by volume, under every system.",
+            "shares", "system", column, "System", f"{called} (%)", "stacked",
+            by=["vm"], only={"tier": k}, y_times=100, looks=vm_looks(run),
+        )
+        for column, called in (("granted", "Share granted"), ("held", "Share held"))
+        for k, tier in enumerate(run.spec.tiers)
+    ]  # fmt: skip
 
 
 def _share_table(run: Results) -> pa.Table:

@@ -44,11 +44,11 @@ def totals(reproduction: Reproduction) -> str:
 
 def listing(figures: Sequence[Figure], quick: bool) -> Iterator[str]:
     """Yield a line a figure: what it shows, how long it takes, what it needs."""
-    width = max(len(figure.name) for figure in figures)
+    width = max((len(figure.name) for figure in figures), default=0)
     for figure in figures:
-        seconds = figure.seconds_quick if quick else figure.seconds
+        seconds = figure.estimate(quick)
         yield f"  {figure.name:<{width}} {seconds:5.0f} s  {figure.title}  [{figure.needs}]"
-    whole = sum(figure.seconds_quick if quick else figure.seconds for figure in figures)
+    whole = sum(figure.estimate(quick) for figure in figures)
     yield f"  {len(figures)} figures, at most {whole / 60:.1f} min on two cores"
 
 
@@ -83,6 +83,7 @@ def in_html(reproduction: Reproduction, command: str) -> str:
             [(note.about, note.note) for note in outcome.notes],
             outcome.finding.found.tables,
             outcome.finding.drawn,
+            outcome.finding.found.plots,
         )
         for outcome in reproduction.outcomes
     ]

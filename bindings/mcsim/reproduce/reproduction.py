@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes, read_published
+from mcsim.reproduce.sharing_out import find_elsewhere, shard_of
 from mcsim.reproduce.verdicts import Row, Verdict, judged, summary
 from mcsim.traces.find import default_trace_dirs
 
@@ -129,6 +131,8 @@ def reproduce(
     out: str | os.PathLike[str] = "results",
     threads: int | None = None,
     force: bool = False,
+    shard: str | None = None,
+    executor: Executor | None = None,
     reporter: Reporter | None = None,
 ) -> Reproduction:
     """Run what documents show, and set what they print beside what comes out.
@@ -146,44 +150,53 @@ def reproduce(
     out : path
         The folder of all results: runs, and what figures found.
     threads : int, optional
-        Systems replayed at a time; as many as there are cores if not given.
+        Systems replayed at a time; as many as there are cores if not given, and one for each
+        figure that an executor has found.
     force : bool
         Find again what was found before. Runs that were finished are not run again.
+    shard : str, optional
+        ``'3/16'``: the fourth of 16 parts that take about as long. Where all have been found in
+        the same `out`, a call without it opens the whole.
+    executor : concurrent.futures.Executor, optional
+        Finds the figures in other processes, on this machine or others that see `out` and the
+        traces by the same names: ``Client(scheduler).get_executor()``.
     reporter : Reporter, optional
         What to tell of progress; nothing is shown if not given.
 
     Raises
     ------
     ConfigError
-        For a name that is no document and no figure.
+        For a name that is no document and no figure, a part that is none, or a worker with another
+        mcsim or other traces.
     HostError
-        If the disk is full: what was found before is kept, and the next call goes on from there.
+        If the disk is full or the executor fails: what was found before is kept, and the next call
+        goes on from there.
     """
     figures = chosen(names)
+    if shard is not None:
+        figures = shard_of(figures, shard, quick)
     check_writable(Path(out))
     told = reporter or Reporter()
     dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+    dirs = [folder.resolve() for folder in dirs]
     left = _Left(figures, quick)
     outcomes = []
     with told.live():
-        context = Context(quick, seed, Path(out), dirs, threads, told.quieter())
+        context = Context(quick, seed, Path(out).resolve(), dirs, threads, told.quieter())
+        elsewhere: set[str] = set()
+        if executor is not None:
+            context.threads = threads or 1
+            elsewhere = find_elsewhere(figures, context, executor, told, force=force)
         for number, figure in enumerate(figures, 1):
             begun = time.monotonic()
             with told.under_way(f"{number}/{len(figures)} {figure.name}, {left.text}"):
-                finding = None if force else kept.opened(figure, context)
-                again = finding is None
-                finding = finding or _find(figure, context)
+                finding, again = kept.find(figure, context, force=force and executor is None)
             left.finish(figure, time.monotonic() - begun if again else None)
             outcome = _outcome(figure, finding, context)
             outcomes.append(outcome)
+            again = again or figure.name in elsewhere
             told.note(_line(number, len(figures), outcome, again, left.text))
     return Reproduction(outcomes, quick)
-
-
-def _find(figure: Figure, context: Context) -> Finding:
-    begun = time.monotonic()
-    found = figure.find(context)
-    return kept.keep(figure, context, found, time.monotonic() - begun)
 
 
 def _outcome(figure: Figure, finding: Finding, context: Context) -> Outcome:
@@ -214,18 +227,15 @@ class _Left:
         self._done += 1
         if seconds is not None:
             self._took += seconds
-            self._estimated += self._estimate(figure)
+            self._estimated += figure.estimate(self.quick)
 
     @property
     def text(self) -> str:
         """What is left, for people."""
-        rest = sum(map(self._estimate, self.figures[self._done :]))
+        rest = sum(figure.estimate(self.quick) for figure in self.figures[self._done :])
         # The estimates count as if they had taken ten seconds as estimated: the first figures
         # are small, and what they took says little.
         seconds = rest * (self._took + 10) / (self._estimated + 10)
         if self._done == len(self.figures):
             return ""
         return f"{seconds / 60:.0f} min left" if seconds >= 90 else f"{seconds:.0f} s left"
-
-    def _estimate(self, figure: Figure) -> float:
-        return figure.seconds_quick if self.quick else figure.seconds

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
 from mcsim.config.profile import SyntheticVmSpec, read_profile
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawn import finished
 from mcsim.reproduce.figure import Check, Figure, Found
@@ -116,7 +117,12 @@ def _find_files(system: str, context: Context) -> Found:
     )
     axes = ("file_mib", "Size of the file (MiB)"), ("used_percent", "Share of its part held (%)")
     draw = _lines(table, "system", "vm", *axes, "held-over-file-size", results)
-    return Found(checks=[check], tables={"used": table}, draw=draw, ran=[results.run_id])
+    says = "At the end of a VM's turn with each file."
+    columns, labels = zip(*axes, strict=True)
+    plot = Plot("Share of its part held", says, "used", *columns, *labels, by=["vm"])
+    return Found(
+        checks=[check], tables={"used": table}, plots=[plot], draw=draw, ran=[results.run_id]
+    )
 
 
 def _lines(
@@ -164,13 +170,34 @@ def _find_utilization(vm: str, context: Context) -> Found:
             )
         ],
         tables={"used": table},
+        plots=_used_plots(vm, turn),
         draw=_lines(table, "vm", "system", *axes, "held-over-time", results),
         ran=[results.run_id],
     )
 
 
+def _used_plots(vm: str, turn: tuple[int, int]) -> list[Plot]:
+    return [
+        Plot(
+            f"Share of its part that {vm} holds",
+            f"By minute; its turn is from minute {turn[0]} to {turn[1]}.",
+            "used", "minute", "used_percent", "Time (min)", "Share of its part held (%)", "steps",
+            by=["system"], marks=[(turn[0], "its turn"), (turn[1], "the turn ends")],
+        )
+    ]  # fmt: skip
+
+
 def _after(minutes: int | None) -> str:
     return "never" if minutes is None else f"in minute {minutes} of it"
+
+
+_RESPONSE_PLOTS = [
+    Plot(
+        "Response times", "Mean over requests, of storage alone.",
+        "response", "vm", {"static_ms": "static", "thin_ms": "thin"},
+        "", "Mean (ms)", "bars",
+    )
+]  # fmt: skip
 
 
 def _find_response(context: Context) -> Found:
@@ -201,26 +228,45 @@ def _find_response(context: Context) -> Found:
             )
         ],
         tables={"response": table},
+        plots=_RESPONSE_PLOTS,
         ran=[results.run_id],
     )
 
 
 def _figure(
-    number: int, title: str, find: Callable[[Context], Found], seconds: float, quick: float
+    number: int,
+    runs: str,
+    title: str,
+    find: Callable[[Context], Found],
+    seconds: float,
+    quick: float,
 ) -> Figure:
-    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find)
+    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find, runs)
 
 
 FIGURES: Sequence[Figure] = (
-    _figure(5, "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
-    _figure(6, "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1),
-    _figure(7, "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
-    _figure(8, "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
-    _figure(9, "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5),
-    _figure(10, "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1),
-    _figure(11, "Response times", _find_response, 4, 2),
+    _figure(5, "array", "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
+    _figure(
+        6, "array", "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1
+    ),
+    _figure(7, "array", "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
+    _figure(8, "array", "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
+    _figure(
+        9, "files", "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5
+    ),
+    _figure(
+        10, "files", "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1
+    ),
+    _figure(11, "turns", "Response times", _find_response, 4, 2),
     *(
-        _figure(number, f"How full the {vm} server's part is", partial(_find_utilization, vm), 1, 1)
+        _figure(
+            number,
+            "turns",
+            f"How full the {vm} server's part is",
+            partial(_find_utilization, vm),
+            1,
+            1,
+        )
         for number, vm in ((12, "file"), (13, "web"), (14, "database"))
     ),
 )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
 from mcsim.locality.estimators import reuse_distances
+from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.drawn import finished
 from mcsim.reproduce.figure import Check, Found
@@ -264,9 +265,20 @@ def _found_of(found: Sequence[Cell], checks: list[Check], shown: str, called: st
     return Found(
         checks=checks,
         tables={"array": table},
+        plots=_array_plots(shown, called),
         draw=partial(_draw_array, table, shown, called),
         ran=[f"reuse distances of {len(found)} clients at an array of their own"],
     )
+
+
+def _array_plots(shown: str, called: str) -> list[Plot]:
+    return [
+        Plot(
+            called.partition(" (")[0], "By size of requests, over the share of reads.",
+            "array", "read_percent", shown, "Reads among the requests (%)", called,
+            by=["request"], each=["block"],
+        )
+    ]  # fmt: skip
 
 
 def _draw_array(table: pa.Table, shown: str, called: str, stem: Path) -> Sequence[Path]:

@@ -1,4 +1,4 @@
-"""Who runs the cells: threads of this process, or any executor of other processes.
+"""Who runs units of work: threads of this process, or any executor of other processes.
 
 Cells are handed out in batches, all of one workload. Threads share what is made of it; other
 processes make it themselves, once each. Wherever a batch runs, it leaves packs in the folder of
@@ -20,30 +20,31 @@ from concurrent.futures import (
     wait,
 )
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from mcsim.base.errors import HostError, McsimError
 from mcsim.base.threads import Stopped
 from mcsim.sweeps.batch import run_batch
 from mcsim.sweeps.plan import PlannedCell
-from mcsim.sweeps.task import Task, run_task
 
-__all__ = ["Batch", "Elsewhere", "Threads", "batches", "run_batches"]
+__all__ = ["Batch", "Elsewhere", "Place", "Threads", "batches", "cells_of", "run_all"]
 
 Batch = Sequence[PlannedCell]
+
+Unit = TypeVar("Unit")
 
 _GRACE = 0.7  # seconds, in which batches write what they have
 _MOST = 64  # cells
 
 
-class Place(Protocol):
-    """Where batches run."""
+class Place(Protocol[Unit]):
+    """Where units of work, such as batches, are run."""
 
-    def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
-        """Have batches run, at some time; results are how many cells each had."""
+    def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
+        """Have units run, at some time; results are how many cells, or figures, each had."""
 
     def stop(self) -> None:
-        """Begin no more batches, and end those under way after what they have."""
+        """Begin no more of them, and end those under way after what they have."""
 
 
 class Threads:
@@ -93,35 +94,41 @@ class Threads:
             raise Stopped
 
 
-class Elsewhere:
-    """Runs batches by an executor whose workers see the folder of results.
+class Elsewhere(Generic[Unit]):
+    """Runs units of work by an executor whose workers see the folder of results.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor
         Such as `distributed.Client.get_executor()`.
+    run : callable
+        Called by workers with what is sent; returns how many cells, or figures, it had.
     task : callable
-        Makes what is sent for a batch.
+        Makes what is sent for a unit.
     done : callable
-        Told of cells as they are written.
+        Told of cells, or figures, as they are written.
     """
 
     def __init__(
-        self, executor: Executor, task: Callable[[Batch], Task], done: Callable[[int], None]
+        self,
+        executor: Executor,
+        run: Callable[[Any], int],
+        task: Callable[[Unit], Any],
+        done: Callable[[int], None],
     ) -> None:
-        self._executor, self._task, self._done = executor, task, done
-        self._futures: dict[Future[int], Batch] = {}
+        self._executor, self._run, self._task, self._done = executor, run, task, done
+        self._futures: dict[Future[int], Unit] = {}
 
-    def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
-        """Have batches run, at some time; results are how many cells each had."""
-        for batch in found:
-            future: Future[int] = self._executor.submit(run_task, self._task(batch))
-            self._futures[future] = batch
+    def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
+        """Have units run, at some time; results are how many cells, or figures, each had."""
+        for unit in units:
+            future: Future[int] = self._executor.submit(self._run, self._task(unit))
+            self._futures[future] = unit
             future.add_done_callback(self._note)
         return self._futures
 
     def stop(self) -> None:
-        """Begin no more batches; those under way leave what they have."""
+        """Begin no more of them; those under way leave what they have."""
         for future in self._futures:
             future.cancel()
 
@@ -143,19 +150,34 @@ def batches(cells: Sequence[PlannedCell], workers: int) -> list[Batch]:
     ]
 
 
-def run_batches(place: Place, found: Sequence[Batch]) -> None:
-    """Run batches until all are done or one fails.
+def cells_of(batch: Batch) -> tuple[str, str]:
+    """Name the cells of a batch, and the options that run them by themselves."""
+    numbers = f"{batch[0].cell.index}-{batch[-1].cell.index}"
+    return f"cells {numbers}", f"--cells {numbers} --jobs 1"
 
-    A batch whose workers die again and again does not keep the others from being run.
+
+def run_all(
+    place: Place[Unit], units: Sequence[Unit], named: Callable[[Unit], tuple[str, str]]
+) -> None:
+    """Run units of work until all are done or one fails.
+
+    One whose workers die again and again does not keep the others from being run.
+
+    Parameters
+    ----------
+    place : Place
+    units : sequence
+    named : callable
+        Returns what messages call a unit, and how it is run by itself.
 
     Raises
     ------
     McsimError
         Of the first that failed.
     KeyboardInterrupt
-        If interrupted, after a moment in which finished cells are kept.
+        If interrupted, after a moment in which what is finished is kept.
     """
-    futures = place.submit(found)
+    futures = place.submit(units)
     fatal: HostError | None = None
     try:
         for future in as_completed(futures):
@@ -168,7 +190,7 @@ def run_batches(place: Place, found: Sequence[Batch]) -> None:
             except Exception as error:
                 if type(error).__name__ != "KilledWorker":
                     raise
-                fatal = _killed(futures[future])
+                fatal = _killed(*named(futures[future]))
     except BaseException:
         place.stop()
         wait(futures, timeout=_GRACE)
@@ -177,9 +199,8 @@ def run_batches(place: Place, found: Sequence[Batch]) -> None:
         raise fatal
 
 
-def _killed(batch: Batch) -> HostError:
-    first, last = batch[0].cell.index, batch[-1].cell.index
+def _killed(what: str, alone: str) -> HostError:
     return HostError(
-        f"cells {first}-{last}: every worker that ran them died, out of memory perhaps: give "
-        f"workers more, or run them by themselves: --cells {first}-{last} --jobs 1"
+        f"{what}: every worker that ran them died, out of memory perhaps: give workers more, or "
+        f"run them by themselves: {alone}"
     )

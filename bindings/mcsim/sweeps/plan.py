@@ -75,6 +75,22 @@ class Plan:
         """The workloads that cells share, each once, in the order of the cells."""
         return list({id(cell.prepared): cell.prepared for cell in self.cells}.values())
 
+    def kept(self) -> tuple[int, int, int]:
+        """Count what cells share that is kept from process to process, as they see it themselves.
+
+        Returns
+        -------
+        tuple of int
+            Interned traces that are there, profiles that are, and how many of each there can be.
+        """
+        views = {}
+        for cell in self.cells:
+            view = own_view(cell.experiment.spec)
+            views[id(cell.prepared), tuple(view.items())] = cell.prepared, view
+        found = [prepared.kept(view) for prepared, view in views.values()]
+        large = [there for there in found if there is not None]
+        return sum(trace for trace, _ in large), sum(profile for _, profile in large), len(large)
+
     def table(self) -> pa.Table:
         """Tabulate the cells: number, run id, a column for each axis."""
         columns: dict[str, Any] = {

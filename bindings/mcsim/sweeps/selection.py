@@ -10,7 +10,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.sweep import Cell, Grid
 
-__all__ = ["chosen", "values_by_axis"]
+__all__ = ["chosen", "shard_given", "values_by_axis"]
 
 
 def chosen(
@@ -51,7 +51,7 @@ def chosen(
         kept = _numbers(numbers, len(cells))
         left = [cell for cell in left if cell.index in kept]
     if shard is not None:
-        index, count = _shard(shard)
+        index, count = shard_given(shard)
         return left[len(left) * index // count : len(left) * (index + 1) // count]
     if not left:
         raise ConfigError("no cell is left of those asked for")
@@ -99,7 +99,14 @@ def _numbers(text: str, count: int) -> set[int]:
     return found
 
 
-def _shard(text: str) -> tuple[int, int]:
+def shard_given(text: str) -> tuple[int, int]:
+    """Read ``i/n``: which part, from 0, and of how many.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+    """
     match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
     if match is None or not int(match[1]) < int(match[2]):
         raise ConfigError(f"shard: expected i/n with i from 0 to n - 1, such as 3/64, got {text!r}")

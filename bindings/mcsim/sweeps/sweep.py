@@ -22,12 +22,12 @@ from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
 from mcsim.results.packs import set_aside_damaged
 from mcsim.sweeps.estimate import Estimate, estimate, memory_available
-from mcsim.sweeps.execute import Elsewhere, Place, Threads, batches, run_batches
+from mcsim.sweeps.execute import Batch, Elsewhere, Place, Threads, batches, cells_of, run_all
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
 from mcsim.sweeps.selection import chosen
 from mcsim.sweeps.store import finished
 from mcsim.sweeps.swept import Sweep
-from mcsim.sweeps.task import Maker
+from mcsim.sweeps.task import Maker, run_task
 from mcsim.traces.find import default_trace_dirs
 
 __all__ = ["Prospect", "affordable", "bytes_given", "look", "run_missing", "sweep"]
@@ -71,7 +71,12 @@ class Prospect:
         asked = len(self.wanted)
         some = "" if asked == len(self.planned.cells) else f"{asked} of them asked for, "
         there = asked - self._left
-        return f"{whole}\n{some}{there} there already, {self._left} to run"
+        cells = f"{some}{there} there already, {self._left} to run"
+        traces, profiles, most = self.planned.kept()
+        if not most:
+            return f"{whole}\n{cells}"
+        kept = f"in the cache: {traces} of {most} interned traces, {profiles} of {most} profiles"
+        return f"{whole}\n{kept}\n{cells}"
 
     @property
     def _left(self) -> int:
@@ -239,15 +244,15 @@ def run_missing(
                 written += count
                 stage.update(written)
 
-        place: Place = Threads(workers, maker.out, maker.name, done)
+        place: Place[Batch] = Threads(workers, maker.out, maker.name, done)
         if executor is not None:
             if prospect.planned.cells[0].experiment.code.given:
                 raise ConfigError(
                     "classes that are among the systems cannot be sent to other processes: put "
                     "them into a file and name them, `module:Class`"
                 )
-            place = Elsewhere(executor, maker.task, done)
-        run_batches(place, batches(missing, workers))
+            place = Elsewhere(executor, run_task, maker.task, done)
+        run_all(place, batches(missing, workers), cells_of)
 
 
 def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, str]:

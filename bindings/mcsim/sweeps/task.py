@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import threading
 from collections import OrderedDict
@@ -18,7 +17,7 @@ from mcsim.base.progress import Reporter
 from mcsim.config import Source
 from mcsim.config.sweep import Cell, Value
 from mcsim.experiment.code import Code, Permission
-from mcsim.experiment.environment import build_digest
+from mcsim.experiment.environment import check_program
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.sweeps.batch import run_batch
@@ -94,12 +93,7 @@ class Maker:
         ConfigError
             If it has another; both are named.
         """
-        if (_core.__version__, build_digest()) != (self.version, self.build):
-            raise ConfigError(
-                f"worker on {platform.node()} (process {os.getpid()}) has mcsim "
-                f"{_core.__version__}, build {build_digest()}; the sweep was planned by mcsim "
-                f"{self.version}, build {self.build}: install the same on all machines"
-            )
+        check_program(self.version, self.build, "the sweep")
 
     @cached_property
     def code(self) -> Code:

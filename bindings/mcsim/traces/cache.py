@@ -235,6 +235,16 @@ def _check_interned(path: Path) -> None:
     engine.open_accesses(str(path))
 
 
+def _of_profile(path: Path) -> str:
+    from mcsim._core import locality
+
+    return locality.describe_profile(str(path))
+
+
+def _check_profile(path: Path) -> None:
+    _of_profile(path)
+
+
 KINDS = (
     Kind("trace", "", re.compile(r".+-[0-9a-f]{16}\.arrow"), _of_store, _check_store),
     Kind(
@@ -243,6 +253,13 @@ KINDS = (
         re.compile(r".+-[0-9a-f]{16}\.accesses"),
         _of_interned,
         _check_interned,
+    ),
+    Kind(
+        "profile",
+        INTERNED,
+        re.compile(r".+-[0-9a-f]{16}\.profile"),
+        _of_profile,
+        _check_profile,
     ),
     Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, _check_note, False),
 )

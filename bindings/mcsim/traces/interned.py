@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
-__all__ = ["MANY_ACCESSES", "interned"]
+__all__ = ["FEW_ACCESSES", "MANY_ACCESSES", "interned", "is_kept", "is_many", "name_of"]
 
 _log = logging.getLogger(__name__)
 
-_FEW_ACCESSES = 1 << 22
+FEW_ACCESSES = 1 << 22
 """Are interned sooner than a file is on the disk."""
 
 MANY_ACCESSES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 64
@@ -41,7 +41,7 @@ def interned(
     progress: Callable[[int], object] | None = None,
     *,
     folder: Path | None = None,
-    at_least: int = _FEW_ACCESSES,
+    at_least: int = FEW_ACCESSES,
 ) -> engine.Accesses:
     """Return the accesses of a workload, from the file that an earlier run made of them.
 
@@ -62,10 +62,10 @@ def interned(
     ConfigError, TraceError
         As of `Workload.intern`, and as of `cache_limit`.
     """
-    if _accesses_of(workload, view) < at_least:
+    if not is_many(workload, view, at_least):
         return workload.intern(dict(view), progress)
     cache = folder or cache_directory()
-    path = cache / INTERNED / _name_of(workload, view)
+    path = cache / INTERNED / name_of(workload, view, "accesses")
     if (found := _found(path)) is not None:
         return found
     limit = cache_limit()
@@ -77,6 +77,38 @@ def interned(
         return workload.intern(dict(view), progress)
     make_room(cache, limit)
     return made
+
+
+def is_kept(workload: Workload, view: Mapping[str, Any], folder: Path | None = None) -> bool:
+    """Whether there is a file of the accesses of a workload."""
+    return (
+        (folder or cache_directory()) / INTERNED / name_of(workload, view, "accesses")
+    ).is_file()
+
+
+def is_many(workload: Workload, view: Mapping[str, Any], at_least: int = FEW_ACCESSES) -> bool:
+    """Whether a workload has about so many accesses, of whole traces."""
+    counts = {vm.trace.digest: vm.trace.metadata.counts for vm in workload.vms}
+    reads = view.get("ops", "reads") == "reads"
+    return sum(of.read_blocks if reads else of.blocks for of in counts.values()) >= at_least
+
+
+def name_of(
+    workload: Workload, view: Mapping[str, Any], kind: str, more: Mapping[str, Any] | None = None
+) -> str:
+    """Return the name of a file, which says all that the accesses depend on, and what more."""
+    from mcsim._core import engine, trace
+
+    cause = {
+        "version": engine.ACCESSES_VERSION,
+        "view": dict(view),
+        "time_base": workload.time_base,
+        "vms": workload.describe(),
+        **(more or {}),
+    }
+    text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
+    source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
+    return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}"
 
 
 def _found(path: Path) -> engine.Accesses | None:
@@ -91,25 +123,3 @@ def _found(path: Path) -> engine.Accesses | None:
         return None
     used(path)
     return accesses
-
-
-def _accesses_of(workload: Workload, view: Mapping[str, Any]) -> int:
-    """Return about how many there are, of whole traces."""
-    counts = {vm.trace.digest: vm.trace.metadata.counts for vm in workload.vms}
-    reads = view.get("ops", "reads") == "reads"
-    return sum(of.read_blocks if reads else of.blocks for of in counts.values())
-
-
-def _name_of(workload: Workload, view: Mapping[str, Any]) -> str:
-    """Return the name of the file, which says all that the accesses depend on."""
-    from mcsim._core import engine, trace
-
-    cause = {
-        "version": engine.ACCESSES_VERSION,
-        "view": dict(view),
-        "time_base": workload.time_base,
-        "vms": workload.describe(),
-    }
-    text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
-    source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
-    return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.accesses"

@@ -240,7 +240,7 @@ def _synthesise(
         if not path.is_file():
             raise source.complain((*place, "profile"), f"no file {profile!r}")
         with reporter.stage("parse", unit="requests", about=path.stem) as stage:
-            trace = synth_trace(path, progress=stage.update_of)
+            trace = synth_trace(path, seed=given.seed, progress=stage.update_of)
         for index, name in enumerate(trace.vms):
             if name in held:
                 raise source.complain((*place, "profile"), f"two profiles have a VM {name!r}")

@@ -40,6 +40,15 @@ absl::Status too_many_blocks(Count most) {
 DenseDistances::DenseDistances(std::size_t blocks, int bin_bits)
     : last_(blocks), state_(bin_bits) {}
 
+DenseDistances::DenseDistances(std::size_t blocks, std::span<const std::uint32_t> stack)
+    : DenseDistances(blocks) {
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    last_.data()[stack[i]] = LiveSlots::code_of(static_cast<std::uint32_t>(i) + 1);
+  }
+  state_.axis.live += stack.size();
+  state_.axis.begin_again(0);
+}
+
 void DenseDistances::process(std::span<const std::uint32_t> blocks) {
   with_isa([&]<Isa kIsa>() {
     count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, nullptr);

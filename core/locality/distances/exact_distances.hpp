@@ -64,6 +64,8 @@ class DenseDistances {
  public:
   // blocks <= DistanceOptions::kMaxBlocks.
   explicit DenseDistances(std::size_t blocks, int bin_bits = 0);
+  // After accesses that are not counted and left this LRU stack, the most recent block at its end.
+  DenseDistances(std::size_t blocks, std::span<const std::uint32_t> stack);
 
   void process(std::span<const std::uint32_t> blocks);
   void process(std::span<const std::uint32_t> blocks, std::span<Count> distances);

@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/base/isa.hpp"
 #include "core/base/random.hpp"
@@ -20,9 +19,6 @@ namespace mcsim {
 namespace {
 
 using Keys = std::vector<std::uint64_t>;
-
-// Accesses, of which memory need not hold more where it can be helped.
-constexpr std::size_t kPassedAtOnce = std::size_t{1} << 20;
 
 // How many blocks matter on either side of a piece.
 std::size_t most_blocks(Count limit) {
@@ -290,35 +286,6 @@ PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
                           .resolved = distances.histogram(),
                           .first = first_accesses(keys, numbers, most),
                           .last = last_accesses(keys, numbers, table.size(), most)};
-  if (limit > 0) result.resolved.truncate(limit);
-  result.resolved.cold -= static_cast<Count>(result.first.size());
-  return result;
-}
-
-PartialDistances analyse_blocks(std::span<const BlockId> blocks, std::size_t unique, Count limit) {
-  const std::size_t most = most_blocks(limit);
-  PartialDistances result{.limit = limit, .resolved = {}, .first = {}, .last = {}};
-  DenseDistances distances(unique);
-  std::vector<bool> seen(unique);
-  for_each_part(blocks, [&](std::span<const BlockId> part) {
-    distances.process(part);
-    for (const BlockId block : part) {
-      if (seen[block] || result.first.size() == most) continue;
-      seen[block] = true;
-      result.first.push_back(block);
-    }
-  });
-  const auto wanted = std::min(static_cast<std::size_t>(distances.distinct()), most);
-  seen.assign(unique, false);
-  for (std::size_t i = blocks.size(); i-- > 0 && result.last.size() < wanted;) {
-    if (i % kPassedAtOnce == 0)
-      let_go(blocks.subspan(i, std::min(kPassedAtOnce, blocks.size() - i)));
-    if (seen[blocks[i]]) continue;
-    seen[blocks[i]] = true;
-    result.last.push_back(blocks[i]);
-  }
-  std::ranges::reverse(result.last);
-  result.resolved = distances.histogram();
   if (limit > 0) result.resolved.truncate(limit);
   result.resolved.cold -= static_cast<Count>(result.first.size());
   return result;

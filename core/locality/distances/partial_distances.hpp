@@ -45,10 +45,6 @@ struct PartialDistances {
 
 // O(n log distinct); memory as ExactDistances.
 PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit = 0);
-// The same of blocks below `unique`, such as a part of an interned trace: in half the time, for
-// 7 bytes a block and as DistanceBins, whatever the number of accesses.
-PartialDistances analyse_blocks(std::span<const BlockId> blocks, std::size_t unique,
-                                Count limit = 0);
 
 // The partial of `left` followed by `right`; fails if their limits differ. Every
 // block that `right` waits for is looked for in the LRU stack that `left` ended

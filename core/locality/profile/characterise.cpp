@@ -67,7 +67,9 @@ absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
   return check_window(trace, spec.clock, distinct->window);
 }
 
-absl::Status check(const Accesses& trace, const MeterSpec& spec) {
+}  // namespace
+
+absl::Status check_meter(const Accesses& trace, const MeterSpec& spec) {
   MCSIM_RETURN_IF_ERROR(
       check_intervals(trace.request_time, trace.time_base, "interval", spec.clock.period));
   const absl::Status params = check_params(trace, spec);
@@ -75,6 +77,8 @@ absl::Status check(const Accesses& trace, const MeterSpec& spec) {
   return absl::Status(params.code(),
                       fmt::format("meter '{}': {}", name_of(spec.what), message_of(params)));
 }
+
+namespace {
 
 // The spec without what only the look at it depends on, and what makes no difference.
 MeterSpec measured_by(MeterSpec spec, bool has_writes) {
@@ -133,17 +137,20 @@ struct Clocked {
   std::vector<Meter> meters;
 };
 
-// All that is measured of a trace: each thing once.
+// All that is measured of a trace: each thing once, and nothing that is known.
 class Plan {
  public:
-  Plan(const Accesses& trace, std::span<const MeterSpec> specs)
+  Plan(const Accesses& trace, std::span<const MeterSpec> specs,
+       std::span<const Characterised> known)
       : trace_(trace),
+        known_(known),
         has_writes_(std::ranges::find(trace.request_op, static_cast<std::uint8_t>(Op::kWrite)) !=
                     trace.request_op.end()) {
     // Meters are pointed to: none may move once it is there.
     for (const MeterSpec& spec : specs) {
       const MeterSpec wanted = measured_by(spec, has_writes_);
       Clocked& at = clocked(wanted.clock);
+      if (find_known(wanted) != nullptr) continue;
       if (std::ranges::find(at.meters, wanted, &Clocked::Meter::spec) == at.meters.end()) {
         at.meters.push_back({.spec = wanted, .windows = {}, .measured = nullptr});
       }
@@ -164,15 +171,37 @@ class Plan {
             .has_writes = has_writes_};
   }
 
-  Metered metered(const MeterSpec& spec) {
+  // Null if they are not known.
+  std::shared_ptr<const std::vector<HitCurve>> known_curves() const {
+    for (const Characterised& part : known_) {
+      if (part.whole_curves->size() == trace_.vms.size()) return part.whole_curves;
+    }
+    return nullptr;
+  }
+  // Whether no pass over the trace is needed.
+  bool is_all_known() const {
+    return known_curves() != nullptr && std::ranges::all_of(clocked_, [](const Clocked& at) {
+             return std::ranges::all_of(at.meters, is_whole, &Clocked::Meter::spec);
+           });
+  }
+
+  absl::StatusOr<Metered> metered(const MeterSpec& spec) {
     const MeterSpec wanted = measured_by(spec, has_writes_);
     const Clocked& at = clocked(wanted.clock);
-    const auto meter = std::ranges::find(at.meters, wanted, &Clocked::Meter::spec);
-    return {.spec = spec,
-            .cuts = at.cuts,
-            .measured = meter->measured,
-            .vms = trace_.vms.size(),
-            .whole_curves = nullptr};
+    Metered result{.spec = spec,
+                   .cuts = at.cuts,
+                   .measured = nullptr,
+                   .vms = trace_.vms.size(),
+                   .whole_curves = nullptr};
+    const Metered* const known = find_known(wanted);
+    if (known == nullptr) {
+      result.measured = std::ranges::find(at.meters, wanted, &Clocked::Meter::spec)->measured;
+    } else if (known->vms == result.vms && *known->cuts == *at.cuts) {
+      result.measured = known->measured;
+    } else {
+      return invalid_argument("known: meter '{}' is of another trace", name_of(spec.what));
+    }
+    return result;
   }
 
  private:
@@ -182,10 +211,18 @@ class Plan {
     Clocked& added = clocked_.emplace_back();
     added.clock = clock;
     added.periods = pieces(trace_.request_time, clock.period, clock.drifting);
-    Cuts cuts{0};
-    for (const Piece& period : added.periods) cuts.push_back(period.cut);
-    added.cuts = std::make_shared<const Cuts>(std::move(cuts));
+    added.cuts = cuts_of(added.periods);
     return added;
+  }
+
+  // What shows the same as a meter that is `measured_by` itself; null if there is none.
+  const Metered* find_known(const MeterSpec& wanted) const {
+    for (const Characterised& part : known_) {
+      for (const Metered& metered : part.meters) {
+        if (measured_by(metered.spec, has_writes_) == wanted) return &metered;
+      }
+    }
+    return nullptr;
   }
 
   void make_room(Clocked& at, Clocked::Meter& meter) const {
@@ -196,6 +233,7 @@ class Plan {
   }
 
   const Accesses& trace_;
+  std::span<const Characterised> known_;
   bool has_writes_;
   Wants wants_;
   std::vector<Clocked> clocked_;
@@ -463,9 +501,8 @@ void finish(const std::vector<VmMeters>& vms, std::size_t clocked, std::size_t m
   std::ranges::stable_sort(series->samples, {}, &RiSample::window_end);
 }
 
-absl::StatusOr<Characterised> measure(const Accesses& trace, std::span<const MeterSpec> specs,
-                                      const Tick& tick) {
-  Plan plan(trace, specs);
+absl::StatusOr<std::shared_ptr<const std::vector<HitCurve>>> measure(const Accesses& trace,
+                                                                     Plan& plan, const Tick& tick) {
   std::vector<VmMeters> vms;
   vms.reserve(trace.vms.size());
   for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -481,15 +518,33 @@ absl::StatusOr<Characterised> measure(const Accesses& trace, std::span<const Met
   }
   auto whole = std::make_shared<std::vector<HitCurve>>();
   for (const VmMeters& vm : vms) whole->push_back(vm.whole_curve());
-  Characterised found{.meters = {}, .whole_curves = whole};
+  return whole;
+}
+
+absl::StatusOr<Characterised> find_all(const Accesses& trace, std::span<const MeterSpec> specs,
+                                       const Tick& tick, std::span<const Characterised> known) {
+  Plan plan(trace, specs, known);
+  Characterised found{.meters = {}, .whole_curves = plan.known_curves()};
+  if (!plan.is_all_known()) {
+    MCSIM_ASSIGN_OR_RETURN(found.whole_curves, measure(trace, plan, tick));
+  }
   for (const MeterSpec& spec : specs) {
-    found.meters.push_back(plan.metered(spec));
-    if (is_whole(spec)) found.meters.back().whole_curves = whole;
+    MCSIM_ASSIGN_OR_RETURN(Metered metered, plan.metered(spec));
+    if (is_whole(spec)) metered.whole_curves = found.whole_curves;
+    found.meters.push_back(std::move(metered));
   }
   return found;
 }
 
 }  // namespace
+
+MeterSpec measured_as(const MeterSpec& spec) { return measured_by(spec, true); }
+
+std::shared_ptr<const Cuts> cuts_of(std::span<const Piece> periods) {
+  Cuts cuts{0};
+  for (const Piece& period : periods) cuts.push_back(period.cut);
+  return std::make_shared<const Cuts>(std::move(cuts));
+}
 
 const Metered* Characterised::find(const MeterSpec& spec) const {
   const auto found = std::ranges::find(meters, spec, &Metered::spec);
@@ -497,11 +552,12 @@ const Metered* Characterised::find(const MeterSpec& spec) const {
 }
 
 absl::StatusOr<Characterised> characterise(const Accesses& trace, std::span<const MeterSpec> specs,
-                                           const Tick& tick, int threads) {
-  for (const MeterSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check(trace, spec));
+                                           const Tick& tick, int threads,
+                                           std::span<const Characterised> known) {
+  for (const MeterSpec& spec : specs) MCSIM_RETURN_IF_ERROR(check_meter(trace, spec));
   return guarded("characterise", [&] {
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-    return arena.execute([&] { return measure(trace, specs, tick); });
+    return arena.execute([&] { return find_all(trace, specs, tick, known); });
   });
 }
 

@@ -79,6 +79,7 @@ def test_ranges_of_lengths_numbers_and_seeds(tmp_path: Path) -> None:
     fractions = grid_of(tmp_path, "systems.0.alpha: linear(0.0, 0.3, 4)")
     assert nodes(fractions, "systems.0.alpha") == [0.0, 0.1, 0.2, 0.3]
     assert nodes(grid_of(tmp_path, "seed: 3 seeds"), "seed") == [7, 8, 9]
+    assert nodes(grid_of(tmp_path, "workload.seed: 2 seeds"), "workload.seed") == [0, 1]
 
 
 def test_axes_that_go_together_are_one(tmp_path: Path) -> None:
@@ -124,7 +125,10 @@ def test_cells_are_left_out(tmp_path: Path) -> None:
             "seed: [1, 2, 1]",
             "grid.yaml:10: sweep.seed[2]: a second 1; name the values: a map instead of a list",
         ),
-        ("ops: 3 seeds", "grid.yaml:10: sweep.ops: '3 seeds' are values of the axis 'seed'"),
+        (
+            "ops: 3 seeds",
+            "grid.yaml:10: sweep.ops: '3 seeds' are values of the axis 'seed' or 'workload.seed'",
+        ),
         (
             "seed: log(0, 9, 3)",
             "grid.yaml:10: sweep.seed: 'log(0, 9, 3)': ends of a logarithmic range are above 0",

@@ -50,8 +50,10 @@ def test_axes() -> None:
     assert main_axis(table()) == "tiers.0.capacity_blocks"
 
 
-def test_a_line_for_each_system_with_the_spread_over_seeds() -> None:
-    at, (lru, arc) = series(table(), "tiers.0.capacity_blocks")
+@pytest.mark.parametrize("seed", ["seed", "workload.seed"])
+def test_a_line_for_each_system_with_the_spread_over_seeds(seed: str) -> None:
+    names = [seed if name == "seed" else name for name in table().column_names]
+    at, (lru, arc) = series(table().rename_columns(names), "tiers.0.capacity_blocks")
     assert at == [10, 100, 1000]
     assert (lru.label, arc.label) == ("policy=lru", "policy=arc")
     assert lru.middle == pytest.approx([0.031, 0.04, 0.13])

@@ -5,23 +5,19 @@ import copy
 import multiprocessing
 import pickle
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from functools import reduce
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcsim._core import engine
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, hit_ratio_curve
-from mcsim.locality.partial import PartialDistances, analyse, analyse_apart, merge
-from mcsim.traces.blocks import Blocks
-from mcsim.traces.trace import Trace
+from mcsim.locality.partial import PartialDistances, analyse, merge
 
 untimed = settings(deadline=None)  # how busy the machine is is not ours to answer for
 streams = st.integers(0, 30).flatmap(lambda most: st.lists(st.integers(0, most), max_size=200))
@@ -110,47 +106,3 @@ def test_processes_of_their_own_give_the_same_bits() -> None:
             partials = [*processes.map(merge, partials[:-1:2], partials[1::2]), *odd]
     assert partials[0].to_bytes() == analyse(ids).to_bytes()
     assert_same(partials[0].curve(), hit_ratio_curve(ids))
-
-
-@pytest.fixture
-def interned_file(tmp_path: Path) -> Path:
-    random = np.random.default_rng(3)
-    offsets = 4096 * (4_000 * random.random(60_000) ** 3).astype(np.uint64)
-    trace = Trace.from_arrays(np.arange(60_000), offsets, 9_000)
-    file = tmp_path / "trace.accesses"
-    engine.write_accesses(Blocks.of(trace).accesses, str(file))
-    return file
-
-
-@pytest.mark.parametrize(("pieces", "limit"), [(1, 0), (2, 0), (2, 50), (5, 0), (7, 1_000)])
-def test_processes_that_take_pieces_of_a_file_give_the_whole(
-    interned_file: Path, pieces: int, limit: int
-) -> None:
-    whole = analyse(engine.open_accesses(str(interned_file)).ids, limit=limit)
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        found = analyse_apart(interned_file, processes, pieces, limit=limit)
-        again = analyse_apart(interned_file, processes, pieces, limit=limit, checked=True)
-    assert found == again == whole
-
-
-def test_dask_workers_that_take_halves_of_a_file_give_the_whole(interned_file: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    whole = analyse(engine.open_accesses(str(interned_file)).ids)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        assert analyse_apart(interned_file, client.get_executor()) == whole
-
-
-def test_pieces_of_what_is_no_file_of_ours_are_refused(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as threads:
-        with pytest.raises(ConfigError, match="pieces: expected at least 1, got 0"):
-            analyse_apart(tmp_path / "none", threads, 0)
-        with pytest.raises(ConfigError, match="none: cannot be read: No such file"):
-            analyse_apart(tmp_path / "none", threads)
-        (tmp_path / "other").write_text("no trace at all, and of some length")
-        with pytest.raises(TraceError, match="other: no interned trace of this version"):
-            analyse_apart(tmp_path / "other", threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +14,13 @@ from typing import Any
 
 import made_up
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
 import mcsim as mc
+from mcsim.report.declared import Plot
+from mcsim.report.reproduction import Reproduced, reproduction_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -199,6 +203,64 @@ def test_plots_zoom_by_buttons_keys_and_pointer(browser: Browser, page: Path) ->
     drag.click_and_hold().move_by_offset(200, 0).release().perform()
     until(lambda: visible_range(browser, 3)[1] < end)
     assert visible_range(browser, 3)[0] > begin
+
+
+@pytest.fixture(scope="module")
+def reproduced(folder: Path) -> Path:
+    """Write the page of a reproduction with a plot of each kind."""
+    hours = np.arange(48.0)
+    held = pa.table(
+        {
+            "vm": np.repeat(["db", VILLAIN], 48),
+            "hour": np.tile(hours, 2),
+            "hits": np.concatenate([50 + hours, 100 - hours]),
+        }
+    )
+    bars = {"bars", "stacked"}
+    plots = [
+        Plot(
+            kind, f"Hits as {kind}.", "held", "vm" if kind in bars else "hour", "hits",
+            "Time (h)", "Hits (%)", kind, by=["vm"], sums=kind in bars, levels=[(75, "target")],
+        )
+        for kind in ("lines", "steps", "areas", "points", "bars", "stacked")
+    ]  # fmt: skip
+    figure = Reproduced("a/fig1", "Hits", "equal", [], tables={"held": held}, plots=plots)
+    file = folder / "reproduced.html"
+    file.write_text(reproduction_page([figure]), encoding="utf-8")
+    return file
+
+
+def test_a_reproduction_loads_without_a_network_and_shows_its_plots(
+    browser: Browser, reproduced: Path
+) -> None:
+    complaints(browser)
+    browser.get_log("performance")
+    open_page(browser, reproduced)
+    assert complaints(browser) == []
+    asked = [e["message"] for e in browser.get_log("performance") if "requestWillBeSent" in str(e)]
+    outside = [text for text in asked if '"url":"file:' not in text and '"url":"data:' not in text]
+    assert outside == []
+    for number in range(1, 7):
+        image = pixels(browser, f"#chart-{number} .plot")
+        assert share_of(image, "#0072b2") > 0.0005, number
+        assert share_of(image, "#e69f00") > 0.0005, number
+
+
+def test_plots_of_a_reproduction_zoom_and_tell(browser: Browser, reproduced: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    open_page(browser, reproduced)
+    for number in range(1, 7):
+        begin, end = visible_range(browser, number)
+        button = browser.find_element("css selector", f"#chart-{number} [data-zoom=in]")
+        browser.execute_script("arguments[0].click()", button)
+        a, b = visible_range(browser, number)
+        assert b - a == pytest.approx((end - begin) / 2), number
+    plot = browser.find_element("css selector", "#chart-2 .plot")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    ActionChains(browser).move_to_element(plot).perform()
+    told = re.compile(r"Time \(h\):?\s*\d+")
+    until(lambda: told.search(all_text(browser)))
 
 
 def test_a_logarithmic_axis_zooms_by_ratios(browser: Browser, page: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plotted import unplotted
 
 from mcsim.cli.main import main
 from mcsim.config.profile import read_profile
@@ -164,3 +165,7 @@ def test_recorded_customers_are_taken_where_there_are_any(tmp_path: Path) -> Non
     assert customers_trace("sprite", context) is not None
     assert customers_trace("OLTP", context) is None
     assert [other.recorded for other in customers(context, ("own",))] == 24 * [False]
+
+
+def test_what_is_a_series_is_plotted(quick: Reproduction) -> None:
+    assert unplotted(quick) == {"cloudphysics/example", "cloudphysics/monitoring"}

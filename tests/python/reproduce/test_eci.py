@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from plotted import unplotted
 
 from mcsim.config.profile import read_profile
 from mcsim.experiment.runner import run
@@ -158,3 +159,7 @@ def test_recorded_volumes_take_the_place_of_the_stand_in(tmp_path: Path) -> None
     bars = {row["vm"]: row for row in found.tables["eci/bars/bars"].to_pylist()}
     assert bars["usr_0"]["writes"] > 0
     assert np.isnan(bars["src2_0"]["performance"])
+
+
+def test_what_is_a_series_is_plotted(quick: Reproduction) -> None:
+    assert unplotted(quick) == {"eci/useful", "eci/devices"}

@@ -11,12 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from plotted import unplotted
 
 import mcsim
 from mcsim.base import package
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
 from mcsim.cli.main import main
+from mcsim.figures.looks import looks_of
+from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, multicache, reproduction
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, figures_of
 from mcsim.reproduce.context import Context
@@ -24,6 +27,7 @@ from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.multicache_servers import _inventory, _servers
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.readings import system_of
+from mcsim.reproduce.render import in_html
 from mcsim.reproduce.verdicts import Verdict
 from mcsim.sweeps.plan import read_grid
 
@@ -125,6 +129,20 @@ def test_what_was_found_is_not_found_again(tmp_path: Path, stub: Stub) -> None:
     mcsim.reproduce("multicache", out=tmp_path, seed=2)
     mcsim.reproduce("multicache", out=tmp_path, seed=2, force=True)
     assert asked == ["fig1"] * 4
+
+
+def test_a_finding_that_was_kept_has_the_same_page(tmp_path: Path, stub: Stub) -> None:
+    asked: list[str] = []
+    curve = pa.table({"vm": ["a", "b"], "size": [1, 2], "hits": [0.5, 0.25]})
+    plot = Plot(
+        "Hits", "They fall.", "curve", "size", "hits", by=["vm"], marks=[(1, "one")],
+        looks=looks_of(["b"]),
+    )  # fmt: skip
+    stub("fig1", counting(asked, "fig1", tables={"curve": curve}, plots=[plot]))
+    found, opened = (in_html(mcsim.reproduce(out=tmp_path), "mcsim reproduce") for _ in range(2))
+    assert asked == ["fig1"]
+    assert found == opened
+    assert "They fall. From left to right: b (0.25), a (0.5)." in found
 
 
 def test_a_finding_that_was_damaged_is_found_again(tmp_path: Path, stub: Stub) -> None:
@@ -315,3 +333,4 @@ def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
     }
     for outcome in made.outcomes:
         assert all(path.stat().st_size > 10_000 for path in outcome.finding.drawn)
+    assert unplotted(made) == {"multicache/table1", "multicache/servers"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plotted import unplotted
 
 from mcsim.config.profile import SyntheticVmSpec, read_profile
 from mcsim.experiment.experiment import Experiment
@@ -127,3 +128,7 @@ def test_in_a_sample_all_response_times_fall(quick: Reproduction) -> None:
 def test_experiments_are_ordinary_ones(name: str) -> None:
     spec = Experiment.load(EXPERIMENTS / "reproduce" / f"{name}.yaml").spec
     assert spec.name == name.replace("/", "-")
+
+
+def test_what_is_a_series_is_plotted(quick: Reproduction) -> None:
+    assert unplotted(quick) == set()

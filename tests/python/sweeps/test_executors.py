@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +16,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from local_dask import Dask, until
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.threads import Stopped
 from mcsim.cli.main import cli
+from mcsim.experiment.environment import build_digest
 from mcsim.sweeps import execute, task
 from mcsim.sweeps.dask import dask_executor
 from mcsim.sweeps.estimate import _Moments
@@ -72,13 +73,6 @@ def table_of(made: mcsim.Sweep) -> bytes:
     return (made.path / "table.parquet").read_bytes()
 
 
-def until(there: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_threads(file: Path, tmp_path: Path, expected: bytes) -> None:
     assert table_of(mcsim.sweep(file, out=tmp_path, jobs=4)) == expected
 
@@ -112,53 +106,11 @@ def test_ended_and_resumed(
     assert table_of(mcsim.sweep(file, out=tmp_path)) == expected
 
 
-class Dask:
-    """A scheduler and two workers, each a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        where = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(where))
-        until(where.exists)
-        more = ("--scheduler-file", str(where), "--no-nanny", "--nthreads", "1")
-        self.workers = [
-            self._start("worker", *more, "--local-directory", str(folder / f"worker{index}"))
-            for index in range(2)
-        ]
-        self.address = json.loads(where.read_text())["address"]
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", *arguments, "--no-dashboard"]
-        quiet = subprocess.DEVNULL
-        return subprocess.Popen(command, stdout=quiet, stderr=quiet)
-
-    def close(self) -> None:
-        for process in [*self.workers, self.scheduler]:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
-    pytest.importorskip("distributed")
-    made = Dask(tmp_path_factory.mktemp("dask"))
-    try:
-        yield made
-    finally:
-        made.close()
-
-
-def both(dask: Dask) -> None:
-    from distributed import Client
-
-    with Client(dask.address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
-
-
 @pytest.mark.slow
 def test_dask_with_a_worker_that_is_killed(
     file: Path, tmp_path: Path, expected: bytes, dask: Dask
 ) -> None:
-    both(dask)
+    dask.wait()
 
     def kill() -> None:
         until(lambda: any(tmp_path.glob("packs/*.zip")))
@@ -203,7 +155,7 @@ def test_a_worker_with_another_mcsim_is_refused(file: Path, tmp_path: Path) -> N
     with AtOnce(older) as executor, pytest.raises(ConfigError) as caught:
         mcsim.sweep(file, out=tmp_path, executor=executor)
     told = str(caught.value)
-    assert f"has mcsim {mcsim.__version__}, build {task.build_digest()}; " in told
+    assert f"has mcsim {mcsim.__version__}, build {build_digest()}; " in told
     assert told.endswith(
         "the sweep was planned by mcsim 0.0.1, build feed: install the same on all machines"
     )

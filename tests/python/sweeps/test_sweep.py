@@ -14,11 +14,13 @@ from mcsim import figures
 from mcsim.base.errors import ConfigError
 from mcsim.cli.main import cli
 from mcsim.experiment.environment import build_digest
+from mcsim.experiment.prepared import Prepared, View
 from mcsim.results import tables
 from mcsim.results.packs import PackedResults, unpacked
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
 from mcsim.sweeps.plan import read_grid
+from mcsim.sweeps.sweep import look
 from mcsim.sweeps.swept import Sweep
 
 ROOT = Path(__file__).parents[3]
@@ -133,6 +135,24 @@ def test_a_mistake_of_a_cell_is_blamed_on_its_axis(tmp_path: Path) -> None:
     file.write_text(f"{text}sweep:\n  tiers.7.capacity_blocks: [1, 2]\n")
     with pytest.raises(ConfigError, match=r"has no item '7' \(2 items, counted from 0\)"):
         mcsim.sweep(file, out=tmp_path)
+
+
+def test_what_is_kept_of_large_traces_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if few were many; one view is interned and measured, the other is not.
+    def kept(_: Prepared, view: View) -> tuple[bool, bool]:
+        return True, view["block_bytes"] == 4096
+
+    axes = {"block_bytes": ["4KiB", "8KiB"], "systems": [["lru"], ["static"]]}
+    planned = look(TINY, axes, out=tmp_path)
+    assert len(planned.text().splitlines()) == 2, "few have no files"
+    monkeypatch.setattr(Prepared, "kept", kept)
+    assert planned.text() == (
+        "grid: 4 cells of one workload: 2 block_bytes x 2 systems\n"
+        "in the cache: 2 of 2 interned traces, 1 of 2 profiles\n"
+        "0 there already, 4 to run"
+    )
 
 
 def test_the_command(tmp_path: Path) -> None:

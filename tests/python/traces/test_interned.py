@@ -14,7 +14,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.units import format_count
 from mcsim.traces.blocks import Blocks, vms_of
 from mcsim.traces.cache import INTERNED, entries
-from mcsim.traces.interned import interned
+from mcsim.traces.interned import interned, is_kept
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
@@ -52,7 +52,9 @@ def test_first_makes_a_file_that_the_next_one_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = workload().intern(VIEW)
+    assert not is_kept(workload(), VIEW, tmp_path)
     assert_same(interned(workload(), VIEW, folder=tmp_path, at_least=0), expected)
+    assert is_kept(workload(), VIEW, tmp_path)
     (file,) = files(tmp_path)
     assert file.name.startswith("made up-")
     # What is found is read from the file, and no request is.

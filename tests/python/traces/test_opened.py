@@ -118,6 +118,19 @@ def test_a_profile_stands_in_for_several() -> None:
     assert [vm.name for vm in workload.vms] == ["x-cyclic", "x-scanner"]
 
 
+def test_a_seed_makes_another_synthetic_workload() -> None:
+    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+
+    def offsets(more: str) -> list[int]:
+        workload = opened(
+            "{trace: none, vms: all}", **{"workload:": f"workload:\n  profile: {profile}{more}"}
+        )
+        return [offset for batch in workload.vms[0].trace.batches() for offset in batch.offset]
+
+    assert offsets("") == offsets("\n  seed: 1")
+    assert offsets("") != offsets("\n  seed: 5")
+
+
 @pytest.mark.parametrize(
     ("entries", "message"),
     [

@@ -108,18 +108,6 @@ TEST(PartialDistances, AnyCutsAndAnyTreeGiveThePartialOfTheWhole) {
   }
 }
 
-TEST(PartialDistances, OfNumberedBlocksAreThoseOfTheirKeys) {
-  Random random(5);
-  for (const std::size_t accesses : {0U, 1U, 30U, 3'000'000U}) {
-    std::vector<BlockId> blocks(accesses);
-    for (BlockId& block : blocks) block = static_cast<BlockId>(random.below(1 + accesses / 3));
-    const std::vector<std::uint64_t> keys(blocks.begin(), blocks.end());
-    for (const Count limit : {Count{0}, Count{1}, Count{7}, Count{2'000}}) {
-      EXPECT_EQ(analyse_blocks(blocks, 2 + accesses / 3, limit), analyse(keys, limit));
-    }
-  }
-}
-
 TEST(PartialDistances, ChanceFindsNoCounterexample) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);

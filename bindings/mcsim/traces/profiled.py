@@ -1,0 +1,127 @@
+"""What was measured of interned traces, kept as files: found by all who ask for the same.
+
+There is a file for each meter and one for the curves of the whole trace, for runs differ in the
+meters that their systems ask for. It is named after all that the interned trace depends on, the
+meter, and the version of the format, so nothing is ever found for anything else. Whoever comes
+first measures it. Who comes meanwhile does so too, and writes the same bytes. A file that was found
+to be damaged is made anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcsim._core import locality
+from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.base.files import replacing
+from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
+from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of
+
+if TYPE_CHECKING:
+    from mcsim._core import engine
+    from mcsim.traces.workload import Workload
+
+__all__ = ["is_profile_kept", "profiled"]
+
+_log = logging.getLogger(__name__)
+
+
+def profiled(
+    workload: Workload,
+    view: Mapping[str, Any],
+    accesses: engine.Accesses,
+    meters: Sequence[locality.MeterSpec],
+    progress: Callable[[int], object] | None = None,
+    *,
+    folder: Path | None = None,
+    at_least: int = FEW_ACCESSES,
+) -> locality.Characterised:
+    """Return what meters show of a workload, and its whole curves.
+
+    What is not found is measured, all in one pass, and kept.
+
+    Parameters
+    ----------
+    workload, view
+        As of `Workload.intern`.
+    accesses : Accesses
+        The workload as the view shows it.
+    meters : sequence of MeterSpec
+    progress : callable, optional
+        Told of accesses done.
+    folder : Path, optional
+        Of the cache; `cache_directory` if not given.
+    at_least : int
+        Accesses to aligned blocks of 4 KiB of which files are made, as of `interned`.
+
+    Raises
+    ------
+    ConfigError
+        If the trace cannot be measured so, and as of `cache_limit`.
+    """
+    if not is_many(workload, view, at_least):
+        return locality.characterise(accesses, meters, progress)
+    cache = folder or cache_directory()
+    files = dict(_files(workload, view, meters, cache))
+    known = {
+        path: found
+        for path, meter in files.items()
+        if (found := _found(accesses, meter, path)) is not None
+    }
+    whole = locality.characterise(accesses, meters, progress, known=list(known.values()))
+    missing = {path: meter for path, meter in files.items() if path not in known}
+    if missing:
+        _keep(whole, missing, cache)
+    return whole
+
+
+def is_profile_kept(
+    workload: Workload, view: Mapping[str, Any], folder: Path | None = None
+) -> bool:
+    """Whether there is a profile of a workload, though perhaps not of all meters."""
+    return any(path.is_file() for path, _ in _files(workload, view, (), folder))
+
+
+def _files(
+    workload: Workload,
+    view: Mapping[str, Any],
+    meters: Sequence[locality.MeterSpec],
+    folder: Path | None,
+) -> Iterator[tuple[Path, locality.MeterSpec | None]]:
+    """Yield where the whole curves are, and what is measured for each meter, with that."""
+    cache = (folder or cache_directory()) / INTERNED
+    beside = [meter for meter in meters if meter.params.get("foresight") != "whole"]
+    for meter in (None, *(meter.measured_as for meter in beside)):
+        more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}
+        yield cache / name_of(workload, view, "profile", more), meter
+
+
+def _found(
+    accesses: engine.Accesses, meter: locality.MeterSpec | None, path: Path
+) -> locality.Characterised | None:
+    if not path.is_file():
+        return None
+    try:
+        found = locality.read_profile(accesses, meter, str(path))
+    except (TraceError, HostError, ConfigError) as error:
+        _log.warning("%s", error)
+        return None
+    used(path)
+    return found
+
+
+def _keep(
+    found: locality.Characterised, files: Mapping[Path, locality.MeterSpec | None], cache: Path
+) -> None:
+    limit = cache_limit()
+    try:
+        for path, meter in files.items():
+            with replacing(path) as temporary:
+                locality.write_profile(found, meter, str(temporary))
+    except HostError as error:
+        _log.warning("%s; what was measured is in memory", error)
+        return
+    make_room(cache, limit)

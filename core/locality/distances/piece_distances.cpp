@@ -1,0 +1,69 @@
+#include "core/locality/distances/piece_distances.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/files.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+
+namespace mcsim {
+namespace {
+
+// Accesses, of which memory need not hold more where it can be helped.
+constexpr std::size_t kPassedAtOnce = std::size_t{1} << 20;
+
+// Accesses from whose look-ups on memory is asked for what they will need.
+constexpr std::size_t kAhead = 64;
+
+class Seen {
+ public:
+  explicit Seen(std::size_t unique) : words_(unique / 64 + 1) {}
+
+  void prefetch(BlockId block) const { __builtin_prefetch(&words_[block / 64], 1); }
+  // Whether this block is a new one.
+  bool insert(BlockId block) {
+    const std::uint64_t bit = std::uint64_t{1} << block % 64;
+    std::uint64_t& word = words_[block / 64];
+    if ((word & bit) != 0) return false;
+    word |= bit;
+    return true;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+// The `most` topmost blocks of the LRU stack after these accesses, the most recent at the end.
+std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t unique,
+                                 std::size_t most) {
+  std::vector<BlockId> stack;
+  stack.reserve(std::min({most, unique, blocks.size()}));  // addresses, until there are so many
+  Seen seen(unique);
+  while (!blocks.empty() && stack.size() < most) {
+    const auto part = blocks.last(std::min(kPassedAtOnce, blocks.size()));
+    for (std::size_t i = part.size(); i-- > 0 && stack.size() < most;) {
+      if (i >= kAhead) seen.prefetch(part[i - kAhead]);
+      if (seen.insert(part[i])) stack.push_back(part[i]);
+    }
+    let_go(part);
+    blocks = blocks.first(blocks.size() - part.size());
+  }
+  std::ranges::reverse(stack);
+  return stack;
+}
+
+}  // namespace
+
+DistanceHistogram distances_of_piece(std::span<const BlockId> trace, std::size_t begin,
+                                     std::size_t end, std::size_t unique, Count limit) {
+  const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
+  DenseDistances distances(unique, stack_after(trace.first(begin), unique, most));
+  for_each_part(trace.subspan(begin, end - begin),
+                [&](std::span<const BlockId> part) { distances.process(part); });
+  DistanceHistogram found = distances.histogram();
+  if (limit > 0) found.truncate(limit);
+  return found;
+}
+
+}  // namespace mcsim
