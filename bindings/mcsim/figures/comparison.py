@@ -183,7 +183,7 @@ def _shares_by_system(results: Results, mean: Mapping[str, NDArray[np.floating]]
             share = np.array([held[v, k] for held in mean.values()])
             share = 100 * share / max(1, tiers[k].capacity_blocks)
             bars = axes.barh(labels, share, 0.75, left=left, linewidth=0, **look.area)
-            for row in np.flatnonzero(share >= 6):
+            for row in map(int, np.flatnonzero(share >= 6)):
                 middle = left[row] + share[row] / 2
                 axes.text(middle, row, f"{share[row]:.0f}", zorder=3, **_INSIDE)
             left = left + share

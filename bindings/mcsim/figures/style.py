@@ -233,7 +233,7 @@ class Sheet:
     def _columns_that_fit(self, row: Legend, widest: float) -> int:
         """Return how many columns are at most as wide as that, by a legend of a single row."""
         texts = [text.get_window_extent().width for text in row.get_texts()]
-        letter = row.get_texts()[0].get_fontsize() * self.figure.dpi / 72
+        letter = float(row.get_texts()[0].get_fontsize()) * self.figure.dpi / 72
         between = _BETWEEN_COLUMNS * letter
         count = len(texts)
         # All that an entry has beside its text.

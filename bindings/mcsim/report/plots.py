@@ -160,7 +160,7 @@ def _areas(sheet: Any, chart: Chart) -> None:
         columns |= {f"y{i}": _short(own), f"level{i + 1}": _short(level)}
     source = ColumnDataSource(columns)
     for i, series in enumerate(chart.series):
-        levels = {"y1": f"level{i}", "y2": f"level{i + 1}"}
+        levels: dict[str, Any] = {"y1": f"level{i}", "y2": f"level{i + 1}"}
         area = VAreaStep(x="x", **levels, step_mode="after", **_fill(series))
         _add(sheet, source, area, i, series)
     _tell_all(sheet, chart, edges, source)
