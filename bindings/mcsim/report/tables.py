@@ -162,15 +162,16 @@ def from_arrow(
         Rows that are shown at most.
     """
     heads = heads or {name: name.replace("_", " ") for name in table.column_names}
+    if len(table) > most:
+        caption = f"{caption} The first {most:,} of {len(table):,} rows.".strip()
+        table = table.slice(0, most)
     columns = [
         column
         for name, head in heads.items()
         for column in _columns(table[name], name, head, parts, (nothing or {}).get(name))
     ]
     columns = [column for column in columns if any(cell.text != _NOTHING for cell in column[1])]
-    rows = [list(row) for row in zip(*(cells[:most] for _, cells in columns), strict=True)]
-    if len(table) > most:
-        caption = f"{caption} The first {most:,} of {len(table):,} rows.".strip()
+    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
     strong = frozenset(
         i for name in nothing or () for i, v in enumerate(table[name].to_pylist()) if v is None
     )
