@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from mcsim.base.threads import threads_given
+from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import (
     BOUND,
@@ -19,7 +19,6 @@ from mcsim.cli.policy_report import (
 from mcsim.cli.stream import (
     Source,
     interruptible,
-    picture_options,
     print_plainly,
     stream_options,
     table_of,
@@ -55,16 +54,14 @@ def compare(
     vms: str | None,
     seed: int,
     threads: int | None,
-    linear: bool,
-    out: Path,
-    no_figures: bool,
+    output: Output,
     **reading: Any,
 ) -> None:
     """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
 
     Every policy has a cache of every size to itself, which all VMs share. The table is
     printed, the best of each size in bold, but for opt, which knows the future and which none
-    can beat; DIR gets a picture (.png, .svg) and all that was counted (.csv).
+    can beat; DIR gets a picture and all that was counted (.csv).
 
     What every cache will hold is said before the replay. Several sizes of lru or mru come from
     one pass over the trace.
@@ -80,7 +77,7 @@ def compare(
         done = simulated(source, policies, sizes, memory)
         report = _Comparison(source, done.blocks, "", done.capacities, done.rows)
         report.show()
-        report.write(out, log=not linear, figures=not no_figures)
+        report.write(output)
 
 
 class _Comparison(PolicyReport):

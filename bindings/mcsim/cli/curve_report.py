@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcsim.cli.policy_report import PolicyReport
@@ -17,8 +16,9 @@ from mcsim.cli.stream import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
+    from mcsim.cli.output import Output
+    from mcsim.figures.style import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import Measured
 
@@ -129,21 +129,22 @@ class Curves(Report):
 
         return format_size(blocks * self.blocks.block_bytes), f"{blocks:,}"
 
-    def figure(self, *, log: bool) -> Figure:
+    def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
         from mcsim.figures.locality import curves
 
-        return curves(self.named(), log=log).frame(self.title, self.footer())
+        return curves(self.named(), log=log)
 
-    def write(self, out: Path, *, log: bool, figures: bool) -> None:
+    def write(self, output: Output) -> None:
         """Write picture and tables, and print their names."""
         from pyarrow import csv
 
-        rows = self._rows([(name, curve.thinned(log=log)) for name, curve in self.named()])
+        rows = self._rows([(name, curve.thinned(log=output.log)) for name, curve in self.named()])
         steps = self._rows(self.named())
         self.write_files(
-            out / f"{self.source.file_name}-mrc{self.suffix}",
-            (lambda: self.figure(log=log)) if figures else None,
+            f"{self.source.file_name}-mrc{self.suffix}",
+            output,
+            lambda: self.sheet(log=output.log),
             {
                 ".csv": lambda sink: csv.write_csv(self.source.marked(rows), sink),
                 ".arrow": lambda sink: _write_arrow(self.source.marked(steps), sink),
@@ -197,11 +198,11 @@ class PerVm(Curves):
             )
         return table
 
-    def figure(self, *, log: bool) -> Figure:
+    def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
         from mcsim.figures.locality import curves
 
-        return curves(self.named(), log=log, together=SHARED).frame(self.title, self.footer())
+        return curves(self.named(), log=log, together=SHARED)
 
 
 @dataclass
@@ -218,7 +219,7 @@ class PerInterval(PerVm):
         """Return the table that is printed."""
         return self._wide("from", sizes)
 
-    def figure(self, *, log: bool) -> Figure:
+    def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
         from mcsim.figures.locality import over_intervals
 
@@ -235,8 +236,7 @@ class PerInterval(PerVm):
             if self.length * len(self.measured) >= 3 * unit
         )
         begins = [k * self.length / unit for k in range(len(self.measured) + 1)]
-        sheet = over_intervals(self.named(), begins, f"Since the first request ({name})")
-        return sheet.frame(self.title, self.footer())
+        return over_intervals(self.named(), begins, f"Since the first request ({name})")
 
 
 class Compared(Curves):
@@ -284,13 +284,12 @@ class Compared(Curves):
         table.caption_justify = "left"
         return table
 
-    def figure(self, *, log: bool) -> Figure:
+    def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
         from mcsim.figures.locality import comparison, curves
 
         named = self.named()
-        sheet = comparison(named, log=log) if len(named) > 1 else curves(named, log=log)
-        return sheet.frame(self.title, self.footer())
+        return comparison(named, log=log) if len(named) > 1 else curves(named, log=log)
 
 
 def ratio_text(ratio: float, resolved: bool) -> str:

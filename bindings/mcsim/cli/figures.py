@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcsim.cli.options import folder_to_write
+from mcsim.cli.options import folder_to_write, formats_option, style_option
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
@@ -32,20 +32,8 @@ __all__ = ["figures"]
     callback=folder_to_write,
     help="Folder of the figures; the run's own for one.",
 )
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["png", "pdf", "svg"]),
-    multiple=True,
-    help="What to write; may be repeated.  [default: as the experiment of the first run says]",
-)
-@click.option(
-    "--style",
-    type=click.Choice(["screen", "paper"]),
-    default="screen",
-    show_default=True,
-    help="For papers: as wide as a column, text in 8 points, without title and run.",
-)
+@formats_option(otherwise="as the experiment of the first run says")
+@style_option("screen")
 def figures(
     folders: tuple[str, ...],
     listing: bool,

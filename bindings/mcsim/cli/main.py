@@ -16,7 +16,14 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
-from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import (
+    overrides_option,
+    quiet_option,
+    reporter_asked,
+    results_option,
+    systems_threads_option,
+    trace_dirs_option,
+)
 from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
@@ -105,12 +112,8 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "--set",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated.",
+@overrides_option(
+    "Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated."
 )
 @click.option(
     "--allow-code",
@@ -124,28 +127,9 @@ def cli() -> None:
     multiple=True,
     help="Let it use this module or library, wherever it is; may be repeated.",
 )
-@click.option(
-    "--trace-dir",
-    "trace_dirs",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    multiple=True,
-    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    callback=folder_to_write,
-    help="Folder of all results.",
-)
-@click.option(
-    "--threads",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Systems replayed at a time; all cores if not given.",
-)
+@trace_dirs_option
+@results_option
+@systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option("--no-figures", is_flag=True, help="Draw no figures.")
 @quiet_option

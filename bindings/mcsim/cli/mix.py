@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.output import Output, Picture, picture_options
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import (
     Source,
     interruptible,
-    picture_options,
     print_plainly,
     table_of,
-    write_figure,
-    write_tables,
 )
 
 if TYPE_CHECKING:
@@ -56,9 +53,7 @@ def mix(
     ops: Any,
     vms: str | None,
     order: Order,
-    linear: bool,
-    out: Path,
-    no_figures: bool,
+    output: Output,
     **reading: Any,
 ) -> None:
     """Compare an LRU cache that the VMs of TRACEs share with the best fixed parts of it.
@@ -69,7 +64,7 @@ def mix(
 
     Nothing is replayed: the parts follow from the hit ratio curves of the VMs, by dynamic
     programming, and the shared cache from that of all their references, exactly. DIR gets the
-    table (.csv) and a picture (.png, .svg).
+    table (.csv) and a picture.
 
     \b
     mcsim mix web_*.csv.gz
@@ -85,7 +80,7 @@ def mix(
         found = mix_of(sharing_read(source, order), sizes.split(","), units=units)
         answer = _Answer(source, found)
         answer.show()
-        answer.write(out, log=not linear, figures=not no_figures)
+        answer.write(output)
 
 
 @dataclass(frozen=True)
@@ -136,28 +131,22 @@ class _Answer:
             table.add_row(name, f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
         return table
 
-    def write(self, out: Path, *, log: bool, figures: bool) -> None:
+    def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
         from pyarrow import csv
 
         from mcsim._core import __version__
         from mcsim.figures.sharing import shared_and_divided
 
-        base = out / f"{self.source.file_name}-mix"
-        title = f"A cache shared or divided: {self.source.name}"
         heading = self.source.heading(self.found.sharing).partition(": ")[2]
-        footer = f"mcsim {__version__}, {heading}"
-        written = []
-        if figures:
-            written = write_figure(
-                base,
-                lambda: shared_and_divided(self.found, log=log).frame(title, footer),
-                title,
-                footer,
-            )
+        picture = Picture(
+            lambda: shared_and_divided(self.found, log=output.log),
+            f"A cache shared or divided: {self.source.name}",
+            f"mcsim {__version__}, {heading}",
+            self.source.synthetic,
+        )
         save = {".csv": lambda sink: csv.write_csv(self.source.marked(self._table()), sink)}
-        written += write_tables(base, save)
-        for path in written:
+        for path in output.write(f"{self.source.file_name}-mix", picture, save):
             click.echo(path)
 
     def _table(self) -> pa.Table:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
+from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, mini_options, simulated
 from mcsim.cli.stream import (
@@ -18,7 +18,6 @@ from mcsim.cli.stream import (
     estimator_option,
     interruptible,
     make_curves,
-    picture_options,
     share_given,
     sizes_given,
 )
@@ -76,15 +75,13 @@ def mrc(
     seeds: int,
     sizes: str | None,
     memory: str | None,
-    linear: bool,
-    out: Path,
-    no_figures: bool,
+    output: Output,
     **reading: Any,
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
     Several traces are merged by time; every VM has blocks of its own. The table is printed;
-    DIR gets a picture (.png, .svg), the curve as drawn (.csv) and every step of it (.arrow).
+    DIR gets a picture, the curve as drawn (.csv) and every step of it (.arrow).
 
     A number after ~ is of fewer blocks than the estimator resolves.
 
@@ -119,7 +116,7 @@ def mrc(
         if policies:
             by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
             by_policy.show()
-            by_policy.write(out, log=not linear, figures=not no_figures)
+            by_policy.write(output)
             return
         if compare:
             report = _compare(source, compare)
@@ -130,7 +127,7 @@ def mrc(
         else:
             report = _one(source, estimator)
         report.show(sizes)
-        report.write(out, log=not linear, figures=not no_figures)
+        report.write(output)
 
 
 def _one(source: Source, estimator: str) -> Curves:

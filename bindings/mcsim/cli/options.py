@@ -1,16 +1,34 @@
-"""Options that many commands share: where they write, and how much they say while they work."""
+"""Options that many commands share: what they read and write, and how much they say of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
 
-__all__ = ["file_to_write", "folder_to_write", "quiet_option", "reporter_asked"]
+__all__ = [
+    "Command",
+    "dask_option",
+    "file_to_write",
+    "folder_to_write",
+    "formats_option",
+    "overrides_option",
+    "quiet_option",
+    "reporter_asked",
+    "results_option",
+    "shard_option",
+    "style_option",
+    "systems_threads_option",
+    "trace_dirs_option",
+    "with_options",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUIET = "mcsim.quiet"
 
@@ -54,3 +72,91 @@ def reporter_asked() -> Reporter:
 
     quiet = click.get_current_context().meta.get(_QUIET)
     return Reporter(None if quiet else terminal(stderr=True))
+
+
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Give a command options, in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+trace_dirs_option = click.option(
+    "--trace-dir",
+    "trace_dirs",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    multiple=True,
+    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
+)
+
+results_option = click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    callback=folder_to_write,
+    help="Folder of all results.",
+)
+
+systems_threads_option = click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Systems replayed at a time; all cores if not given.",
+)
+
+
+def overrides_option(help: str) -> Callable[[Command], Command]:
+    """Make the option by which values of an experiment are changed."""
+    return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=help)
+
+
+def shard_option(verb: str) -> Callable[[Command], Command]:
+    """Make the option by which one process of several does its part."""
+    told = f"{verb} the I-th of N parts, from 0: for job arrays."
+    return click.option("--shard", metavar="I/N", help=told)
+
+
+def dask_option(verb: str) -> Callable[[Command], Command]:
+    """Make the option by which workers of a cluster do the work."""
+    told = f"Have this Dask scheduler {verb} them."
+    return click.option("--dask", "scheduler", metavar="ADDRESS", help=told)
+
+
+_FORMATS = ("png", "pdf", "svg")
+
+
+def _formats(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:
+    """Read formats, each option one or several with commas in between."""
+    names = [name.strip() for text in given for name in text.split(",")]
+    for name in names:
+        if name not in _FORMATS:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(_FORMATS)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def formats_option(
+    *default: str, otherwise: str = "", name: str = "--format"
+) -> Callable[[Command], Command]:
+    """Make the option that says what figures are written as; `otherwise` tells what if not."""
+    return click.option(
+        name,
+        "formats",
+        metavar="[png|pdf|svg],...",
+        multiple=True,
+        default=default,
+        callback=_formats,
+        help=f"What to write figures as.  [default: {otherwise or ', '.join(default)}]",
+    )
+
+
+def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:
+    """Make the option that says what figures look like; `otherwise` tells how if it does not."""
+    return click.option(
+        "--style",
+        type=click.Choice(["screen", "paper"]),
+        default=default,
+        help="Look of figures; for papers: as wide as a column, text in 8 points, without title "
+        f"and run.  [default: {otherwise or default}]",
+    )

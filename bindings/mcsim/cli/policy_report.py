@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.options import reporter_asked
-from mcsim.cli.stream import Command, Report, Source, sizes_given, with_options
+from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.stream import Report, Source, sizes_given
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from mcsim.base.progress import Reporter
     from mcsim.base.rows import Rows
+    from mcsim.cli.output import Output
+    from mcsim.figures.style import Sheet
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
@@ -207,7 +206,7 @@ class PolicyReport(Report):
         chosen: Rows = self.rows[self.rows.policy == policy]
         return chosen
 
-    def figure(self, *, log: bool) -> Figure:
+    def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio of every policy."""
         from mcsim.figures.policies import hit_ratios
 
@@ -217,19 +216,18 @@ class PolicyReport(Report):
             for policy in self.policies
             if self.has_band
         }
-        sheet = hit_ratios(
+        return hit_ratios(
             self.capacities, self.blocks.block_bytes, ratios, log=log, bound=BOUND, bands=bands
         )
-        return sheet.frame(self.title, self.footer())
 
-    def write(self, out: Path, *, log: bool, figures: bool) -> None:
+    def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
         from pyarrow import csv
 
         table = self.source.marked(self.rows.to_arrow())
-        draw: Callable[[], Figure] | None = (lambda: self.figure(log=log)) if figures else None
         self.write_files(
-            out / f"{self.source.file_name}{self.suffix}",
-            draw,
+            f"{self.source.file_name}{self.suffix}",
+            output,
+            lambda: self.sheet(log=output.log),
             {".csv": lambda sink: csv.write_csv(table, sink)},
         )

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import file_to_write, folder_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import (
+    dask_option,
+    file_to_write,
+    formats_option,
+    quiet_option,
+    reporter_asked,
+    results_option,
+    shard_option,
+    style_option,
+    systems_threads_option,
+    trace_dirs_option,
+)
 from mcsim.cli.terminal import terminal
 
 if TYPE_CHECKING:
@@ -30,22 +41,8 @@ __all__ = ["reproduce"]
     type=click.IntRange(min=0),
     help="Of all experiments, instead of their own.",
 )
-@click.option(
-    "--trace-dir",
-    "trace_dirs",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    multiple=True,
-    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    callback=folder_to_write,
-    help="Folder of all results.",
-)
+@trace_dirs_option
+@results_option
 @click.option(
     "--html",
     metavar="FILE",
@@ -60,15 +57,12 @@ __all__ = ["reproduce"]
     callback=file_to_write,
     help="Write all tables there, too.",
 )
-@click.option(
-    "--threads",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Systems replayed at a time; all cores if not given.",
-)
+@systems_threads_option
 @click.option("--force", is_flag=True, help="Find again what was found before.")
-@click.option("--shard", metavar="I/N", help="Find the I-th of N parts, from 0: for job arrays.")
-@click.option("--dask", "scheduler", metavar="ADDRESS", help="Have this Dask scheduler find them.")
+@shard_option("Find")
+@dask_option("find")
+@formats_option(otherwise="those that there are, or png, svg")
+@style_option(None, otherwise="that of those that there are, or screen")
 @quiet_option
 def reproduce(
     names: tuple[str, ...],

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import (
+    file_to_write,
+    overrides_option,
+    quiet_option,
+    reporter_asked,
+    trace_dirs_option,
+)
 from mcsim.cli.stream import interruptible, print_plainly, table_of
 
 if TYPE_CHECKING:
@@ -77,22 +83,9 @@ _SOUGHT = {
     show_default=True,
     help="Samples of which the mean is taken.",
 )
-@click.option(
-    "--set",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Change a value of the file; may be repeated.",
-)
+@overrides_option("Change a value of the file; may be repeated.")
 @click.option("--allow-code", is_flag=True, help="Let the experiment use code in its folder.")
-@click.option(
-    "--trace-dir",
-    "trace_dirs",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    multiple=True,
-    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
-)
+@trace_dirs_option
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
 @click.option(
     "--csv",

@@ -8,45 +8,38 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.options import folder_to_write, reporter_asked
+from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.output import Output, Picture
 from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
     from mcsim.base.progress import Reporter
+    from mcsim.figures.style import Sheet
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.locality.sharing import Sharing
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 __all__ = [
-    "Command",
     "Report",
     "Source",
     "curve_options",
     "estimator_option",
     "interruptible",
     "make_curves",
-    "output_options",
-    "picture_options",
     "print_plainly",
     "references_options",
     "share_given",
     "sizes_given",
     "stream_options",
     "table_of",
-    "with_options",
-    "write_figure",
-    "write_tables",
 ]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def references_options(command: Command) -> Command:
@@ -81,36 +74,6 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
         reading_options,
     ]
     return lambda command: with_options(command, options)
-
-
-def picture_options(command: Command) -> Command:
-    """Give a command the options of what it draws over size, and writes."""
-    linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
-    return linear(output_options(command))
-
-
-def output_options(command: Command) -> Command:
-    """Give a command the options of where it writes what."""
-    options = [
-        click.option(
-            "--out",
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            default="results",
-            show_default=True,
-            callback=folder_to_write,
-            help="Folder of the pictures and tables.",
-        ),
-        click.option("--no-figures", is_flag=True, help="Draw no pictures."),
-    ]
-    return with_options(command, options)
-
-
-def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """Give a command options, in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @dataclass
@@ -246,42 +209,15 @@ class Report:
 
     def write_files(
         self,
-        base: Path,
-        figure: Callable[[], Figure] | None,
+        base: str,
+        output: Output,
+        plot: Callable[[], Sheet],
         tables: Mapping[str, Callable[[Any], None]],
     ) -> None:
         """Write pictures, and tables by their ending; print the names of all."""
-        written: list[Path] = []
-        if figure is not None:
-            written += write_figure(base, figure, self.title, self.footer())
-        written += write_tables(base, tables)
-        for path in written:
+        picture = Picture(plot, self.title, self.footer(), self.source.synthetic)
+        for path in output.write(base, picture, tables):
             click.echo(path)
-
-
-def write_figure(base: Path, draw: Callable[[], Figure], title: str, footer: str) -> list[Path]:
-    """Draw a figure and write it, as .png and .svg."""
-    from mcsim.figures.style import styled, write
-
-    base.parent.mkdir(parents=True, exist_ok=True)
-    with styled():
-        drawn = draw()
-    return write(drawn, base, title, footer, ("png", "svg"))
-
-
-def write_tables(base: Path, tables: Mapping[str, Callable[[Any], None]]) -> list[Path]:
-    """Write tables by their ending; files are there whole or not at all."""
-    import pyarrow as pa
-
-    from mcsim.base.files import replacing
-
-    written = []
-    for ending, save in tables.items():
-        path = base.with_suffix(ending)
-        with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-            save(sink)
-        written.append(path)
-    return written
 
 
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:

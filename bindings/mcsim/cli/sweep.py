@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import folder_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import (
+    dask_option,
+    formats_option,
+    overrides_option,
+    quiet_option,
+    reporter_asked,
+    results_option,
+    shard_option,
+    style_option,
+    trace_dirs_option,
+)
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
+    from mcsim.figures.style import Style
     from mcsim.sweeps.swept import Sweep
 
 __all__ = ["sweep"]
@@ -39,17 +50,7 @@ def sweep() -> None:
     """
 
 
-set_option = click.option(
-    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="As of mcsim run."
-)
-out_option = click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    callback=folder_to_write,
-    help="Folder of all results.",
-)
+set_option = overrides_option("As of mcsim run.")
 
 
 @sweep.command()
@@ -57,15 +58,8 @@ out_option = click.option(
 @set_option
 @click.option("--allow-code", is_flag=True, help="As of mcsim run.")
 @click.option("--code", "named_code", metavar="NAME", multiple=True, help="As of mcsim run.")
-@click.option(
-    "--trace-dir",
-    "trace_dirs",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    multiple=True,
-    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
-)
-@out_option
+@trace_dirs_option
+@results_option
 @click.option("--dry-run", is_flag=True, help="Only say what there is to run and what it takes.")
 @click.option(
     "--only",
@@ -74,10 +68,10 @@ out_option = click.option(
     help="Run cells with this value; may be repeated.",
 )
 @click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
-@click.option("--shard", metavar="I/N", help="Run the I-th of N parts, from 0: for job arrays.")
+@shard_option("Run")
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores.")
 @click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
-@click.option("--dask", "scheduler", metavar="ADDRESS", help="Have this Dask scheduler run them.")
+@dask_option("run")
 @quiet_option
 def run(
     allow_code: bool,
@@ -144,7 +138,7 @@ def _tell(made: Sweep) -> None:
 @sweep.command()
 @click.argument("file", type=click.Path(), required=False)
 @set_option
-@out_option
+@results_option
 def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
     """Say how many cells of FILE are there, or of all sweeps in a folder."""
     from mcsim.sweeps.swept import Sweep
@@ -173,7 +167,7 @@ value_option = click.option(
 @sweep.command()
 @click.argument("file", type=click.Path())
 @set_option
-@out_option
+@results_option
 @click.option("--latex", is_flag=True, help="Print a table for a paper: a column over an axis.")
 @x_option
 @value_option
@@ -194,31 +188,26 @@ def table(
 @sweep.command()
 @click.argument("file", type=click.Path())
 @set_option
-@out_option
+@results_option
 @x_option
 @click.option("--y", metavar="AXIS", help="A second axis: maps instead of lines.")
 @value_option
 @click.option("--vm", metavar="NAME", help="Of this VM; of all together if not given.")
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(["png", "pdf", "svg"]),
-    multiple=True,
-    default=["png"],
-    help="What to write; may be repeated.  [default: png]",
-)
+@formats_option("png")
+@style_option("screen")
 def figures(
     file: str,
     overrides: tuple[str, ...],
     out: str,
     formats: tuple[FigureFormat, ...],
+    style: Style,
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
     made = _planned(file, overrides, out)
     given = [shown["value"], *(shown[key] for key in ("x", "y", "vm") if shown[key])]
     path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
-    for written in made.draw(path, formats, **shown):
+    for written in made.draw(path, formats, style=style, **shown):
         click.echo(written)
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.options import reporter_asked
+from mcsim.cli.output import Output, Picture, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import (
     Source,
     interruptible,
-    output_options,
     print_plainly,
     table_of,
-    write_figure,
-    write_tables,
 )
 from mcsim.cli.trace import reading_options, vms_option, words_of
 
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
@@ -96,15 +92,14 @@ def tune(
     threads: int | None,
     vms: str | None,
     memory: str | None,
-    out: Path,
-    no_figures: bool,
+    output: Output,
     **reading: Any,
 ) -> None:
     """Find the block size, write mode and policy of a cache for the requests of TRACEs.
 
     Every combination is replayed, or a sample of the requests through a miniature of it, and
     the table is sorted by the objective, the best in bold. DIR gets it as .csv, and a picture
-    of all objectives over block size (.png, .svg).
+    of all objectives over block size.
 
     A block, or sub-block, is read and written whole. Requests are cut where blocks of the
     largest size begin; the hit ratio is the share of the pieces read that did not wait for
@@ -168,7 +163,7 @@ def tune(
             )
     report = _Report(source, grid.size, f"{tier} before {backend}", objective, rows)
     report.show()
-    report.write(out, figures=not no_figures)
+    report.write(output)
 
 
 @dataclass
@@ -259,36 +254,23 @@ class _Report:
             f"ratio, latency, device and backend writes, and better in one{unsure}"
         )
 
-    def figure(self) -> Figure:
-        """Draw the objectives over block size."""
-        from mcsim.figures.tuning import objectives_by_block
-        from mcsim.policies.scaled import OBJECTIVES
-
-        return objectives_by_block(self.rows, OBJECTIVES[self.objective]).frame(
-            self.title, self.footer()
-        )
-
-    @property
-    def title(self) -> str:
-        """Of the picture."""
-        from mcsim.base.units import format_bytes
-
-        return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
-
-    def footer(self) -> str:
-        """Return the small print of the picture."""
-        from mcsim._core import __version__
-
-        return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
-
-    def write(self, out: Path, *, figures: bool) -> None:
+    def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
         from pyarrow import csv
 
-        base = out / f"{self.source.file_name}-tune"
+        from mcsim._core import __version__
+        from mcsim.base.units import format_bytes
+        from mcsim.figures.tuning import objectives_by_block
+        from mcsim.policies.scaled import OBJECTIVES
+
+        picture = Picture(
+            lambda: objectives_by_block(self.rows, OBJECTIVES[self.objective]),
+            f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}",
+            f"mcsim {__version__}, {self.heading().partition(': ')[2]}",
+            self.source.synthetic,
+        )
         save = {".csv": lambda sink: csv.write_csv(self.rows.to_arrow(), sink)}
-        pictures = write_figure(base, self.figure, self.title, self.footer()) if figures else []
-        for path in [*pictures, *write_tables(base, save)]:
+        for path in output.write(f"{self.source.file_name}-tune", picture, save):
             click.echo(path)
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.output import Output, Picture, picture_options
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
 from mcsim.cli.stream import (
     Source,
     interruptible,
-    picture_options,
     print_plainly,
     table_of,
-    write_figure,
-    write_tables,
 )
 from mcsim.cli.trace import words_of
 
@@ -52,9 +49,7 @@ def whatif(
     vms: str | None,
     order: Order,
     as_json: bool,
-    linear: bool,
-    out: Path,
-    no_figures: bool,
+    output: Output,
     **reading: Any,
 ) -> None:
     """Tell what a larger or smaller LRU cache would hit, or one that other VMs share.
@@ -65,7 +60,7 @@ def whatif(
 
     A VM that hits less than it would in an equal part of the cache is said to be thrashed by
     the others. Nothing is replayed: all follows exactly from reuse distances. DIR gets the
-    table (.csv) and a picture (.png, .svg) of the curves and of each VM.
+    table (.csv) and a picture of the curves and of each VM.
 
     \b
     mcsim whatif web_*.csv.gz --size 10%
@@ -86,7 +81,7 @@ def whatif(
         )
         answer = _Answer(source, found)
         answer.print_json() if as_json else answer.show()
-        answer.write(out, log=not linear, figures=not no_figures, told=not as_json)
+        answer.write(output, told=not as_json)
 
 
 @dataclass(frozen=True)
@@ -178,11 +173,12 @@ class _Answer:
         }
         click.echo(json.dumps({"trace": self.source.name, **told}, indent=2))
 
-    def write(self, out: Path, *, log: bool, figures: bool, told: bool) -> None:
+    def write(self, output: Output, *, told: bool) -> None:
         """Write picture and table, and print their names if that is wanted."""
         import pyarrow as pa
         from pyarrow import csv
 
+        from mcsim._core import __version__
         from mcsim.figures.sharing import before_and_after
 
         tables = [
@@ -190,29 +186,17 @@ class _Answer:
             for when, situation in self.situations()
         ]
         table = pa.concat_tables(tables)
-        base = out / f"{self.source.file_name}-whatif"
-        written = []
-        if figures:
-            written = write_figure(
-                base,
-                lambda: before_and_after(self.situations(), log=log).frame(self._title, self._by()),
-                self._title,
-                self._by(),
-            )
+        heading = self.source.heading(self.found.before.sharing).partition(": ")[2]
+        picture = Picture(
+            lambda: before_and_after(self.situations(), log=output.log),
+            f"What a cache hits, shared by its VMs: {self.source.name}",
+            f"mcsim {__version__}, {heading}",
+            self.source.synthetic,
+        )
         save = {".csv": lambda sink: csv.write_csv(self.source.marked(table), sink)}
-        written += write_tables(base, save)
+        written = output.write(f"{self.source.file_name}-whatif", picture, save)
         for path in written if told else []:
             click.echo(path)
-
-    @property
-    def _title(self) -> str:
-        return f"What a cache hits, shared by its VMs: {self.source.name}"
-
-    def _by(self) -> str:
-        from mcsim._core import __version__
-
-        heading = self.source.heading(self.found.before.sharing).partition(": ")[2]
-        return f"mcsim {__version__}, {heading}"
 
 
 def said_of(situation: Situation) -> str:

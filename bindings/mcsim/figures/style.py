@@ -1,15 +1,16 @@
 """How every figure looks: sizes, fonts, title, legend and footer; `looks` has the colours.
 
 The title stands above, the legend between it and the panels, and the run's id
-below, where none of them covers data. PDF and SVG, which go into documents that
-have captions, have neither title nor id but in their metadata; that a workload
-is synthetic all of them say. What is written is the same bytes whenever it is
-written from the same results.
+below, where none of them covers data. In the style of a paper, and in PDF and SVG of
+runs, which go into documents that have captions, there is neither title nor id but in
+their metadata; that a workload is synthetic all of them say. What is written is the
+same bytes whenever it is written from the same results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ __all__ = [
     "PAGE",
     "Sheet",
     "Style",
+    "draw_sheet",
     "new_sheet",
     "save",
     "styled",
@@ -86,11 +88,12 @@ Style = Literal["screen", "paper"]
 """Of a screen, or of a column of a paper: without title and run, all text in 8 points."""
 
 _style: ContextVar[Style] = ContextVar("style", default="screen")
+_drawing = threading.RLock()
 
 
 @contextmanager
 def styled(style: Style | None = None) -> Iterator[None]:
-    """Draw with the style of this module, whatever the user's own is.
+    """Draw with the style of this module, whatever the user's own is; one thread at a time.
 
     Parameters
     ----------
@@ -101,7 +104,8 @@ def styled(style: Style | None = None) -> Iterator[None]:
 
     outer = _style.set(style or _style.get())
     try:
-        with matplotlib.rc_context():
+        # Matplotlib's parameters are those of the process.
+        with _drawing, matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(_RC)
             if _on_paper():
@@ -139,13 +143,25 @@ class Sheet:
         """The last panel of each column."""
         return self.axes[-self.columns :]
 
-    def finish(self, runs: Sequence[Results], *, captioned: bool = True) -> Figure:
-        """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows."""
-        synthetic = any(run.synthetic for run in runs)
+    def finish(
+        self, runs: Sequence[Results], *, captioned: bool = True, synthetic: bool = False
+    ) -> Figure:
+        """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows.
+
+        A workload is synthetic if that of a run is; without runs `synthetic` says so.
+        """
+        synthetic = synthetic or any(run.synthetic for run in runs)
+        title = self.title + (" (synthetic workload)" if synthetic else "")
+        footer = _footer(runs, synthetic) if runs else ""
+        return self.caption(title, footer, synthetic=synthetic, captioned=captioned)
+
+    def caption(
+        self, title: str, footer: str, *, synthetic: bool, captioned: bool = True
+    ) -> Figure:
+        """Do what `frame` does; without captions, as on paper, only `synthetic` is said."""
         if _on_paper() or not captioned:
             return self.frame("", "synthetic workload" if synthetic else "")
-        shown_title = self.title + (" (synthetic workload)" if synthetic else "")
-        return self.frame(shown_title, _footer(runs, synthetic))
+        return self.frame(title, footer)
 
     def frame(self, title: str, footer: str) -> Figure:
         """Add title, legend and footer around the panels; where one is empty, there is none."""
@@ -269,8 +285,45 @@ def _footer(runs: Sequence[Results], synthetic: bool) -> str:
     return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
 
 
+def draw_sheet(
+    plot: Callable[[], Sheet],
+    path: Path,
+    title: str,
+    footer: str,
+    *,
+    synthetic: bool,
+    formats: Sequence[FigureFormat],
+    style: Style | None = None,
+) -> list[Path]:
+    """Plot what is not of runs, or not of them alone, and write it in each of the formats.
+
+    Parameters
+    ----------
+    plot : callable
+        Returns the figure without what stands around its panels.
+    path : Path
+        Of the files, without their endings.
+    title, footer : str
+        Stand around the panels but in the style of a paper, and go into the files' metadata.
+    synthetic : bool
+        Whether the workload is, which the title says too; on paper a footnote does.
+    formats : sequence of {'png', 'pdf', 'svg'}
+    style : {'screen', 'paper'}, optional
+        As of `styled`.
+    """
+    with styled(style):
+        figure = plot().caption(title, footer, synthetic=synthetic)
+    return write(figure, path, title, footer, formats)
+
+
 def save(
-    figure: Figure, path: Path, title: str, runs: Sequence[Results], formats: Sequence[FigureFormat]
+    figure: Figure,
+    path: Path,
+    title: str,
+    runs: Sequence[Results],
+    formats: Sequence[FigureFormat],
+    *,
+    synthetic: bool = False,
 ) -> list[Path]:
     """Write a figure in each of the formats, complete or not at all.
 
@@ -280,9 +333,11 @@ def save(
         Of the files, without their endings.
     title : str
         Goes into the files' metadata, as do the ids of the runs.
+    synthetic : bool
+        As of `Sheet.finish`.
     """
-    subject = "mcsim results of " + ", ".join(run.run_id for run in runs)
-    if any(run.synthetic for run in runs):
+    subject = "mcsim results of " + ", ".join(run.run_id for run in runs) if runs else "mcsim"
+    if synthetic or any(run.synthetic for run in runs):
         subject += " (synthetic workload)"
     return write(figure, path, title, subject, formats)
 

@@ -74,7 +74,7 @@ def objectives_by_block(rows: Rows, objective: str) -> Sheet:
         axes.set_xticks(np.arange(1, len(blocks)) - 0.5, minor=True)
         axes.grid(visible=True, axis="x", which="minor")
         axes.tick_params(axis="x", which="both", length=0)
-    for axes in sheet.axes[2:]:
+    for axes in sheet.lowest:
         axes.set_xlabel("Block size")
     sheet.legend += _legend(lines, objective)
     if rows.hit_ratio_margin.max() > 0:

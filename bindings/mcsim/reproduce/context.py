@@ -12,9 +12,11 @@ from mcsim.base.package import experiments_folder
 from mcsim.base.progress import Reporter
 from mcsim.base.units import parse_blocks, parse_bytes
 from mcsim.config import Source
+from mcsim.config.spec import FigureFormat
 from mcsim.config.sweep import Grid
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 from mcsim.experiment.runner import run
+from mcsim.figures.style import Style
 from mcsim.results.results import Results
 from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.sweep import sweep
@@ -42,6 +44,10 @@ class Context:
         Where recorded traces are looked for.
     threads : int, optional
         Systems replayed at a time.
+    formats : sequence of {'png', 'pdf', 'svg'}, optional
+        Of the figures; those of a finding that is kept, or else PNG and SVG, if not given.
+    style : {'screen', 'paper'}, optional
+        Of the figures; that of a finding that is kept, or else a screen's, if not given.
     reporter : Reporter
         What is told of progress.
     """
@@ -51,12 +57,14 @@ class Context:
     out: Path = Path("results")
     trace_dirs: Sequence[Path] = ()
     threads: int | None = None
+    formats: Sequence[FigureFormat] | None = None
+    style: Style | None = None
     reporter: Reporter = field(default_factory=Reporter)
     _finished: dict[tuple[str, ...], Results] = field(default_factory=dict, repr=False)
 
     def settings(self) -> dict[str, Any]:
         """Return what another process makes the same of; it tells of no progress."""
-        names = ("quick", "seed", "out", "trace_dirs", "threads")
+        names = ("quick", "seed", "out", "trace_dirs", "threads", "formats", "style")
         return {name: getattr(self, name) for name in names}
 
     def folder(self, name: str) -> Path:

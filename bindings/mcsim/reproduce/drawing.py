@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcsim.config.spec import FigureFormat
+
 if TYPE_CHECKING:
     from mcsim.figures.style import Sheet
+    from mcsim.reproduce.figure import Draw
+    from mcsim.results.results import Results
 
 __all__ = ["drawing"]
 
 
 def drawing(
-    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]], *, recorded: bool
-) -> Callable[[Path], Sequence[Path]]:
-    """Return what writes figures beside a stem.
+    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]],
+    *,
+    runs: Sequence[Results] = (),
+    recorded: bool = False,
+    notes: Iterable[str] = (),
+) -> Draw:
+    """Return what writes figures into a folder.
 
     Parameters
     ----------
     sheets : mapping of str to (str, callable)
-        By what they show, as files are called: the title, and what plots it.
+        By what they show, as files are called: the title, if the sheet has none of its own, and
+        what plots it.
+    runs : sequence of Results
+        What they show, if that is runs.
     recorded : bool
-        False: the titles say that the workload is synthetic.
+        Without runs: False, and the titles say that the workload is synthetic.
+    notes : iterable of str
+        Lines below every one of them.
     """
+    lines, synthetic = list(notes), not recorded and not runs
 
-    def draw(stem: Path) -> list[Path]:
-        from mcsim.figures.style import styled, write
+    def draw(folder: Path, formats: Sequence[FigureFormat]) -> list[Path]:
+        from mcsim.figures.style import save, styled
 
-        mark = "" if recorded else "synthetic workload"
         written = []
-        for name, (title, make) in sheets.items():
-            shown = f"{title} ({mark})" if mark else title
+        for shows, (title, plot) in sheets.items():
             with styled():
-                figure = make().frame(shown, "")
-            written += write(figure, stem.with_name(name), title, mark, ("png", "svg"))
+                sheet = plot()
+                sheet.title = sheet.title or title
+                sheet.notes += lines
+                figure = sheet.finish(runs, synthetic=synthetic)
+            path = folder / shows
+            written += save(figure, path, sheet.title, runs, formats, synthetic=synthetic)
         return written
 
     return draw

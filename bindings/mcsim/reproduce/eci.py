@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ import pyarrow as pa
 from mcsim.experiment.experiment import Experiment
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawn import finished
+from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.figure import Check, Draw, Figure, Found
 from mcsim.reproduce.measured import Measured, measure
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
@@ -88,7 +87,7 @@ def _find_unlimited(context: Context) -> Found:
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=[*_allocation_plots(results), *_SYSTEM_PLOTS],
-        draw=partial(_draw_allocation, results),
+        draw=_allocation_drawn(results),
         ran=[results.run_id],
         recorded=not results.synthetic,
     )
@@ -129,7 +128,7 @@ def _find_limited(context: Context) -> Found:
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=_allocation_plots(results),
-        draw=partial(_draw_allocation, results),
+        draw=_allocation_drawn(results),
         ran=[results.run_id],
         recorded=not results.synthetic,
     )
@@ -222,21 +221,24 @@ _OPEN_PLOTS = [
 ]  # fmt: skip
 
 
-def _draw_allocation(results: Results, stem: Path) -> Sequence[Path]:
+def _allocation_drawn(results: Results) -> Draw:
     """Draw what VMs were given over time, one panel a system."""
     from mcsim.figures.divided import given_over_time, lines_by_panel
 
     table = _allocation(results)
-    stacked = given_over_time(table, results.spec.tiers[0].capacity_blocks)
-    drawn = finished(stacked, stem, "given-over-time", "Blocks given to each VM", results)
     # Between the peaks, too, there is a difference to see.
     in_all = table.group_by(["system", "minute"]).aggregate([("blocks", "sum")])
     in_all = in_all.sort_by([("system", "ascending"), ("minute", "ascending")])
     in_all = in_all.append_column("panel", pa.array(["all VMs"] * len(in_all)))
     axes = ("minute", "Time (min)"), ("blocks_sum", "Given (blocks)")
-    lines = lines_by_panel(in_all, "panel", "system", *axes, log=True)
-    title = "Blocks given to all VMs together"
-    return [*drawn, *finished(lines, stem, "given-in-all-over-time", title, results)]
+    capacity = results.spec.tiers[0].capacity_blocks
+    each = partial(given_over_time, table, capacity)
+    together = partial(lines_by_panel, in_all, "panel", "system", *axes, log=True)
+    sheets = {
+        "given-over-time": ("Blocks given to each VM", each),
+        "given-in-all-over-time": ("Blocks given to all VMs together", together),
+    }
+    return drawing(sheets, runs=[results])
 
 
 def _find_bars(context: Context) -> Found:
@@ -268,7 +270,7 @@ def _find_bars(context: Context) -> Found:
         ],
         tables={"bars": table},
         plots=[_MULTIPLES],
-        draw=partial(_draw_bars, results),
+        draw=_bars_drawn(results, table),
         ran=[results.run_id],
         recorded=not results.synthetic,
     )
@@ -290,7 +292,7 @@ def _bars(results: Results) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def _draw_bars(results: Results, stem: Path) -> Sequence[Path]:
+def _bars_drawn(results: Results, table: pa.Table) -> Draw:
     from mcsim.figures.divided import multiples_by_vm
 
     panels = {
@@ -298,9 +300,11 @@ def _draw_bars(results: Results, stem: Path) -> Sequence[Path]:
         "per_cost": "Reads a second by blocks given",
         "writes": "Blocks written to flash",
     }
-    sheet = multiples_by_vm(_bars(results), panels, "Centaur")
     title = "ECI-Cache by VM, as multiples of Centaur"
-    return finished(sheet, stem, "multiples-by-vm", title, results)
+    return drawing(
+        {"multiples-by-vm": (title, lambda: multiples_by_vm(table, panels, "Centaur"))},
+        runs=[results],
+    )
 
 
 def _find_open(context: Context) -> Found:

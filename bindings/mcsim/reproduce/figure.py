@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcsim.config.spec import FigureFormat
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.report.declared import Plot
     from mcsim.reproduce.context import Context
 
-__all__ = ["Check", "Figure", "Found"]
+__all__ = ["Check", "Draw", "Figure", "Found"]
+
+Draw = Callable[[Path, Sequence[FigureFormat]], Sequence[Path]]
+"""Of a folder and formats: the figures written there."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ class Found:
     plots : sequence of Plot
         How a page shows these tables.
     draw : callable, optional
-        Writes figures below a path's stem; a pure function of what was found.
+        Writes figures into a folder in each of some formats, in the style that is around it; a
+        pure function of what was found.
     ran : sequence of str
         Ids of runs, or the description of an analysis.
     recorded : bool
@@ -61,7 +67,7 @@ class Found:
     checks: Sequence[Check] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     plots: Sequence[Plot] = ()
-    draw: Callable[[Path], Sequence[Path]] | None = None
+    draw: Draw | None = None
     ran: Sequence[str] = ()
     recorded: bool = False
 

@@ -11,19 +11,25 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from mcsim.base.files import replacing_folder
+from mcsim.config.spec import FigureFormat
 from mcsim.experiment.environment import build_digest
+from mcsim.figures.style import styled
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
-__all__ = ["Finding", "cause_of", "find", "folder_of", "opened"]
+__all__ = ["FORMATS", "Finding", "cause_of", "find", "folder_of", "opened"]
+
+FORMATS: Sequence[FigureFormat] = ("png", "svg")
+"""Of the figures of a finding, if nobody says."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ def opened(figure: Figure, context: Context) -> Finding | None:
         kept = read_json(folder / "found.json")
         if kept["cause"] != cause_of(figure, context):
             return None
+        if not _is_drawn_as_asked(kept, context):
+            return None
         if any(digest_of(folder / file) != digest for file, digest in kept["files"].items()):
             return None
         tables = {name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]}
@@ -71,7 +79,16 @@ def opened(figure: Figure, context: Context) -> Finding | None:
         ran=kept["ran"],
         recorded=kept["recorded"],
     )
-    return Finding(found, [folder / name for name in kept["drawn"]], kept["seconds"])
+    drawn = [folder / name for name in kept["drawn"]]
+    if context.formats:
+        drawn = [path for path in drawn if path.suffix[1:] in context.formats]
+    return Finding(found, drawn, kept["seconds"])
+
+
+def _is_drawn_as_asked(kept: Mapping[str, Any], context: Context) -> bool:
+    """Tell whether what is kept has the figures, or shows nothing that could be drawn."""
+    styled = context.style in (None, kept["style"])
+    return not kept["drawn"] or (styled and set(context.formats or ()) <= set(kept["formats"]))
 
 
 def find(figure: Figure, context: Context, *, force: bool = False) -> tuple[Finding, bool]:
@@ -112,7 +129,11 @@ def _write(
     written = [folder / f"{name}.parquet" for name in found.tables]
     for path, table in zip(written, found.tables.values(), strict=True):
         write_parquet(path, table)
-    drawn = list(found.draw(folder / figure.name.rpartition("/")[2])) if found.draw else []
+    formats, style = context.formats or FORMATS, context.style or "screen"
+    drawn: list[Path] = []
+    if found.draw is not None:
+        with styled(style):
+            drawn += found.draw(folder, formats)
     seconds = round(time.monotonic() - begun, 3)
     write_json(
         folder / "found.json",
@@ -124,6 +145,8 @@ def _write(
             "tables": list(found.tables),
             "plots": [asdict(plot) for plot in found.plots],
             "drawn": [path.name for path in drawn],
+            "formats": list(formats),
+            "style": style,
             "ran": list(found.ran),
             "recorded": found.recorded,
             "seconds": seconds,

@@ -10,9 +10,10 @@ from mcsim.figures import curves, timeline
 from mcsim.figures.looks import system_looks
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
-from mcsim.reproduce.readings import drawn, rows_of, system_of
+from mcsim.reproduce.readings import rows_of, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
 
@@ -76,7 +77,9 @@ def find_curve(context: Context) -> Found:
         checks=checks,
         tables={"curve": run.curves()},
         plots=[_curve_plot(run, "example", "curve")],
-        draw=drawn("A hit ratio curve", [run], {"": lambda: curves.example_curve(run)}),
+        draw=drawing(
+            {"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}, runs=[run]
+        ),
         ran=[run.run_id],
     )
 
@@ -116,6 +119,7 @@ def find_split(context: Context) -> Found:
         ),
     ]
     both = list(runs.values())
+    title = "Hits of each tier, read off the curve"
     return Found(
         values=values,
         checks=checks,
@@ -124,11 +128,7 @@ def find_split(context: Context) -> Found:
             "curves": pa.concat_tables([run.curves() for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
-        draw=drawn(
-            "Hits of each tier, read off the curve",
-            both,
-            {"": lambda: curves.tier_split_alone(both)},
-        ),
+        draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}, runs=both),
         ran=[run.run_id for run in both],
     )
 
@@ -159,15 +159,17 @@ def find_scan(context: Context) -> Found:
         checks=checks,
         tables={"hit-ratio": _by_hour(alone, beside)},
         plots=_scan_plots(beside),
-        draw=drawn(
-            "A terminal server beside a scan",
-            [beside],
+        draw=drawing(
             {
-                "": lambda: timeline.hit_ratio_over_time(
-                    beside, [system_of(beside, title) for title in after]
+                "hit-ratio-over-time": (
+                    "A terminal server beside a scan",
+                    lambda: timeline.hit_ratio_over_time(
+                        beside, [system_of(beside, title) for title in after]
+                    ),
                 )
             },
-            [f"From hour {_BEGINS} on the job scans; the server alone is in the table."],
+            runs=[beside],
+            notes=[f"From hour {_BEGINS} on the job scans; the server alone is in the table."],
         ),
         ran=[alone.run_id, beside.run_id],
     )

@@ -12,6 +12,7 @@ from mcsim.figures import comparison, timeline
 from mcsim.figures.looks import system_looks
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
     BY_HISTORY,
@@ -22,7 +23,7 @@ from mcsim.reproduce.multicache_web import (
     hours_of,
     web,
 )
-from mcsim.reproduce.readings import drawn, rows_of, said, system_of
+from mcsim.reproduce.readings import rows_of, said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import comparison as comparison_table
@@ -49,14 +50,22 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         checks=[_check_best(best), *_check_so_far(series, web_1, early)],
         tables={"hit-ratio": _hits_table(run, series)},
         plots=_over_time_plots(run),
-        draw=drawn(
-            "Hit ratio over time",
-            [run],
+        draw=drawing(
             {
-                "by-hour": lambda: timeline.hit_ratio_over_time(run, systems),
-                "so-far": lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
+                "hit-ratio-by-hour": (
+                    "Hit ratio over time",
+                    lambda: timeline.hit_ratio_over_time(run, systems),
+                ),
+                "hit-ratio-so-far": (
+                    "Hit ratio over time",
+                    lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
+                ),
             },
-            [BY_HISTORY, "The authors' code never clears its counts: theirs is the ratio so far."],
+            runs=[run],
+            notes=[
+                BY_HISTORY,
+                "The authors' code never clears its counts: theirs is the ratio so far.",
+            ],
         ),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -133,11 +142,10 @@ def find_latency(context: Context) -> Found:
         checks=checks,
         tables={"latency": comparison_table(run)},
         plots=_latency_plots(run),
-        draw=drawn(
-            "Mean latency by volume",
-            [run],
-            {"": lambda: comparison.latency_by_vm(run)},
-            [BY_HISTORY],
+        draw=drawing(
+            {"latency": ("Mean latency by volume", lambda: comparison.latency_by_vm(run))},
+            runs=[run],
+            notes=[BY_HISTORY],
         ),
         ran=[run.run_id],
         recorded=not run.synthetic,
@@ -183,11 +191,10 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         checks=checks,
         tables={"comparison": comparison_table(run)},
         plots=_tier_plots(run),
-        draw=drawn(
-            "Hit ratio by tier",
-            [run],
-            {"": lambda: comparison.hit_ratio_by_tier(run)},
-            [BY_HISTORY],
+        draw=drawing(
+            {"hit-ratio-by-tier": ("Hit ratio by tier", lambda: comparison.hit_ratio_by_tier(run))},
+            runs=[run],
+            notes=[BY_HISTORY],
         ),
         ran=[run.run_id],
         recorded=not run.synthetic,

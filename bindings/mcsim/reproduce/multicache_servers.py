@@ -16,6 +16,7 @@ from mcsim.figures.looks import system_looks
 from mcsim.report.declared import Plot
 from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
+from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
     BY_HISTORY,
@@ -25,7 +26,7 @@ from mcsim.reproduce.multicache_web import (
     MULTICACHES,
     web,
 )
-from mcsim.reproduce.readings import ALL, drawn, rows_of, said
+from mcsim.reproduce.readings import ALL, rows_of, said
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 from mcsim.traces.trace import Trace
@@ -160,11 +161,10 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         checks=checks,
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
         plots=_volume_plots(runs),
-        draw=drawn(
-            "Hit ratio by volume",
-            runs,
-            {"": lambda: comparison.hit_ratio_by_vm(runs)},
-            [BY_HISTORY],
+        draw=drawing(
+            {"hit-ratio": ("Hit ratio by volume", lambda: comparison.hit_ratio_by_vm(runs))},
+            runs=runs,
+            notes=[BY_HISTORY],
         ),
         ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
         recorded=not synthetic,
@@ -278,11 +278,15 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
         plots=_size_plots(every[0]),
-        draw=drawn(
-            "Hit ratio by capacity",
-            every,
-            {"": lambda: comparison.hit_ratio_by_capacity(every)},
-            [BY_HISTORY],
+        draw=drawing(
+            {
+                "hit-ratio-by-capacity": (
+                    "Hit ratio by capacity",
+                    lambda: comparison.hit_ratio_by_capacity(every),
+                )
+            },
+            runs=every,
+            notes=[BY_HISTORY],
         ),
         ran=[run.run_id for run in every],
         recorded=not any(run.synthetic for run in every),

@@ -14,9 +14,10 @@ from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.looks import vm_looks
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
+from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import read_published
-from mcsim.reproduce.readings import drawn, said, system_of
+from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
 
@@ -102,7 +103,15 @@ def find_intensity(context: Context) -> Found:
         checks=checks,
         tables={"reuse-intensity": table},
         plots=_intensity_plots(run),
-        draw=drawn("Reuse intensity over time", [run], {"": lambda: timeline.reuse_intensity(run)}),
+        draw=drawing(
+            {
+                "reuse-intensity": (
+                    "Reuse intensity over time",
+                    lambda: timeline.reuse_intensity(run),
+                )
+            },
+            runs=[run],
+        ),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -147,7 +156,9 @@ def find_curves(context: Context) -> Found:
         checks=checks,
         tables={"curves": run.curves()},
         plots=_curve_plots(run),
-        draw=drawn("Hit ratio curves", [run], {"": lambda: curves.hit_ratio_curves(run)}),
+        draw=drawing(
+            {"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}, runs=[run]
+        ),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -182,7 +193,9 @@ def find_occupancy_over_time(context: Context) -> Found:
         checks=checks,
         tables={"occupancy": _blocks_table(run, (GLOBAL,))},
         plots=_block_plots(run, "occupancy", "occupancy", "Blocks held", (GLOBAL,)),
-        draw=drawn("", [run], {"": lambda: timeline.occupancy_over_time(run, system)}),
+        draw=drawing(
+            {"occupancy": ("", lambda: timeline.occupancy_over_time(run, system))}, runs=[run]
+        ),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -215,7 +228,10 @@ def find_granted_over_time(context: Context) -> Found:
         ),
     ]
     sheets = {
-        title.rpartition(" ")[2]: partial(timeline.targets_over_time, run, system_of(run, title))
+        f"targets-{title.rpartition(' ')[2]}": (
+            "",
+            partial(timeline.targets_over_time, run, system_of(run, title)),
+        )
         for title in MULTICACHES
     }
     return Found(
@@ -223,7 +239,7 @@ def find_granted_over_time(context: Context) -> Found:
         checks=checks,
         tables={"targets": _blocks_table(run, MULTICACHES)},
         plots=_block_plots(run, "targets", "target", "Blocks granted", MULTICACHES),
-        draw=drawn("", [run], sheets, [_BY_CODED]),
+        draw=drawing(sheets, runs=[run], notes=[_BY_CODED]),
         ran=[run.run_id],
         recorded=not run.synthetic,
     )
@@ -256,14 +272,16 @@ def find_shares(context: Context) -> Found:
         checks=checks,
         tables={"shares": _share_table(run)},
         plots=_share_plots(run),
-        draw=drawn(
-            "Mean share of each tier",
-            [run],
+        draw=drawing(
             {
-                "granted": lambda: comparison.granted_shares(run),
-                "held": lambda: comparison.tier_shares(run),
+                "granted-shares": (
+                    "Mean share of each tier",
+                    lambda: comparison.granted_shares(run),
+                ),
+                "tier-shares": ("Mean share of each tier", lambda: comparison.tier_shares(run)),
             },
-            ["The paper's figure is taken to show what Multi-Cache as coded grants."],
+            runs=[run],
+            notes=["The paper's figure is taken to show what Multi-Cache as coded grants."],
         ),
         ran=[run.run_id],
         recorded=not run.synthetic,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.style import Sheet, save, styled
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 
-__all__ = ["ALL", "drawn", "rows_of", "said", "system_of"]
+__all__ = ["ALL", "rows_of", "said", "system_of"]
 
 ALL = "all VMs"
 
@@ -36,39 +34,3 @@ def rows_of(results: Results) -> Rows:
 def said(numbers: Mapping[str, float], digits: int = 1) -> str:
     """Write numbers with their names, such as `web_0 12.0, web_1 3.1`."""
     return ", ".join(f"{name} {number:.{digits}f}" for name, number in numbers.items())
-
-
-def drawn(
-    title: str,
-    runs: Sequence[Results],
-    sheets: Mapping[str, Callable[[], Sheet]],
-    notes: Iterable[str] = (),
-) -> Callable[[Path], Sequence[Path]]:
-    """Return what writes sheets below a path's stem, each with its own ending of the name.
-
-    Parameters
-    ----------
-    title : str
-        Of those that have none of their own.
-    runs : sequence of Results
-        What they show.
-    sheets : mapping of str to callable
-        By what comes after the stem; empty for nothing.
-    notes : iterable of str
-        Lines below every one of them.
-    """
-    lines = list(notes)
-
-    def draw(stem: Path) -> Sequence[Path]:
-        written = []
-        for ending, make in sheets.items():
-            with styled():
-                sheet = make()
-                sheet.title = sheet.title or title
-                sheet.notes += lines
-                figure = sheet.finish(runs)
-            path = stem.with_name(f"{stem.name}-{ending}" if ending else stem.name)
-            written += save(figure, path, sheet.title, runs, ["png"])
-        return written
-
-    return draw

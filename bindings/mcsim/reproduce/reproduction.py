@@ -14,6 +14,8 @@ import pyarrow as pa
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.rows import Tabular
+from mcsim.config.spec import FigureFormat
+from mcsim.figures.style import Style
 from mcsim.reproduce import kept
 from mcsim.reproduce.catalogue import chosen
 from mcsim.reproduce.context import Context
@@ -133,6 +135,8 @@ def reproduce(
     force: bool = False,
     shard: str | None = None,
     executor: Executor | None = None,
+    formats: Sequence[FigureFormat] | None = None,
+    style: Style | None = None,
     reporter: Reporter | None = None,
 ) -> Reproduction:
     """Run what documents show, and set what they print beside what comes out.
@@ -160,6 +164,12 @@ def reproduce(
     executor : concurrent.futures.Executor, optional
         Finds the figures in other processes, on this machine or others that see `out` and the
         traces by the same names: ``Client(scheduler).get_executor()``.
+    formats : sequence of {'png', 'pdf', 'svg'}, optional
+        Of the figures. One that was not drawn so before is found again, from runs that are there;
+        if not given, as they are drawn already, or else PNG and SVG.
+    style : {'screen', 'paper'}, optional
+        Of the figures, as of `mcsim.figures.plot`; as they are drawn already, or else a screen's,
+        if not given.
     reporter : Reporter, optional
         What to tell of progress; nothing is shown if not given.
 
@@ -182,7 +192,9 @@ def reproduce(
     left = _Left(figures, quick)
     outcomes = []
     with told.live():
-        context = Context(quick, seed, Path(out).resolve(), dirs, threads, told.quieter())
+        context = Context(
+            quick, seed, Path(out).resolve(), dirs, threads, formats, style, told.quieter()
+        )
         elsewhere: set[str] = set()
         if executor is not None:
             context.threads = threads or 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +19,8 @@ from mcsim.base.package import experiments_folder
 from mcsim.config.profile import SyntheticVmSpec, read_profile
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawn import finished
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.drawing import drawing
+from mcsim.reproduce.figure import Check, Draw, Figure, Found
 from mcsim.reproduce.thesis_array import find_hits, find_latency
 from mcsim.results.models import requests
 from mcsim.results.results import Results
@@ -133,16 +132,14 @@ def _lines(
     y: tuple[str, str],
     shows: str,
     results: Results,
-) -> Callable[[Path], Sequence[Path]]:
+) -> Draw:
     """Return what draws lines in panels, named by what they show."""
+    from mcsim.figures.divided import lines_by_panel
 
-    def draw(stem: Path) -> Sequence[Path]:
-        from mcsim.figures.divided import lines_by_panel
-
-        sheet = lines_by_panel(table, panel, line, x, y)
-        return finished(sheet, stem, shows, y[1].partition(" (")[0], results)
-
-    return draw
+    title = y[1].partition(" (")[0]
+    return drawing(
+        {shows: (title, lambda: lines_by_panel(table, panel, line, x, y))}, runs=[results]
+    )
 
 
 def _find_utilization(vm: str, context: Context) -> Found:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +19,8 @@ from mcsim.base.package import experiments_folder
 from mcsim.locality.estimators import reuse_distances
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.drawn import finished
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.drawing import drawing
+from mcsim.reproduce.figure import Check, Draw, Found
 from mcsim.results.models import queueing_ns
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
@@ -266,7 +265,7 @@ def _found_of(found: Sequence[Cell], checks: list[Check], shown: str, called: st
         checks=checks,
         tables={"array": table},
         plots=_array_plots(shown, called),
-        draw=partial(_draw_array, table, shown, called),
+        draw=_array_drawn(table, shown, called),
         ran=[f"reuse distances of {len(found)} clients at an array of their own"],
     )
 
@@ -281,13 +280,13 @@ def _array_plots(shown: str, called: str) -> list[Plot]:
     ]  # fmt: skip
 
 
-def _draw_array(table: pa.Table, shown: str, called: str, stem: Path) -> Sequence[Path]:
+def _array_drawn(table: pa.Table, shown: str, called: str) -> Draw:
     from mcsim.figures.divided import lines_by_panel
 
     axes = ("read_percent", "Reads among the requests (%)"), (shown, called)
-    sheet = lines_by_panel(table, "block", "request", *axes)
-    name = {"hits": "hits-over-reads", "read_ms": "read-time-over-reads"}[shown]
-    return finished(sheet, stem, name, f"{called.partition(' (')[0]}, by size of requests")
+    shows = {"hits": "hits-over-reads", "read_ms": "read-time-over-reads"}[shown]
+    title = f"{called.partition(' (')[0]}, by size of requests"
+    return drawing({shows: (title, lambda: lines_by_panel(table, "block", "request", *axes))})
 
 
 def _span(values: Sequence[float]) -> str:

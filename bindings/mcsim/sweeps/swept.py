@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mcsim.config.spec import FigureFormat
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.style import Sheet, Style
 
 __all__ = ["Sweep"]
 
@@ -120,6 +120,7 @@ class Sweep:
         y: str | None = None,
         value: str = "hit_ratio",
         vm: str | None = None,
+        style: Style = "screen",
     ) -> Figure:
         """Plot a column over an axis, or as a map over two.
 
@@ -133,13 +134,18 @@ class Sweep:
             A column of the table.
         vm : str, optional
             Of this VM; of all together if not given.
+        style : {'screen', 'paper'}
+            As of `mcsim.figures.plot`.
 
         Raises
         ------
         ConfigError
             If there is no such axis, column or VM, or it is too much for one figure.
         """
-        return self._framed(self._sheet(x, y, value, vm))
+        from mcsim.figures.style import styled
+
+        with styled(style):
+            return self._framed(self._sheet(x, y, value, vm))
 
     def draw(
         self,
@@ -149,34 +155,33 @@ class Sweep:
         y: str | None = None,
         value: str = "hit_ratio",
         vm: str | None = None,
+        style: Style = "screen",
     ) -> list[Path]:
         """Write what `plot` shows to files named `path` with their endings; return these."""
-        from mcsim.figures.style import write
+        from mcsim.figures.style import styled, write
 
-        title = self._sheet(x, y, value, vm).title
-        subject = f"mcsim sweep {self.path.name}{self._synthetic}"
-        figure = self.plot(x, y, value, vm)
+        with styled(style):
+            sheet = self._sheet(x, y, value, vm)
+            figure = self._framed(sheet)
         path.parent.mkdir(parents=True, exist_ok=True)
-        return write(figure, path, title, subject, formats)
+        mark = " (synthetic workload)" if self._synthetic else ""
+        return write(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
 
     def _sheet(self, x: str | None, y: str | None, value: str, vm: str | None) -> Sheet:
-        from mcsim.figures.style import styled
         from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes
 
-        with styled():
-            if y is None:
-                return over_axis(self.table(), x, value, vm)
-            return over_two_axes(self.table(), x or main_axis(self.table()), y, value, vm)
+        if y is None:
+            return over_axis(self.table(), x, value, vm)
+        return over_two_axes(self.table(), x or main_axis(self.table()), y, value, vm)
 
     def _framed(self, sheet: Sheet) -> Figure:
-        from mcsim.figures.style import styled
-
-        with styled():
-            return sheet.frame(sheet.title + self._synthetic, f"mcsim sweep {self.path.name}")
+        title = sheet.title + (" (synthetic workload)" if self._synthetic else "")
+        footer = f"mcsim sweep {self.path.name}"
+        return sheet.caption(title, footer, synthetic=self._synthetic)
 
     @property
-    def _synthetic(self) -> str:
-        return " (synthetic workload)" if pc.any(self.table()["synthetic"]).as_py() else ""
+    def _synthetic(self) -> bool:
+        return bool(pc.any(self.table()["synthetic"]).as_py())
 
     def results(self, cell: int) -> Results:
         """Open all results of a cell."""

@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -301,8 +301,8 @@ def meet(where):
         time.sleep(0.001)
 
 
-def draw(stem):
-    path = stem.with_suffix(".png")
+def draw(folder, formats):
+    path = folder / "a.png"
     path.write_bytes(bytes([number]) * 1000)
     meet("drawn")
     return [path]
@@ -344,11 +344,11 @@ def test_two_processes_keep_one_finding_at_a_time(
 def test_what_was_kept_stays_until_there_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(stem: Path) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[str]) -> list[Path]:
         if interrupted:
             raise KeyboardInterrupt
-        stem.with_suffix(".png").write_bytes(b"drawn")
-        return [stem.with_suffix(".png")]
+        (folder / "a.png").write_bytes(b"drawn")
+        return [folder / "a.png"]
 
     interrupted: list[bool] = []
     figure = Figure("multicache/a", "A", 1, 1, "synthetic", lambda context: Found(draw=draw))

@@ -1,0 +1,149 @@
+"""Where commands write pictures and tables, and how the pictures look."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.options import (
+    Command,
+    folder_to_write,
+    formats_option,
+    style_option,
+    with_options,
+)
+
+if TYPE_CHECKING:
+    from mcsim.config.spec import FigureFormat
+    from mcsim.figures.style import Sheet, Style
+
+__all__ = ["Output", "Picture", "output_options", "picture_options"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn: a figure, with what stands around it on a screen.
+
+    Attributes
+    ----------
+    plot : callable
+        Returns the figure without that.
+    title, footer : str
+    synthetic : bool
+        Whether the workload is, which the title says.
+    """
+
+    plot: Callable[[], Sheet]
+    title: str
+    footer: str
+    synthetic: bool
+
+
+@dataclass(frozen=True)
+class Output:
+    """What `output_options` say.
+
+    Attributes
+    ----------
+    folder : Path
+        Of pictures and tables.
+    figures : bool
+        Whether there are pictures.
+    formats : sequence of {'png', 'pdf', 'svg'}
+    style : {'screen', 'paper'}
+    log : bool
+        Whether an axis of sizes is logarithmic.
+    """
+
+    folder: Path
+    figures: bool
+    formats: Sequence[FigureFormat]
+    style: Style
+    log: bool = True
+
+    def write(
+        self, base: str, picture: Picture, tables: Mapping[str, Callable[[Any], None]]
+    ) -> list[Path]:
+        """Write a picture, and tables by their ending; return the names of all.
+
+        Parameters
+        ----------
+        base : str
+            Of all names.
+        picture : Picture
+        tables : mapping of str to callable
+            Write to an open file; files are there whole or not at all.
+        """
+        written: list[Path] = []
+        if self.figures:
+            written += self._draw(self.folder / base, picture)
+        for ending, save in tables.items():
+            written.append(_write_table((self.folder / base).with_suffix(ending), save))
+        return written
+
+    def _draw(self, path: Path, picture: Picture) -> list[Path]:
+        from mcsim.figures.style import draw_sheet
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return draw_sheet(
+            picture.plot,
+            path,
+            picture.title,
+            picture.footer,
+            synthetic=picture.synthetic,
+            formats=self.formats,
+            style=self.style,
+        )
+
+
+def _write_table(path: Path, save: Callable[[Any], None]) -> Path:
+    import pyarrow as pa
+
+    from mcsim.base.files import replacing
+
+    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
+        save(sink)
+    return path
+
+
+def picture_options(command: Command) -> Command:
+    """Give a command the options of what it draws over size, and writes: an `output`."""
+    linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
+    return linear(output_options(command))
+
+
+def output_options(command: Command) -> Command:
+    """Give a command the options of where it writes what, and how that looks: an `output`."""
+
+    @functools.wraps(command)
+    def gathered(
+        *,
+        out: Path,
+        no_figures: bool,
+        formats: tuple[FigureFormat, ...],
+        style: Style,
+        linear: bool = False,
+        **given: Any,
+    ) -> Any:
+        return command(output=Output(out, not no_figures, formats, style, not linear), **given)
+
+    options = [
+        click.option(
+            "--out",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            default="results",
+            show_default=True,
+            callback=folder_to_write,
+            help="Folder of the pictures and tables.",
+        ),
+        click.option("--no-figures", is_flag=True, help="Draw no pictures."),
+        formats_option("png", "svg", name="--figure-format"),  # --format is that of traces
+        style_option("screen"),
+    ]
+    return with_options(gathered, options)  # type: ignore[return-value]
