@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -21,6 +22,8 @@ POINTS = sorted(
         for point in re.findall(r'\breached\("(.+?)"\)', file.read_text(encoding="utf-8"))
     }
 )
+OF_FINDINGS = {"folder made", "folder in place", "old folder aside"}
+"""What figures of documents found is put in place as a folder; a run is not."""
 
 
 def assert_finished(out: Path, undisturbed: Mapping[str, bytes]) -> None:
@@ -30,7 +33,7 @@ def assert_finished(out: Path, undisturbed: Mapping[str, bytes]) -> None:
     assert_whole(out)
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", sorted({*POINTS} - OF_FINDINGS))
 @pytest.mark.parametrize("times", [1, 3] if LONG else [1])
 def test_killed_at_every_point(
     nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, point: str, times: int
@@ -46,8 +49,36 @@ def test_killed_at_every_point(
     assert_finished(tmp_path, undisturbed)
 
 
+@pytest.mark.parametrize("point", sorted(OF_FINDINGS | {"claim made", "claim taken"}))
+def test_a_finding_killed_at_every_point(nursery: Nursery, tmp_path: Path, point: str) -> None:
+    arguments = ["reproduce", "eci/useful", "--quiet", "--out", str(tmp_path)]
+    assert nursery.start("command", arguments=arguments).wait() == 0
+    folder = tmp_path / "reproduce" / "eci" / "useful"
+    undisturbed = found_in(folder)
+    # So that every point is reached: one was killed while there was another.
+    forced = [*arguments, "--force"]
+    for at in ("folder made", point):
+        killed = nursery.start("command", arguments=forced, die_at=[at, 1])
+        assert killed.wait() == -signal.SIGKILL, killed.said
+    again = nursery.start("command", arguments=arguments)
+    assert again.wait() == 0, again.said
+    assert found_in(folder) == undisturbed
+    # What a killed process had under way is there until the folder is made again.
+    assert nursery.start("command", arguments=forced).wait() == 0
+    assert [path.name for path in folder.parent.iterdir()] == ["useful"]
+
+
+def found_in(folder: Path) -> Mapping[str, bytes]:
+    """What is the same whoever found it: not how long it took."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    note = json.loads(files["found.json"])
+    del note["seconds"]
+    return files | {"found.json": json.dumps(note).encode()}
+
+
 def test_every_point_has_a_name_of_its_own() -> None:
     assert len(POINTS) >= 10
+    assert {*POINTS} >= OF_FINDINGS
 
 
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))

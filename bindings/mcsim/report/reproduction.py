@@ -100,6 +100,8 @@ def reproduction_page(
             document = own
             sections.append(Section(document, [_counted(document, figures)]))
         sections.append(Section(f"{figure.name}: {figure.title}", _blocks(figure), level=3))
+    if drawn := [picture for figure in figures if figure.plots for picture in _pictures(figure)]:
+        sections.append(Section("Figures for print", drawn, folded=True))
     return render(Page(title, lead, sections))
 
 
@@ -133,7 +135,7 @@ def _pictures(figure: Reproduced) -> Iterator[Picture]:
     for path in sorted(figure.pictures, key=lambda path: (path.stem, path.suffix != ".svg")):
         if path.suffix in _SHOWN and path.stem not in shown:
             shown.add(path.stem)
-            yield _picture(figure.title, path)
+            yield _picture(f"{figure.name}: {figure.title}", path)
 
 
 def _picture(title: str, path: Path) -> Picture:

@@ -431,8 +431,13 @@ def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
         "mcsim reproduce",
     ):
         assert text in parsed.texts
-    # Of one name, the picture that prints best; none where a plot shows what it would.
-    assert [image["src"].partition(",")[0] for image in parsed.of("img")] == ["data:image/svg+xml"]
+    # Of one name, the picture that prints best; where there is a plot, at the end.
+    shown = [(image["alt"], image["src"].partition(",")[0]) for image in parsed.of("img")]
+    assert shown == [
+        ("multicache/fig6: Hit ratio by VM", "data:image/svg+xml"),
+        ("eci/fig1: Curves", "data:image/png;base64"),
+    ]
+    assert page.rindex("<h2>Figures for print<") > page.rindex("<h3>eci/fig1: Curves<")
     assert len(parsed.plots) == 1
 
 
