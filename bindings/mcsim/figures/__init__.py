@@ -328,14 +328,17 @@ def _draw_one(task: _Task) -> list[Path] | str:
 def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[Path] | str]]:
     """Begin the tasks, and return what yields what comes of each, in order.
 
-    Other processes are forked: they find matplotlib and the tasks in memory, and a script
-    of the user's does not begin anew in them. Where there is no fork, this one does it all.
+    Other processes are forked: they find matplotlib, the tasks and what all of these read in
+    memory, and a script of the user's does not begin anew in them. Where there is no fork, this
+    one does it all.
     """
     if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         return lambda: map(_draw_one, tasks)
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
+    for run in {run.path: run for task in tasks for run in task[2]}.values():
+        vms_of(run)
     context = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
     drawn = pool.map(_draw_inherited, range(len(tasks)))

@@ -112,7 +112,7 @@ _UNITS = (("h", 3600 * 10**9), ("min", 60 * 10**9), ("s", 10**9), ("ns", 1))
 
 def vms_of(results: Results) -> list[str]:
     """Return the VMs in the order of the experiment."""
-    names: list[str] = pc.unique(results.vms()["vm"]).to_pylist()
+    names: list[str] = pc.unique(results.table("vms")["vm"]).to_pylist()
     return names
 
 
