@@ -23,7 +23,6 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,7 +30,7 @@ from out_of_core import write
 from report import processor, row
 
 from mcsim._core import engine, locality
-from mcsim.locality.estimators import estimate
+from mcsim.locality.estimators import estimate, hit_ratio_curve
 from mcsim.locality.pieces import hit_ratio_curve_apart
 from mcsim.policies.miniatures import miniature
 from mcsim.traces.blocks import Blocks, vms_of
@@ -130,8 +129,8 @@ def apart(folder: Path, processes: int, dask: bool) -> tuple[str, float]:
     """Have each of so many processes count the distances of its part of the trace."""
     with ExitStack() as stack:
         executor = executor_of(processes, dask, stack)
-        for ready in [executor.submit(np.zeros, 1) for _ in range(processes)]:
-            ready.result()
+        for ready in [executor.submit(hit_ratio_curve, [1]) for _ in range(processes)]:
+            ready.result()  # with mcsim imported, as workers of a while ago have it
         begun = time.perf_counter()
         found = hit_ratio_curve_apart(folder / "trace.accesses", executor, processes, checked=True)
         seconds = time.perf_counter() - begun

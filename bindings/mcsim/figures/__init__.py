@@ -338,7 +338,7 @@ def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[
     import matplotlib.figure  # noqa: F401
 
     for run in {run.path: run for task in tasks for run in task[2]}.values():
-        vms_of(run)
+        run.vms()
     context = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
     drawn = pool.map(_draw_inherited, range(len(tasks)))

@@ -19,7 +19,7 @@ from mcsim.locality.curve import HitRatioCurve
 
 __all__ = ["hit_ratio_curve_apart"]
 
-_LOOKED_AT = 0.12
+_LOOKED_AT = 0.1
 """What it takes to look at an access before a piece, of what it takes to count one of the piece."""
 
 _Counted: TypeAlias = tuple[NDArray[np.unsignedinteger], int]
