@@ -69,7 +69,7 @@ def opened(figure: Figure, context: Context) -> Finding | None:
             return None
         tables = {name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]}
         plots = [Plot.of(plot) for plot in kept["plots"]]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     found = Found(
         values=kept["values"],

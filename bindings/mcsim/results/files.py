@@ -66,5 +66,6 @@ def read_parquet(source: Path | pa.BufferReader) -> pa.Table:
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
     value = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(value, dict)
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
     return value

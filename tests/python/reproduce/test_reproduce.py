@@ -2,6 +2,7 @@
 # claims of the catalogue itself, which hold of a sample but for those that its notes tell of.
 from __future__ import annotations
 
+import re
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -145,11 +146,25 @@ def test_a_finding_that_was_kept_has_the_same_page(tmp_path: Path, stub: Stub) -
     assert "They fall. From left to right: b (0.25), a (0.5)." in found
 
 
-def test_a_finding_that_was_damaged_is_found_again(tmp_path: Path, stub: Stub) -> None:
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("curve.parquet", r"(?s).*", "PAR1"),
+        ("found.json", r"(?s).*", "[]"),
+        ("found.json", r"\}\s*$", ""),
+        ("found.json", r'"plots": \[\]', '"plots": [3]'),
+    ],
+)
+def test_a_finding_that_was_damaged_is_found_again(
+    tmp_path: Path, stub: Stub, file: str, old: str, new: str
+) -> None:
     asked: list[str] = []
     stub("fig1", counting(asked, "fig1", tables={"curve": pa.table({"size": [1]})}))
     mcsim.reproduce(out=tmp_path)
-    (tmp_path / "reproduce" / "multicache" / "fig1" / "curve.parquet").write_bytes(b"PAR1")
+    kept = tmp_path / "reproduce" / "multicache" / "fig1" / file
+    damaged, times = re.subn(old, new, kept.read_text("latin-1"), count=1)
+    assert times == 1
+    kept.write_text(damaged, "latin-1")
     mcsim.reproduce(out=tmp_path)
     assert asked == ["fig1", "fig1"]
 
