@@ -234,6 +234,12 @@ class _TracesSpec(_Map):
     window: WindowSpec = WindowSpec()
     """the part of the traces that is replayed; all of it if not given"""
 
+    @model_validator(mode="after")
+    def _seeds_something(self) -> Self:
+        if self.seed is not None and not self.profiles:
+            raise ValueError("missing key 'profile': the seed of which synthetic workload?")
+        return self
+
     @property
     def profiles(self) -> list[str]:
         """The synthetic workloads, none or more."""

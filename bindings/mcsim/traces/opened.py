@@ -128,6 +128,8 @@ def _open_all(
                 except ConfigError as error:
                     raise source.complain(where, str(error)) from None
             vms += [replace(one, entry=index) for one in _pick(vm, opened[key], source, where)]
+        if given.seed is not None:
+            reporter.note(f"{place[0]}.seed is of what stands in for traces, which were all found")
         workload = Workload(tuple(vms), synthetic=False)
     elif given.profiles:
         workload = _synthesise(given, place, source, missing, reporter)

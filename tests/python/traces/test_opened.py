@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import mcsim as mc
+from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
 from mcsim.traces.find import find_trace
@@ -129,6 +132,17 @@ def test_a_seed_makes_another_synthetic_workload() -> None:
 
     assert offsets("") == offsets("\n  seed: 1")
     assert offsets("") != offsets("\n  seed: 5")
+
+
+def test_a_seed_of_no_synthetic_workload_is_refused_or_said_to_be_unused() -> None:
+    with pytest.raises(ConfigError, match="missing key 'profile': the seed of which synthetic"):
+        opened("{trace: fleet.arrow, vms: all}", **{"workload:": "workload:\n  seed: 5"})
+    told = io.StringIO()
+    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    seeded = f"workload:\n  profile: {profile}\n  seed: 5"
+    made = experiment("{trace: fleet.arrow, vms: all}", **{"workload:": seeded})
+    open_workload(made.spec, made.source, [], Reporter(Console(file=told, width=200)))
+    assert "workload.seed is of what stands in for traces, which were all found" in told.getvalue()
 
 
 @pytest.mark.parametrize(
