@@ -35,7 +35,8 @@ py::tuple distances_of_piece(const Accesses& accesses, std::size_t begin, std::s
   DistanceHistogram found;
   {
     py::gil_scoped_release release;
-    found = mcsim::distances_of_piece(accesses.ids, begin, end, accesses.id_count(), limit);
+    found = value_or_raise(
+        mcsim::distances_of_piece(accesses.ids, begin, end, accesses.id_count(), limit));
   }
   return py::make_tuple(to_array(std::move(found.distance)), to_array(std::move(found.count)),
                         found.cold);

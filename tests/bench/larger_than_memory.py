@@ -23,7 +23,6 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-
 sys.path.insert(0, str(Path(__file__).parent))
 
 from out_of_core import write

@@ -14,6 +14,7 @@
 #include "core/base/threads.hpp"
 #include "core/engine/run.hpp"
 #include "core/locality/distances/partial_distances.hpp"
+#include "core/locality/distances/piece_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "core/locality/profile/characterise.hpp"
@@ -252,6 +253,8 @@ TEST(FailingAllocations, Distances) {
   for (std::uint64_t& key : keys) key = random.below(500);
   const std::string bytes = analyse(keys).to_bytes();
   fail_every_allocation([&] { return histogram_of(keys).status(); });
+  const std::vector<BlockId> blocks(keys.begin(), keys.end());
+  fail_every_allocation([&] { return distances_of_piece(blocks, 900, 2'000, 500).status(); });
   fail_every_allocation([&]() -> absl::Status {
     MCSIM_ASSIGN_OR_RETURN(const PartialDistances one, PartialDistances::from_bytes(bytes));
     return merge(one, one).status();

@@ -101,5 +101,5 @@ def _curve(pieces: Sequence[NDArray[np.unsignedinteger]], cold: int, limit: int)
         hits=np.concatenate(([0.0], hits)),
         accesses=cold + int(counts.sum()),
         distinct=None if limit else float(cold),
-        estimator=title("exact", {"limit": limit} if limit else {}),
+        estimator=title("parda", {"limit": limit}) if limit else "exact",
     )

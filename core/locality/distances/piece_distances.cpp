@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/files.hpp"
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 
 namespace mcsim {
@@ -53,10 +54,8 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
   return stack;
 }
 
-}  // namespace
-
-DistanceHistogram distances_of_piece(std::span<const BlockId> trace, std::size_t begin,
-                                     std::size_t end, std::size_t unique, Count limit) {
+DistanceHistogram counted(std::span<const BlockId> trace, std::size_t begin, std::size_t end,
+                          std::size_t unique, Count limit) {
   const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
   DenseDistances distances(unique, stack_after(trace.first(begin), unique, most));
   for_each_part(trace.subspan(begin, end - begin),
@@ -64,6 +63,16 @@ DistanceHistogram distances_of_piece(std::span<const BlockId> trace, std::size_t
   DistanceHistogram found = distances.histogram();
   if (limit > 0) found.truncate(limit);
   return found;
+}
+
+}  // namespace
+
+absl::StatusOr<DistanceHistogram> distances_of_piece(std::span<const BlockId> trace,
+                                                     std::size_t begin, std::size_t end,
+                                                     std::size_t unique, Count limit) {
+  return guarded("distances of a piece", [&]() -> absl::StatusOr<DistanceHistogram> {
+    return counted(trace, begin, end, unique, limit);
+  });
 }
 
 }  // namespace mcsim

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
 
@@ -19,7 +20,8 @@ namespace mcsim {
 //
 // With a limit D > 0, distances >= D count as cold, and the stack has D blocks.
 // All of `trace` are below `unique`; begin <= end <= trace.size().
-DistanceHistogram distances_of_piece(std::span<const BlockId> trace, std::size_t begin,
-                                     std::size_t end, std::size_t unique, Count limit = 0);
+absl::StatusOr<DistanceHistogram> distances_of_piece(std::span<const BlockId> trace,
+                                                     std::size_t begin, std::size_t end,
+                                                     std::size_t unique, Count limit = 0);
 
 }  // namespace mcsim
