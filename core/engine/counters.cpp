@@ -38,6 +38,29 @@ absl::Status check_accesses(const VmCounters& span) {
   return absl::OkStatus();
 }
 
+absl::Status check_sent(const VmCounters& before, const VmCounters& span) {
+  const Count ended = span.transferred + span.on_demand + span.left_behind;
+  if (before.on_the_way + span.sent - ended != span.on_the_way) {
+    return internal_error("{} blocks are on the way, but {} were, {} were sent and of {} it ended",
+                          span.on_the_way, before.on_the_way, span.sent, ended);
+  }
+  Count remote = 0;
+  Count came = 0;
+  for (const TierCounters& tier : span.tiers) {
+    remote += tier.remote_reads;
+    came += tier.transfers;
+  }
+  if (remote != span.on_demand) {
+    return internal_error("{} reads were remote, but {} blocks came on demand", remote,
+                          span.on_demand);
+  }
+  if (came < span.transferred + span.on_demand) {
+    return internal_error("{} blocks came over, but tiers counted {}",
+                          span.transferred + span.on_demand, came);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 VmCounters VmCounters::since(const VmCounters& before) const {
@@ -70,7 +93,7 @@ absl::Status check_conservation(const VmCounters& before, const VmCounters& now)
     return internal_error("{} blocks are dirty, but {} were, {} became so and {} were written back",
                           span.dirty, before.dirty, span.dirtied, span.write_backs);
   }
-  return absl::OkStatus();
+  return check_sent(before, span);
 }
 
 }  // namespace mcsim

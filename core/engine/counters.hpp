@@ -20,12 +20,15 @@ struct TierCounters {
   Count promotions = 0;  // came up into this tier from a slower one
   Count demotions = 0;   // came down into this tier from a faster one
   Count updates = 0;     // were written where they are
+  Count transfers = 0;   // came over from another host, and were written here
   Count moved_up = 0;    // left for a faster tier
   Count moved_down = 0;  // left for a slower tier
   Count evictions = 0;   // left, and went to no other tier
   // Left because they were out of date, or had to go: with another copy, or with their VM.
   Count invalidations = 0;
-  Count occupancy = 0;  // held at the end
+  Count remote_reads = 0;     // of the reads that it served: over the link, from another host
+  Count remote_requests = 0;  // requests of reads whose slowest block was one of these
+  Count occupancy = 0;        // held at the end
   Count target = 0;     // granted at the end; the capacity where nothing is divided
 
   // What adds up over time, and what is as it is at the end.
@@ -35,15 +38,20 @@ struct TierCounters {
                                       std::pair{"promotions", &TierCounters::promotions},
                                       std::pair{"demotions", &TierCounters::demotions},
                                       std::pair{"updates", &TierCounters::updates},
+                                      std::pair{"transfers", &TierCounters::transfers},
                                       std::pair{"moved_up", &TierCounters::moved_up},
                                       std::pair{"moved_down", &TierCounters::moved_down},
                                       std::pair{"evictions", &TierCounters::evictions},
-                                      std::pair{"invalidations", &TierCounters::invalidations}};
+                                      std::pair{"invalidations", &TierCounters::invalidations},
+                                      std::pair{"remote_reads", &TierCounters::remote_reads},
+                                      std::pair{"remote_requests", &TierCounters::remote_requests}};
   static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
   // Writes to the tier's device.
-  Count device_writes() const { return fills + promotions + demotions + updates; }
+  Count device_writes() const {
+    return fills + promotions + demotions + updates + transfers;
+  }
 };
 
 // How many blocks and requests were served by each tier, and by the backend (the
@@ -65,6 +73,12 @@ struct VmCounters {
   Count write_backs = 0;  // of the backend's writes: dirty blocks
   Count dirtied = 0;      // clean blocks that became dirty
   Count dirty = 0;        // blocks at the end that the backend does not have
+  Count sent = 0;         // blocks that were to follow it from the host that it left
+  Count transferred = 0;  // of them: came over in the background
+  Count on_demand = 0;    // of them: came over because they were read
+  Count left_behind = 0;  // of them: never came; out of date, evicted or read from the backend
+  Count on_the_way = 0;   // of them: neither, at the end
+  Count host = 0;         // where it is at the end
   Served reads_served;
   Served writes_served;
   std::vector<TierCounters> tiers;
@@ -76,8 +90,14 @@ struct VmCounters {
                                       std::pair{"backend_reads", &VmCounters::backend_reads},
                                       std::pair{"backend_writes", &VmCounters::backend_writes},
                                       std::pair{"write_backs", &VmCounters::write_backs},
-                                      std::pair{"dirtied", &VmCounters::dirtied}};
-  static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty}};
+                                      std::pair{"dirtied", &VmCounters::dirtied},
+                                      std::pair{"sent", &VmCounters::sent},
+                                      std::pair{"transferred", &VmCounters::transferred},
+                                      std::pair{"on_demand", &VmCounters::on_demand},
+                                      std::pair{"left_behind", &VmCounters::left_behind}};
+  static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
+                                      std::pair{"on_the_way", &VmCounters::on_the_way},
+                                      std::pair{"host", &VmCounters::host}};
 
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }
@@ -88,7 +108,8 @@ struct VmCounters {
 
 // The laws of the counters of one VM, from `before` to `now`: hits + misses =
 // accesses; all that is served was asked for; every block that came into a tier is
-// still there, moved on or left; every block that became dirty is, or was written back.
+// still there, moved on or left; every block that became dirty is, or was written back; every
+// block that a host sent after the VM came once, stayed behind or is on the way.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);
 
 }  // namespace mcsim

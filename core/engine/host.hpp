@@ -1,9 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/status.hpp"
+#include "core/base/types.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/host_meters.hpp"
@@ -16,6 +21,26 @@ namespace mcsim {
 struct Placement {
   std::size_t extent = 0;
   std::size_t tier = 0;
+};
+
+// Which blocks that are still on the host that a VM has left are read over the link; of others a
+// read is a miss. Those that are dirty the backend does not have.
+enum class OnDemand : std::uint8_t { kDirty, kAll };
+
+template <>
+struct Choices<OnDemand> {
+  static constexpr std::array names{std::pair{"dirty", OnDemand::kDirty},
+                                    std::pair{"all", OnDemand::kAll}};
+};
+
+// A VM that is to be on another host. What it has in the cache comes over in the background, the
+// block accessed last first; or stays behind, dirty blocks written back.
+struct Migration {
+  std::size_t vm = 0;
+  std::size_t host = 0;
+  bool keep = true;
+  double blocks_per_second = 0;  // 0: what the link takes
+  OnDemand on_demand = OnDemand::kDirty;
 };
 
 // The data path: tiers that serve accesses. One virtual call serves a range of
@@ -33,6 +58,12 @@ class Host {
   // Moves extents; a host that caches has none.
   virtual absl::Status place(std::span<const Placement>) {
     return absl::FailedPreconditionError("this host caches blocks, and places no extents");
+  }
+
+  // Moves VMs, one after the other, at a time since the trace began, and changes what every VM is
+  // granted; a host that is alone refuses.
+  virtual absl::Status migrate(std::span<const Migration>, const Allocation&, Nanoseconds) {
+    return absl::FailedPreconditionError("there is no other host to move VMs to");
   }
 
   // Changes what becomes of each VM's writes, at any time. What a VM no longer writes back is

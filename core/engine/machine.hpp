@@ -21,13 +21,35 @@ struct TierSpec {
   Count capacity_blocks = 0;
 };
 
+// What hosts send each other blocks over.
+struct Link {
+  double latency_ns = 0;         // of a read over it, besides what reads the block
+  double blocks_per_second = 0;  // that it takes at most
+};
+
+// Hosts that are alike, and who is on which when the trace begins.
+struct Fleet {
+  std::vector<std::string> hosts = {};  // names; fewer than two: there is one host
+  std::map<std::string, std::size_t> host_of_vm = {};
+  Link link = {};
+
+  bool several() const { return hosts.size() > 1; }
+  std::size_t count() const { return several() ? hosts.size() : 1; }
+  // The first, of a VM that is not named.
+  std::size_t host_of(const std::string& vm) const {
+    const auto found = host_of_vm.find(vm);
+    return found == host_of_vm.end() ? 0 : found->second;
+  }
+};
+
 // The host a system runs on: tiers from fastest to slowest, then the backend
-// that has everything.
+// that has everything. Of several hosts each has these tiers, and they share the backend.
 struct Machine {
   std::vector<TierSpec> tiers;
   Device backend;
   // Time to read or write one block of VMs whose storage is another, by name.
   std::map<std::string, double> vm_backend_ns = {};
+  Fleet fleet = {};
 
   // Time to read one block that no tier has.
   double backend_read_ns(const std::string& vm) const {

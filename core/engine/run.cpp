@@ -227,10 +227,15 @@ class Runner {
   }
 
   // All of it, or nothing: modes are refused for their number alone.
-  absl::Status apply(const Decision& decision) {
+  absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
     const std::vector<WriteMode>& modes = decision.write_modes;
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
-    if (decision.targets) MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
+    if (!decision.migrations.empty()) {
+      const Allocation& targets = decision.targets ? *decision.targets : current;
+      MCSIM_RETURN_IF_ERROR(host_->migrate(decision.migrations, targets, now));
+    } else if (decision.targets) {
+      MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
+    }
     if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
     return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }
@@ -276,7 +281,7 @@ class Runner {
     if (reads_host) host_meters_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
-    MCSIM_RETURN_IF_ERROR(apply(*decision));
+    MCSIM_RETURN_IF_ERROR(apply(*decision, current, now));
     const Allocation& targets = decision->targets ? *decision->targets : current;
     result_.decisions.push_back(
         {.request = at_, .timer = timer, .targets = targets, .decision = *std::move(decision)});

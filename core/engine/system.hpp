@@ -61,11 +61,12 @@ struct Observation {
 };
 
 // What a controller decided and how good it can prove that to be. Applied in this order, all
-// of it or nothing: targets, write modes, placements.
+// of it or nothing: migrations, targets, write modes, placements.
 struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
   std::vector<Placement> placements = {};   // where there are extents: those that move
+  std::vector<Migration> migrations = {};   // where there are hosts: VMs that move
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;
@@ -96,6 +97,9 @@ class System {
   virtual absl::Status use_optimizer(std::shared_ptr<Optimizer>) {
     return invalid_argument("this system uses no optimizer");
   }
+
+  // Whether it divides the space of several hosts; else it is refused a machine that has them.
+  virtual bool knows_hosts() const { return false; }
 
   // The data path, at its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;

@@ -48,7 +48,8 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
 }
 
-absl::StatusOr<std::unique_ptr<Host>> TieredHost::make(TieredSetup setup, const Accesses& trace) {
+absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
+                                                             const Accesses& trace) {
   if (setup.tiers.empty() || setup.tiers.size() > kMaxTiers) {
     return invalid_argument("tiers: expected 1 to {}, got {}", kMaxTiers, setup.tiers.size());
   }
@@ -298,7 +299,7 @@ void TieredHost::leave(std::size_t tier, BlockId block, Count request_blocks) {
   }
   ++left.evictions;
   if (newest) write_back(block);
-  if (meters_ != nullptr && (one_copy() || !holds(owner.vm, block))) {
+  if (meters_ != nullptr && (one_copy() || !holds_any(owner.vm, block))) {
     meters_->evicted(owner.vm, block);
   }
 }
@@ -371,17 +372,13 @@ absl::Status TieredHost::attach(HostMeters& meters) {
   return absl::OkStatus();
 }
 
-bool TieredHost::holds(std::size_t vm, BlockId block) const {
-  return std::ranges::any_of(tiers_, [&](const Tier& tier) { return tier.holds(part(vm), block); });
-}
-
 void TieredHost::release(std::size_t vm) {
   for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
 }
 
 // From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(std::size_t vm, BlockId block) {
-  if (meters_ != nullptr && holds(vm, block)) meters_->left(vm, block);
+  if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     if (!tiers_[k].take(part(vm), block)) continue;
     ++count(vm, k).invalidations;

@@ -72,7 +72,7 @@ struct TieredSetup {
 class TieredHost final : public Host {
  public:
   // The trace is the one that will be replayed.
-  static absl::StatusOr<std::unique_ptr<Host>> make(TieredSetup setup, const Accesses& trace);
+  static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
 
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
@@ -82,6 +82,20 @@ class TieredHost final : public Host {
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
+
+  // Whether a tier has the block; the fastest that does, or the number of tiers; and whether the
+  // backend lacks its newest data.
+  bool holds(std::size_t tier, std::size_t vm, BlockId block) const {
+    return tiers_[tier].holds(part(vm), block);
+  }
+  std::size_t fastest_with(std::size_t vm, BlockId block) const {
+    std::size_t k = 0;
+    while (k < tiers_.size() && !holds(k, vm, block)) ++k;
+    return k;
+  }
+  bool dirty(BlockId block) const { return book_.dirty(block); }
+  // The block leaves all tiers, after it was written back if it is dirty.
+  void drop(std::size_t vm, BlockId block);
 
  private:
   // Requests between two flushes that are worth a batch.
@@ -131,8 +145,9 @@ class TieredHost final : public Host {
 
   void write_back(BlockId block);
   void flush();
-  void drop(std::size_t vm, BlockId block);
-  bool holds(std::size_t vm, BlockId block) const;
+  bool holds_any(std::size_t vm, BlockId block) const {
+    return fastest_with(vm, block) < backend();
+  }
 
   // Whether the tier lets a block in that it does not hold.
   bool admits(std::size_t tier, const Request& request, BlockId block) {

@@ -9,6 +9,7 @@
 #include "core/base/random.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/exclusive_lru.hpp"
+#include "core/engine/fleet_host.hpp"
 #include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path_text.hpp"
@@ -54,10 +55,12 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(const ComponentSpec& 
   return eviction_registry().make(policy.name, policy.params, setup);
 }
 
+// A tier of all hosts, side by side.
 absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec& admission,
-                               Count capacity, std::size_t tier, const Accesses& trace,
+                               const Machine& machine, std::size_t tier, const Accesses& trace,
                                const Division& division, const std::shared_ptr<SlotTable>& table,
-                               std::uint64_t seed) {
+                               const HostOfVm& host_of, std::uint64_t seed) {
+  const Count capacity = machine.tiers[tier].capacity_blocks;
   const std::vector<IdRange> ids = ids_of_parts(trace, division);
   std::vector<Tier::Part> parts;
   for (std::size_t part = 0; part < ids.size(); ++part) {
@@ -75,10 +78,21 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
   }
   const AdmissionSetup setup{
       .capacity = capacity, .blocks = trace.id_count(), .seed = seed_of(seed, tier, kNoSlot)};
-  MCSIM_ASSIGN_OR_RETURN(auto filter,
-                         admission_registry().make(admission.name, admission.params, setup));
+  std::vector<std::unique_ptr<AdmissionFilter>> filters;
+  while (filters.size() < machine.fleet.count()) {
+    MCSIM_ASSIGN_OR_RETURN(
+        filters.emplace_back(),
+        admission_registry().make(admission.name, admission.params, setup));
+  }
+  std::unique_ptr<AdmissionFilter> filter;
+  if (machine.fleet.several()) {
+    filter = std::make_unique<FilterByHost>(std::move(filters), host_of, trace);
+  } else {
+    filter = std::move(filters[0]);
+  }
   if (is_none(admission)) filter.reset();
-  return Tier(capacity, std::move(parts), division.rules, std::move(filter));
+  return Tier(capacity * static_cast<Count>(machine.fleet.count()), std::move(parts),
+              division.rules, std::move(filter));
 }
 
 // What `exclusive_lru.hpp` does, in a structure made for it.
@@ -150,6 +164,19 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   return read_writes(params.writes, {context.vms.begin(), context.vms.end()}).status();
 }
 
+absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode) {
+  if (!machine.fleet.several()) return absl::OkStatus();
+  if (mode != ResizeMode::kEager) {
+    return invalid_argument(
+        "resize_mode: on several hosts it is eager, or a VM would take the space of another host, "
+        "not {}",
+        name_of(mode));
+  }
+  if (params.dirty_limit == 1) return absl::OkStatus();
+  return invalid_argument("dirty_limit: it is of one host, and there are {}",
+                          machine.fleet.count());
+}
+
 Division shared_by_all(const Machine& machine, const Accesses& trace) {
   Division division{.part_of = std::vector<std::size_t>(trace.vms.size(), 0), .targets = {}};
   for (const TierSpec& tier : machine.tiers) division.targets.push_back({tier.capacity_blocks});
@@ -175,7 +202,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                          read_tiers(params.policy, params.admission, machine.tiers.size()));
   const std::size_t parts = division.targets.at(0).size();
   const bool shared = parts == 1 && !division.changeable;
-  if (!is_lru(params, of, trace) || (!shared && parts != trace.vms.size())) {
+  if (machine.fleet.several() || !is_lru(params, of, trace) || (!shared && parts != trace.vms.size())) {
     return make_tiered_host(params, machine, trace, division, seed);
   }
   MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
@@ -198,13 +225,15 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& par
                     .changeable = division.changeable,
                     .writes = {}};
   MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
+  const HostOfVm host_of = first_hosts(machine, trace);
   for (std::size_t k = 0; k < tiers; ++k) {
-    MCSIM_ASSIGN_OR_RETURN(
-        Tier tier, make_tier(of.policies[k], of.filters[k], machine.tiers[k].capacity_blocks, k,
-                             trace, division, setup.table, seed));
+    MCSIM_ASSIGN_OR_RETURN(Tier tier, make_tier(of.policies[k], of.filters[k], machine, k, trace,
+                                                division, setup.table, host_of, seed));
     setup.tiers.push_back(std::move(tier));
   }
-  return TieredHost::make(std::move(setup), trace);
+  MCSIM_ASSIGN_OR_RETURN(auto host, TieredHost::make(std::move(setup), trace));
+  if (!machine.fleet.several()) return host;
+  return FleetHost::make(std::move(host), machine, trace, host_of);
 }
 
 }  // namespace mcsim

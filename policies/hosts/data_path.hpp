@@ -67,6 +67,9 @@ Division one_part_each(const Allocation& targets, DivisionRules rules);
 // What can be said of the parameters before there is a trace: names, and how many.
 absl::Status check(const DataPathParams& params, const SystemContext& context);
 
+// What of it cannot be had where there are several hosts.
+absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode);
+
 // As the registry makes a system, which refuses a data path that it could not build.
 template <class S>
 absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,

@@ -99,15 +99,27 @@ class Tiers {
 
   // Nothing of this part is held any more.
   void release(std::size_t part) {
-    for (std::size_t k = 0; k < lists_.size(); ++k) {
-      for (const Copy& of : lists_[k][part]) {
-        if (of.version == newest_[of.block] && on_backend_[of.block] < of.version) {
-          write_backend(of.block, of.version);
-        }
-      }
-      lists_[k][part].clear();
+    for (const std::vector<List>& tier : lists_) {
+      while (!tier[part].empty()) drop(part, BlockId{tier[part].front().block});
     }
   }
+
+  // A block is held no more.
+  void drop(std::size_t part, BlockId block) {
+    if (is_dirty(block)) write_backend(block, newest_[block]);
+    for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
+  }
+
+  // The fastest tier that has the block, or the number of tiers.
+  std::size_t find(std::size_t part, BlockId block) {
+    std::size_t k = 0;
+    while (k < lists_.size() && !holds(k, part, block)) ++k;
+    return k;
+  }
+  bool holds(std::size_t tier, std::size_t part, BlockId block) {
+    return copy(tier, part, block) != nullptr;
+  }
+  bool is_dirty(BlockId block) { return on_backend_[block] != newest_[block]; }
 
   // Blocks whose newest version the backend does not have.
   Count dirty() {
@@ -120,12 +132,6 @@ class Tiers {
   const Counts& counts() const { return counts_; }
 
  private:
-  std::size_t find(std::size_t part, BlockId block) {
-    std::size_t k = 0;
-    while (k < lists_.size() && copy(k, part, block) == nullptr) ++k;
-    return k;
-  }
-
   Copy* copy(std::size_t tier, std::size_t part, BlockId block) {
     for (Copy& of : lists_[tier][part]) {
       if (of.block == block) return &of;

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/engine/admission.hpp"
+#include "core/engine/block_owners.hpp"
+#include "core/engine/machine.hpp"
+#include "core/engine/tiered_host.hpp"
+
+namespace mcsim {
+
+// By VM, the host that it is on.
+using HostOfVm = std::shared_ptr<std::vector<std::size_t>>;
+HostOfVm first_hosts(const Machine& machine, const Accesses& trace);
+
+// Several hosts. Where each VM has a part of its own, to which its blocks stick, hosts do not
+// know of each other: their tiers are laid side by side, and a host is the VMs that are on it,
+// which are granted no more than it has.
+//
+// A VM that moves takes its part along: its blocks keep their order, and the space that they had.
+// But those it had before are on the way until they have come over: in the background one after
+// the other, the one accessed last first, over a link that one VM uses at a time, in the order of
+// their moves; or when they are asked for. All blocks of a request are asked for at once:
+//
+//   a read of one that is dirty   finds it on the other host, from where it comes over
+//   a read of another             misses: it stays behind (OnDemand::kAll: as if dirty)
+//   a write                       makes it out of date: it stays behind, and is written here
+//
+// What is evicted or written back on the way the host does that still has it. What is on its way
+// when the VM moves on stays behind.
+class FleetHost final : public Host {
+ public:
+  // Tiers in which every VM has a part that never holds more than its target.
+  static absl::StatusOr<std::unique_ptr<Host>> make(std::unique_ptr<TieredHost> tiers,
+                                                    const Machine& machine, const Accesses& trace,
+                                                    HostOfVm host_of);
+
+  void replay(const Accesses& trace, RequestRange range) override;
+  absl::Status resize(const Allocation& targets) override;
+  absl::Status migrate(std::span<const Migration> migrations, const Allocation& targets,
+                       Nanoseconds now) override;
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return tiers_->set_write_modes(modes);
+  }
+  absl::Status attach(HostMeters& meters) override { return tiers_->attach(meters); }
+  void release(std::size_t vm) override;
+  absl::Status failure() const override { return tiers_->failure(); }
+  std::vector<VmCounters> counters() const override;
+  absl::Status check_invariants() const override;
+
+ private:
+  using HostIndices = std::vector<std::size_t>;
+
+  // What follows one VM, and is still to come.
+  struct Transfer {
+    std::size_t vm;
+    Nanoseconds every;             // a block
+    std::vector<BlockId> to_come;  // the last first; some have come already, or stay behind
+  };
+  struct Sent {
+    Count sent = 0;
+    Count transferred = 0;
+    Count on_demand = 0;
+    Count left_behind = 0;
+    OnDemand rule = OnDemand::kDirty;
+
+    bool under_way() const { return sent > transferred + on_demand + left_behind; }
+  };
+
+  FleetHost(std::unique_ptr<TieredHost> tiers, const Machine& machine, const Accesses& trace,
+            HostOfVm host_of);
+
+  absl::Status check_moves(std::span<const Migration> migrations, HostIndices& host_of) const;
+  absl::Status check_hosts(const Allocation& targets, const HostIndices& host_of) const;
+  void send(const Migration& migration);
+  void stop(std::size_t vm);
+
+  Nanoseconds next_slot() const { return link_free_ + queue_.front().every; }
+  void receive(Nanoseconds now);
+  bool has_more(Transfer& transfer);
+  void ask_for(const Accesses& trace, std::size_t request);
+  bool fetch(std::size_t vm, BlockId block, Op op);
+  bool asks(const Accesses& trace, std::size_t request) const;
+  std::size_t end_of_stretch(const Accesses& trace, RequestRange range) const;
+
+  bool is_on_the_way(BlockId block) const { return on_the_way_[block]; }
+  bool still_held(std::size_t vm, BlockId block) const {
+    return tiers_->fastest_with(vm, block) < capacities_.size();
+  }
+  // Of a block on the way: the cache has it no more, or it came, or it will not.
+  bool was_evicted(std::size_t vm, BlockId block);
+  void come_over(std::size_t vm, BlockId block);
+  void leave_behind(std::size_t vm, BlockId block);
+
+  Nanoseconds since_begin(Nanoseconds time) const;
+
+  std::unique_ptr<TieredHost> tiers_;
+  std::vector<std::string> hosts_;
+  std::vector<std::string> vms_;
+  Link link_;
+  std::vector<Count> capacities_;  // of one host, by tier
+  HostOfVm host_of_;
+  BlockOwners owners_;
+  Nanoseconds begin_;  // of the trace
+  // By block: whether it is on the way, and when it was accessed last, in accesses.
+  std::vector<bool> on_the_way_;
+  Pages<std::uint64_t> accessed_;
+  std::uint64_t accesses_ = 0;
+  std::deque<Transfer> queue_;
+  Nanoseconds now_ = 0;        // since the trace began, as far as it is known
+  Nanoseconds link_free_ = 0;  // since when the first of the queue has the link for its next block
+  std::vector<Sent> sent_;     // by VM
+  std::vector<std::vector<TierCounters>> tier_counts_;  // by VM: transfers and what was remote
+};
+
+// A filter a host, each asked about the blocks of the VMs that are on it.
+class FilterByHost final : public AdmissionFilter {
+ public:
+  FilterByHost(std::vector<std::unique_ptr<AdmissionFilter>> filters, HostOfVm host_of,
+               const Accesses& trace)
+      : filters_(std::move(filters)), host_of_(std::move(host_of)), owners_(trace) {}
+
+  void record(BlockId block) override { of(block).record(block); }
+  void evicted(BlockId block) override { of(block).evicted(block); }
+  bool admits(const Candidate& candidate) override {
+    return of(candidate.block).admits(candidate);
+  }
+
+ private:
+  AdmissionFilter& of(BlockId block) { return *filters_[(*host_of_)[owners_.vm_of(block)]]; }
+
+  std::vector<std::unique_ptr<AdmissionFilter>> filters_;
+  HostOfVm host_of_;
+  BlockOwners owners_;
+};
+
+}  // namespace mcsim
