@@ -177,16 +177,35 @@ void bind_machine(py::module_& m) {
       .def_readonly("read_ns", &Device::read_ns)
       .def_readonly("write_ns", &Device::write_ns)
       .def_readonly("dollars_per_gb", &Device::dollars_per_gb);
+  py::class_<Fleet>(m, "Fleet")
+      .def(py::init([](std::vector<std::string> hosts,
+                       std::map<std::string, std::size_t> host_of_vm, double latency_ns,
+                       double blocks_per_second) {
+             for (const auto& [vm, host] : host_of_vm) {
+               if (host >= hosts.size()) {
+                 throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
+               }
+             }
+             return Fleet{
+                 .hosts = std::move(hosts),
+                 .host_of_vm = std::move(host_of_vm),
+                 .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
+           }),
+           py::arg("hosts") = std::vector<std::string>{},
+           py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
+           py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
   py::class_<Machine>(m, "Machine")
       .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
-                       std::map<std::string, double> vm_backend_ns) {
-             Machine machine{
-                 .tiers = {}, .backend = backend, .vm_backend_ns = std::move(vm_backend_ns)};
+                       std::map<std::string, double> vm_backend_ns, Fleet fleet) {
+             Machine machine{.tiers = {},
+                             .backend = backend,
+                             .vm_backend_ns = std::move(vm_backend_ns),
+                             .fleet = std::move(fleet)};
              for (const auto& [device, blocks] : tiers) machine.tiers.push_back({device, blocks});
              return machine;
            }),
            py::arg("tiers"), py::arg("backend"),
-           py::arg("vm_backend_ns") = std::map<std::string, double>{});
+           py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{});
 }
 
 // A system and what it was made with; the optimizer outlives the run.
@@ -227,6 +246,10 @@ void bind_system(py::module_& m) {
              SystemHandle handle{value_or_raise(system_registry().make(
                  name, params,
                  {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
+             if (machine.fleet.several() && !handle.system->knows_hosts()) {
+               throw Error{invalid_argument("{}: this system divides one host, and there are {}",
+                                            name, machine.fleet.count())};
+             }
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
              return handle;
            }),
@@ -376,6 +399,12 @@ py::list decision_list(const RunResult& result) {
     std::vector<std::string> modes;
     for (const WriteMode mode : record.decision.write_modes) modes.emplace_back(name_of(mode));
     d["write_modes"] = modes;
+    py::list migrations;
+    for (const Migration& of : record.decision.migrations) {
+      migrations.append(py::make_tuple(of.vm, of.host, of.keep, of.blocks_per_second,
+                                       name_of(of.on_demand)));
+    }
+    d["migrations"] = migrations;
     list.append(d);
   }
   return list;

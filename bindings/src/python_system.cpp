@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string>
@@ -102,7 +103,8 @@ class PythonSystem final : public System {
     rules_.mode = checked("", choice_named<ResizeMode>("resize_mode", mode));
     const auto wanted = py::getattr(allocator_, "data_path", py::dict()).cast<ParamMap>();
     data_path_ = checked("data_path: ", parse_params<DataPathParams>(wanted));
-    const absl::Status possible = check(data_path_, context);
+    absl::Status possible = check(data_path_, context);
+    if (possible.ok()) possible = check_hosts(machine_, data_path_, rules_.mode);
     if (!possible.ok()) {
       throw Error{invalid_argument("{}.data_path: {}", name_, message_of(possible))};
     }
@@ -121,9 +123,14 @@ class PythonSystem final : public System {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
-    const std::vector<double> equal(trace.vms.size(), 1.0);
-    const Division division = one_part_each(proportional(machine_, equal), rules_);
-    return make_data_path(data_path_, machine_, trace, division, seed_);
+    Allocation targets(machine_.tiers.size(), trace.vms.size());
+    for (const std::vector<std::size_t>& vms : by_host(machine_, hosts_of(machine_, trace))) {
+      const Allocation equal = proportional(machine_, std::vector(vms.size(), 1.0));
+      for (std::size_t k = 0; k < targets.tiers(); ++k) {
+        for (std::size_t i = 0; i < vms.size(); ++i) targets.at(k, vms[i]) = equal.at(k, i);
+      }
+    }
+    return make_data_path(data_path_, machine_, trace, one_part_each(targets, rules_), seed_);
   }
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
@@ -131,17 +138,22 @@ class PythonSystem final : public System {
     const py::object answer = allocator_.attr("allocate")(observation(seen));
     if (answer.is_none()) return std::nullopt;
     Decision decision;
+    std::vector<std::size_t> host_of;
+    for (const VmCounters& vm : seen.counters) host_of.push_back(static_cast<std::size_t>(vm.host));
     if (!py::hasattr(answer, "targets")) {
-      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(answer, seen.vms()));
+      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(answer, host_of));
       return decision;
     }
+    MCSIM_ASSIGN_OR_RETURN(decision.migrations,
+                           migrations_given(answer.attr("migrations"), seen.vms()));
+    for (const Migration& migration : decision.migrations) host_of[migration.vm] = migration.host;
     decision.infeasible = answer.attr("infeasible").cast<std::string>();
     if (const py::object modes = answer.attr("write_modes"); !modes.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.write_modes,
                              modes_named(modes.cast<std::vector<std::string>>(), seen.vms()));
     }
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
-      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, seen.vms()));
+      MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, host_of));
     }
     return decision;
   }
@@ -229,6 +241,9 @@ class PythonSystem final : public System {
             tiers, vms, [&](std::size_t k, std::size_t v) { return seen.current.at(k, v); }),
         "departed"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.departed[v]; }),
         "arrived"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.arrived[v]; }),
+        "hosts"_a = py::tuple(py::cast(machine_.fleet.hosts)),
+        "host"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].host; }),
+        "on_the_way"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].on_the_way; }),
         "capacities"_a = to_array(std::move(capacities)),
         "tier_read_ns"_a = to_array(std::move(read_ns)),
         "backend_read_ns"_a = machine_.backend.read_ns,
@@ -242,7 +257,29 @@ class PythonSystem final : public System {
         "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
   }
 
-  absl::StatusOr<Allocation> targets_given(const py::object& answer, std::size_t vms) const {
+  // Names were looked up before.
+  absl::StatusOr<std::vector<Migration>> migrations_given(const py::list& answer,
+                                                          std::size_t vms) const {
+    std::vector<Migration> migrations;
+    for (const py::handle& given : answer) {
+      const auto [vm, host, keep, rate, rule] =
+          given.cast<std::tuple<std::size_t, std::size_t, bool, double, std::string>>();
+      if (vm >= vms) return out_of_range("{}: allocate() moves VM {} of {}", name_, vm, vms);
+      MCSIM_ASSIGN_OR_RETURN(const OnDemand on_demand,
+                             choice_named<OnDemand>(name_ + ": allocate(): on_demand", rule));
+      migrations.push_back({.vm = vm,
+                            .host = host,
+                            .keep = keep,
+                            .blocks_per_second = rate,
+                            .on_demand = on_demand});
+    }
+    return migrations;
+  }
+
+  // `host_of` says where VMs are that get them.
+  absl::StatusOr<Allocation> targets_given(const py::object& answer,
+                                           const std::vector<std::size_t>& host_of) const {
+    const std::size_t vms = host_of.size();
     const auto array = py::array_t < double, py::array::c_style | py::array::forcecast > (answer);
     const std::size_t tiers = machine_.tiers.size();
     if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(0)) != tiers ||
@@ -262,12 +299,17 @@ class PythonSystem final : public System {
         }
         targets.at(k, v) = static_cast<Count>(given);
       }
-      const std::span<const Count> given = targets.tier(k);
-      const double sum = std::accumulate(given.begin(), given.end(), 0.0);
+      std::map<std::size_t, double> sums;  // by host
+      for (std::size_t v = 0; v < vms; ++v) {
+        sums[host_of[v]] += static_cast<double>(targets.at(k, v));
+      }
       const Count capacity = machine_.tiers[k].capacity_blocks;
-      if (sum > static_cast<double>(capacity)) {
-        return invalid_argument("{}: allocate() gave {} blocks of tier {}, which has {}", name_,
-                                sum, k, capacity);
+      for (const auto& [host, sum] : sums) {
+        if (sum <= static_cast<double>(capacity)) continue;
+        const std::string where =
+            host < machine_.fleet.hosts.size() ? " on " + machine_.fleet.hosts[host] : "";
+        return invalid_argument("{}: allocate() gave {} blocks of tier {}{}, which has {}", name_,
+                                sum, k, where, capacity);
       }
     }
     return targets;

@@ -15,12 +15,6 @@ std::vector<Count> capacities_of(const Machine& machine) {
 
 }  // namespace
 
-HostOfVm first_hosts(const Machine& machine, const Accesses& trace) {
-  auto hosts = std::make_shared<std::vector<std::size_t>>();
-  for (const VmInfo& vm : trace.vms) hosts->push_back(machine.fleet.host_of(vm.name));
-  return hosts;
-}
-
 FleetHost::FleetHost(std::unique_ptr<TieredHost> tiers, const Machine& machine,
                      const Accesses& trace, HostOfVm host_of)
     : tiers_(std::move(tiers)),

@@ -14,7 +14,6 @@ namespace mcsim {
 
 // By VM, the host that it is on.
 using HostOfVm = std::shared_ptr<std::vector<std::size_t>>;
-HostOfVm first_hosts(const Machine& machine, const Accesses& trace);
 
 // Several hosts. Where each VM has a part of its own, to which its blocks stick, hosts do not
 // know of each other: their tiers are laid side by side, and a host is the VMs that are on it,

@@ -28,15 +28,28 @@ struct Choices<Smoothing> {
                                     std::pair{"holt", Smoothing::kHolt}};
 };
 
+enum class Overload : std::uint8_t {
+  kScale,    // all on the host get so much less
+  kMigrate,  // VMs move to hosts with less to do; then as before
+};
+
+template <>
+struct Choices<Overload> {
+  static constexpr std::array names{std::pair{"scale", Overload::kScale},
+                                    std::pair{"migrate", Overload::kMigrate}};
+};
+
 // What a series of values will be next, by smoothing from its first value on, under the weights
 // of a tenth to nine tenths that would have forecast its values best.
 double forecast(std::span<const double> values, Smoothing smoothing);
 
 // CloudCache: each VM gets the blocks that it is forecast to reuse, and no block comes in before
 // it has been reused. Of a VM's reuse working sets, those that stand out are taken for what was
-// forecast instead, and the rest is smoothed. What nobody is forecast to reuse nobody gets. If
-// there is less space than that, all get so much less of it, and the decision is infeasible:
-// moving a VM to another host, which the source does then, is not in here.
+// forecast instead, and the rest is smoothed. What nobody is forecast to reuse nobody gets. If a
+// host has less space than that, VMs may move to others: each time the one whose move lowers the
+// load of the fullest host and of where it goes the most, until none does or nothing is too full.
+// Who is still followed by blocks stays. If it does not do, all on the host get so much less, and
+// the decision is infeasible.
 class CloudCache final : public DividedCache {
  public:
   struct Params : DividedCache::Params {
@@ -50,6 +63,10 @@ class CloudCache final : public DividedCache {
     Smoothing smoothing = Smoothing::kHolt;
     Count history = 10;
     double spike = 3;
+    Overload overload = Overload::kScale;
+    bool migrate_keep = true;
+    double migrate_rate = 0;
+    OnDemand on_demand = OnDemand::kDirty;
 
     static constexpr auto fields() {
       return std::tuple_cat(
@@ -68,18 +85,31 @@ class CloudCache final : public DividedCache {
                     "those before it, once there are as many as `history` (0: none is); the source "
                     "is silent",
                     0},
+              Field{"overload", &Params::overload,
+                    "what happens if the VMs of a host are to reuse more than it has"},
+              Field{"migrate_keep", &Params::migrate_keep,
+                    "whether the cache of a VM that moves comes after it, or is dropped"},
+              Field{"migrate_rate", &Params::migrate_rate,
+                    "blocks a second in which it comes (0: what the link takes)", 0},
+              Field{"on_demand", &Params::on_demand,
+                    "which blocks are read from the host that it left; others come from the "
+                    "backend"},
           },
           DividedCache::Params::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "cloudcache",
-      .summary = "CloudCache: each VM gets what it is forecast to reuse, on one host.",
+      .summary = "CloudCache: each VM gets what it is forecast to reuse, and moves if its host has less.",
       .reference =
           "Arteaga, Cabrera, Xu, Sundararaman, Zhao: CloudCache: On-demand flash cache management "
           "for cloud computing, FAST 2016"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
+    MCSIM_RETURN_IF_ERROR(check_hosts(context.machine, params, params.resize_mode));
+    if (params.overload == Overload::kMigrate && !context.machine.fleet.several()) {
+      return invalid_argument("overload: there is one host, and nowhere to migrate to; see `hosts`");
+    }
     if (params.admission == Params().admission) {
       params.admission = fmt::format("staged(n={})", params.reuses + 1);
     }
@@ -87,6 +117,9 @@ class CloudCache final : public DividedCache {
   }
   CloudCache(const Params& params, SystemContext context)
       : DividedCache(params, std::move(context)), params_(params) {}
+
+  bool knows_hosts() const override { return true; }
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
   std::vector<Meter> meters() const override {
     return {{.what = DistinctMeter{.window = params_.window, .reuses = params_.reuses}}};
@@ -107,6 +140,7 @@ class CloudCache final : public DividedCache {
     double forecast = 0;
   };
 
+  void relieve(const Observation& seen, std::span<const double> wanted);
   double next(State& state, double working_set) const;
   bool is_spike(std::span<const double> before, double value) const;
 

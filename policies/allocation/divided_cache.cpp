@@ -17,20 +17,27 @@ DividedCache::DividedCache(const Params& params, SystemContext context)
 }
 
 absl::StatusOr<std::unique_ptr<Host>> DividedCache::make_host(const Accesses& trace) {
-  const std::vector<double> equal(trace.vms.size(), 1.0);
-  std::vector<Count> blocks = proportional(capacity_, equal);
+  host_of_ = hosts_of(machine_, trace);
+  std::vector<Count> blocks(trace.vms.size());
+  for (const std::vector<std::size_t>& vms : by_host(machine_, host_of_)) {
+    const std::vector<Count> parts = proportional(capacity_, std::vector(vms.size(), 1.0));
+    for (std::size_t i = 0; i < vms.size(); ++i) blocks[vms[i]] = parts[i];
+  }
   MCSIM_RETURN_IF_ERROR(begin(trace, blocks));
   const Division division =
-      one_part_each(over_tiers(machine_, blocks), {.mode = params_.resize_mode});
+      one_part_each(over_tiers(machine_, blocks, host_of_), {.mode = params_.resize_mode});
   return make_data_path(params_, machine_, trace, division, seed_);
 }
 
 absl::StatusOr<std::optional<Decision>> DividedCache::decide(const Observation& seen) {
   std::vector<Count> blocks;
-  for (std::size_t vm = 0; vm < seen.vms(); ++vm) blocks.push_back(in_all_tiers(seen.current, vm));
+  for (std::size_t vm = 0; vm < seen.vms(); ++vm) {
+    blocks.push_back(in_all_tiers(seen.current, vm));
+    host_of_[vm] = static_cast<std::size_t>(seen.counters[vm].host);
+  }
   Decision decision;
   decision.infeasible = divide(seen, blocks);
-  decision.targets = over_tiers(machine_, blocks);
+  decision.targets = over_tiers(machine_, blocks, host_of_);
   return decision;
 }
 

@@ -51,7 +51,9 @@ class DividedCache : public System {
   // leaves their space free. Says why what was asked for cannot be had, if it cannot.
   virtual std::string divide(const Observation& seen, std::vector<Count>& blocks) = 0;
 
-  Count capacity() const { return capacity_; }
+  Count capacity() const { return capacity_; }  // of a host
+  // By VM where it is; where several hosts are known, divide() may move it.
+  std::vector<std::size_t>& host_of() { return host_of_; }
   const Machine& machine() const { return machine_; }
 
   static Count held(const VmCounters& vm);
@@ -64,6 +66,7 @@ class DividedCache : public System {
   Nanoseconds period_;
   std::uint64_t seed_;
   Count capacity_ = 0;
+  std::vector<std::size_t> host_of_;
 };
 
 // A system that moves pieces of one size from VM to VM.

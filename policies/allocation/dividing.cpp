@@ -100,6 +100,27 @@ Allocation over_tiers(const Machine& machine, std::span<const Count> blocks) {
   return targets;
 }
 
+std::vector<std::vector<std::size_t>> by_host(const Machine& machine,
+                                              std::span<const std::size_t> host_of) {
+  std::vector<std::vector<std::size_t>> vms(machine.fleet.count());
+  for (std::size_t vm = 0; vm < host_of.size(); ++vm) vms[host_of[vm]].push_back(vm);
+  return vms;
+}
+
+Allocation over_tiers(const Machine& machine, std::span<const Count> blocks,
+                      std::span<const std::size_t> host_of) {
+  Allocation all(machine.tiers.size(), blocks.size());
+  for (const std::vector<std::size_t>& vms : by_host(machine, host_of)) {
+    std::vector<Count> here;
+    for (const std::size_t vm : vms) here.push_back(blocks[vm]);
+    const Allocation targets = over_tiers(machine, here);
+    for (std::size_t i = 0; i < vms.size(); ++i) {
+      for (std::size_t k = 0; k < all.tiers(); ++k) all.at(k, vms[i]) = targets.at(k, i);
+    }
+  }
+  return all;
+}
+
 Count in_all_tiers(const Allocation& targets, std::size_t vm) {
   Count sum = 0;
   for (std::size_t k = 0; k < targets.tiers(); ++k) sum += targets.at(k, vm);

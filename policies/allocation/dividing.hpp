@@ -34,12 +34,19 @@ void spread(Count left, const std::vector<bool>& active, std::span<Count> target
 std::size_t useful_choice(const AllocationProblem& problem, const Solution& solution,
                           std::size_t vm, std::size_t tier);
 
+// The VMs on each host.
+std::vector<std::vector<std::size_t>> by_host(const Machine& machine,
+                                              std::span<const std::size_t> host_of);
+
 // Every tier divided in proportion to `weights`.
 Allocation proportional(const Machine& machine, std::span<const double> weights);
 
 // What each VM gets of one cache, of all tiers together, as blocks of every tier: all tiers are
 // as full as each other, and each VM has the same share of its blocks in each, but for a block.
 Allocation over_tiers(const Machine& machine, std::span<const Count> blocks);
+// The same on each host, for the VMs that are on it.
+Allocation over_tiers(const Machine& machine, std::span<const Count> blocks,
+                      std::span<const std::size_t> host_of);
 // The other way round.
 Count in_all_tiers(const Allocation& targets, std::size_t vm);
 

@@ -23,7 +23,11 @@ double mean_ns(const VmCounters& counted, const Machine& machine, const std::str
   };
   const double all = waited(Op::kRead, &Device::read_ns, machine.backend_read_ns(vm)) +
                      waited(Op::kWrite, &Device::write_ns, machine.backend_write_ns(vm));
-  return all / static_cast<double>(counted.accesses);
+  double over_link = 0;
+  for (const TierCounters& tier : counted.tiers) {
+    over_link += static_cast<double>(tier.remote_reads) * machine.fleet.link.latency_ns;
+  }
+  return (all + over_link) / static_cast<double>(counted.accesses);
 }
 
 LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms) {

@@ -177,6 +177,12 @@ absl::Status check_hosts(const Machine& machine, const DataPathParams& params, R
                           machine.fleet.count());
 }
 
+std::vector<std::size_t> hosts_of(const Machine& machine, const Accesses& trace) {
+  std::vector<std::size_t> hosts;
+  for (const VmInfo& vm : trace.vms) hosts.push_back(machine.fleet.host_of(vm.name));
+  return hosts;
+}
+
 Division shared_by_all(const Machine& machine, const Accesses& trace) {
   Division division{.part_of = std::vector<std::size_t>(trace.vms.size(), 0), .targets = {}};
   for (const TierSpec& tier : machine.tiers) division.targets.push_back({tier.capacity_blocks});
@@ -225,7 +231,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& par
                     .changeable = division.changeable,
                     .writes = {}};
   MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
-  const HostOfVm host_of = first_hosts(machine, trace);
+  const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
   for (std::size_t k = 0; k < tiers; ++k) {
     MCSIM_ASSIGN_OR_RETURN(Tier tier, make_tier(of.policies[k], of.filters[k], machine, k, trace,
                                                 division, setup.table, host_of, seed));

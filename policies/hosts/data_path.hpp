@@ -64,6 +64,9 @@ Division shared_by_all(const Machine& machine, const Accesses& trace);
 // Each VM has a part of its own, with these targets at first, which may change.
 Division one_part_each(const Allocation& targets, DivisionRules rules);
 
+// By VM, the host that it is on at first.
+std::vector<std::size_t> hosts_of(const Machine& machine, const Accesses& trace);
+
 // What can be said of the parameters before there is a trace: names, and how many.
 absl::Status check(const DataPathParams& params, const SystemContext& context);
 

@@ -9,7 +9,7 @@ from math import floor, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.experiment.allocator import Decision, Observation
+from mcsim.experiment.allocator import Decision, Migration, Observation
 
 Blocks = NDArray[np.int64]
 
@@ -176,8 +176,17 @@ class CloudCache:
 
     resize_mode = "eager"
 
-    def __init__(self, *, reuses: int = 1, smoothing: str = "holt", spike: float = 3) -> None:
+    def __init__(
+        self,
+        *,
+        reuses: int = 1,
+        smoothing: str = "holt",
+        spike: float = 3,
+        migrates: bool = False,
+        rate: float | None = None,
+    ) -> None:
         self.smoothing, self.spike = smoothing, spike
+        self.migrates, self.rate = migrates, rate
         self.meters = {"rwss": {"meter": "distinct", "reuses": reuses}}
         self.data_path = {"writes": "back", "admission": f"staged(n={reuses + 1})"}
         self.raw: dict[int, list[int]] = {}
@@ -185,6 +194,7 @@ class CloudCache:
         self.forecasts: dict[int, float] = {}
         self.spikes = 0
         self.overloads = 0
+        self.moves = 0
 
     def holt(self, x: list[float], a: float, g: float) -> tuple[float, float]:
         s, b, error = x[0], 0.0, 0.0
@@ -226,11 +236,48 @@ class CloudCache:
             if not here:
                 del self.raw[v], self.smooth[v]
             wanted.append(floor(max(self.forecasts[v], 0.0) + 0.5) if here else 0)
-        if sum(wanted) > capacity:
-            self.overloads += 1
-            scaled = largest_remainders(capacity, [float(w) for w in wanted])
-            return Decision(over_tiers(seen.capacities, scaled), infeasible="too little")
-        return Decision(over_tiers(seen.capacities, wanted))
+        hosts = seen.host.tolist()
+        if self.migrates:
+            self.relieve(wanted, hosts, seen.on_the_way.tolist(), max(len(seen.hosts), 1), capacity)
+        targets = np.zeros((len(seen.capacities), len(wanted)), dtype=np.int64)
+        too_full = False
+        for host in set(hosts):
+            vms = [v for v, of in enumerate(hosts) if of == host]
+            here = [wanted[v] for v in vms]
+            if sum(here) > capacity:
+                too_full = True
+                here = largest_remainders(capacity, [float(w) for w in here])
+            targets[:, vms] = over_tiers(seen.capacities, here)
+        self.overloads += too_full
+        moves = [
+            Migration(seen.vms[v], seen.hosts[host], rate=self.rate)
+            for v, host in enumerate(hosts)
+            if host != seen.host[v]
+        ]
+        self.moves += len(moves)
+        return Decision(targets, infeasible="too little" if too_full else "", migrations=moves)
+
+    def relieve(
+        self, wanted: list[int], hosts: list[int], on_the_way: list[int], count: int, capacity: int
+    ) -> None:
+        """Move whoever leaves the fuller of two hosts least full, while one is too full."""
+        while True:
+            load = [
+                sum(w for w, of in zip(wanted, hosts, strict=True) if of == h) for h in range(count)
+            ]
+            full = load.index(max(load))
+            if load[full] <= capacity:
+                return
+            moves = [
+                (max(load[full] - wanted[v], load[to] + wanted[v]), v, to)
+                for v in range(len(wanted))
+                for to in range(count)
+                if hosts[v] == full and to != full and on_the_way[v] == 0
+            ]
+            best = min(moves, default=(load[full], 0, 0))
+            if best[0] >= load[full]:
+                return
+            hosts[best[1]] = best[2]
 
 
 class Thin:

@@ -103,12 +103,23 @@ class Device:
     @property
     def dollars_per_gb(self) -> float: ...
 
+class Fleet:
+    def __init__(
+        self,
+        hosts: Sequence[str] = (),
+        host_of_vm: Mapping[str, int] = {},
+        *,
+        latency_ns: float = 0.0,
+        blocks_per_second: float = 0.0,
+    ) -> None: ...
+
 class Machine:
     def __init__(
         self,
         tiers: Sequence[tuple[Device, int]],
         backend: Device,
         vm_backend_ns: Mapping[str, float] = {},
+        fleet: Fleet = ...,
     ) -> None: ...
 
 class System:

@@ -47,6 +47,8 @@ __all__ = [
     "ComponentSpec",
     "DeviceSpec",
     "ExperimentSpec",
+    "HostsSpec",
+    "LinkSpec",
     "PlacedSpec",
     "SystemSpec",
     "TierSpec",
@@ -163,6 +165,26 @@ class TierSpec(PlacedSpec):
 
     capacity_blocks: Blocks
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
+
+
+class LinkSpec(_Map):
+    """What hosts send each other blocks over."""
+
+    latency: Latency
+    """what a read over it waits for besides the tier that has the block on the other host"""
+    rate: Positive
+    """blocks a second that it takes"""
+
+
+class HostsSpec(_Map):
+    """Several hosts, each with tiers of its own, which are alike."""
+
+    names: Annotated[list[StrictStr], Field(min_length=2)]
+    """what they are called"""
+    vms: dict[StrictStr, StrictStr] = {}
+    """where VMs are at first, by name; the first host of those not named"""
+    link: LinkSpec
+    """between any two"""
 
 
 FigureFormat = Literal["png", "pdf", "svg"]
@@ -335,6 +357,8 @@ class ExperimentSpec(_Map):
     """the cache, fastest tier first"""
     backend: Annotated[BackendSpec, _Shorthand("backend")] = BackendSpec(device="hdd")
     """where everything is"""
+    hosts: HostsSpec | None = None
+    """instead of one host several with these tiers each; one backend has everything"""
     plugins: list[StrictStr] = []
     """libraries of eviction policies to load, relative to the file"""
     systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
@@ -346,6 +370,21 @@ class ExperimentSpec(_Map):
     """which figures to draw; all that apply if not given"""
     figure_formats: list[FigureFormat] = ["png"]
     """what they are written as: png, pdf or svg"""
+
+    @property
+    def host_count(self) -> int:
+        """How often there are the tiers."""
+        return 1 if self.hosts is None else len(self.hosts.names)
+
+    @property
+    def space(self) -> list[int]:
+        """The blocks of each tier on all hosts together."""
+        return [self.host_count * tier.capacity_blocks for tier in self.tiers]
+
+    @property
+    def link_ns(self) -> int:
+        """What a read from another host waits for besides."""
+        return 0 if self.hosts is None else self.hosts.link.latency
 
     @property
     def warm_up_intervals(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import done_at_desk
 from mcsim.base.units import parse_duration
 from mcsim.experiment.code import blamed
@@ -19,7 +20,7 @@ from mcsim.locality.curve import HitRatioCurve
 if TYPE_CHECKING:
     from mcsim._core.locality import HitCurve
 
-__all__ = ["Allocator", "Decision", "Observation", "answering"]
+__all__ = ["Allocator", "Decision", "Migration", "Observation", "answering"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,14 @@ class Observation:
         VMs that are gone: nothing is counted of them any more, and they need no space.
     arrived : bool array, by VM
         VMs that had an access so far.
+    hosts : tuple of str
+        Names of the hosts; none of one host.
+    host : int array, by VM
+        The host that it is on, an index into `hosts`.
+    on_the_way : int array, by VM
+        Blocks of its cache that have not come yet from the host that it left.
     capacities : int array, shape (tiers,)
-        Blocks that there are to grant.
+        Blocks that there are to grant, on each host.
     tier_read_ns : float array, shape (tiers,)
         What a read from each tier takes, in ns.
     backend_read_ns : float
@@ -98,6 +105,9 @@ class Observation:
     current: NDArray[np.int64]
     departed: NDArray[np.bool_]
     arrived: NDArray[np.bool_]
+    hosts: tuple[str, ...]
+    host: NDArray[np.int64]
+    on_the_way: NDArray[np.int64]
     capacities: NDArray[np.int64]
     tier_read_ns: NDArray[np.float64]
     backend_read_ns: float
@@ -117,6 +127,30 @@ class Observation:
         return [_public(curve) for curve in self._curves]
 
 
+@dataclass(frozen=True)
+class Migration:
+    """A VM that is to be on another host.
+
+    Attributes
+    ----------
+    vm, host : str
+        Names.
+    keep : bool
+        Whether its cache comes after it, the block accessed last first; else it is dropped,
+        dirty blocks written back.
+    rate : float, optional
+        Blocks a second that come; what the link takes if not given.
+    on_demand : {'dirty', 'all'}
+        Which blocks that have not come yet are read over the link; a read of another is a miss.
+    """
+
+    vm: str
+    host: str
+    keep: bool = True
+    rate: float | None = None
+    on_demand: str = "dirty"
+
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What is to change when a timer has rung.
@@ -131,11 +165,14 @@ class Decision:
         back at once. As they are if not given.
     infeasible : str
         Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
+    migrations : sequence of Migration
+        VMs that move to other hosts; targets are of where they are then.
     """
 
     targets: ArrayLike | None = None
     write_modes: Sequence[str] | None = None
     infeasible: str = ""
+    migrations: Sequence[Migration] = ()
 
 
 class Allocator(Protocol):
@@ -327,7 +364,36 @@ def _checked(answer: Decision, seen: Observation, doing: str) -> Decision:
         raise ConfigError(
             f"{doing}: infeasible: expected the reason as text, got {_short(answer.infeasible)}"
         )
-    return Decision(targets, modes, answer.infeasible)
+    migrations: Any = [_checked_migration(one, seen, doing) for one in _listed(answer, doing)]
+    return Decision(targets, modes, answer.infeasible, migrations)
+
+
+def _listed(answer: Decision, doing: str) -> list[Any]:
+    if isinstance(answer.migrations, Sequence) and not isinstance(answer.migrations, str):
+        return list(answer.migrations)
+    raise ConfigError(
+        f"{doing}: migrations: expected a list of mcsim.Migration, got {_short(answer.migrations)}"
+    )
+
+
+def _checked_migration(
+    given: object, seen: Observation, doing: str
+) -> tuple[int, int, bool, float, str]:
+    """Return a migration as the core takes it, or say what is wrong with it."""
+    if not isinstance(given, Migration):
+        raise ConfigError(f"{doing}: migrations: expected mcsim.Migration, got {_short(given)}")
+    for what, name, known in (("VM", given.vm, seen.vms), ("host", given.host, seen.hosts)):
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise ConfigError(f"{doing}: migrations: no {what} {name!r}{hint}")
+    rate = 0.0 if given.rate is None else given.rate
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < np.inf:
+        raise ConfigError(
+            f"{doing}: migrations: {given.vm}: expected a rate in blocks a second, "
+            f"got {_short(given.rate)}"
+        )
+    vm, host = seen.vms.index(given.vm), seen.hosts.index(given.host)
+    return vm, host, bool(given.keep), float(rate), str(given.on_demand)
 
 
 def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:

@@ -12,7 +12,14 @@ from mcsim.config.load import Location
 from mcsim.config.spec import WindowSpec
 from mcsim.config.values import Interval
 
-__all__ = ["check_backend", "check_figures", "check_times", "check_unique", "silent_timers"]
+__all__ = [
+    "check_figures",
+    "check_hosts",
+    "check_named_vms",
+    "check_times",
+    "check_unique",
+    "silent_timers",
+]
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -42,12 +49,32 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
         raise source.complain(("workload",), "neither VMs nor a profile")
 
 
-def check_backend(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:
-    """Hold the VMs that have storage of their own to be those of the workload."""
-    for name in spec.backend.vms or {}:
-        if name not in names:
-            message = f"no VM {name!r}{did_you_mean(name, names)}"
-            raise source.complain(("backend", "vms", name), message)
+def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:
+    """Hold the VMs that have storage or a host of their own to be those of the workload."""
+    placed = spec.hosts.vms if spec.hosts is not None else {}
+    for section, named in (("backend", spec.backend.vms or {}), ("hosts", placed)):
+        for name in named:
+            if name not in names:
+                message = f"no VM {name!r}{did_you_mean(name, names)}"
+                raise source.complain((section, "vms", name), message)
+
+
+def check_hosts(spec: ExperimentSpec, source: Source) -> None:
+    """Hold hosts to be there once each, and to have a clock."""
+    if spec.hosts is None:
+        return
+    names = spec.hosts.names
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise source.complain(("hosts", "names", index), f"a second host {name!r}")
+    for vm, host in spec.hosts.vms.items():
+        if host not in names:
+            message = f"no host {host!r}{did_you_mean(host, names)}"
+            raise source.complain(("hosts", "vms", vm), message)
+    if spec.interval.by_reference:
+        raise source.complain(
+            ("hosts", "link", "rate"), "blocks a second of what has no clock: see `interval`"
+        )
 
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:

@@ -12,7 +12,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
+from mcsim.config.spec import ComponentSpec, HostsSpec, PlacedSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
@@ -48,6 +48,7 @@ class Components:
             tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
             backend=_device(spec.backend),
             vm_backend_ns=spec.backend.vms or {},
+            fleet=_fleet(spec.hosts),
         )
 
     def resolved(self, index: int) -> SystemSpec:
@@ -281,6 +282,20 @@ def policy_of(system: SystemSpec, code: Code) -> object:
 def python_policies(policy: object) -> list[str]:
     """List the classes of Python that a policy of a data path names."""
     return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
+
+
+def _fleet(hosts: HostsSpec | None) -> engine.Fleet:
+    from mcsim._core import engine
+
+    if hosts is None:
+        return engine.Fleet()
+    return engine.Fleet(
+        hosts.names,
+        # Others are complained about where all names are checked.
+        {vm: hosts.names.index(host) for vm, host in hosts.vms.items() if host in hosts.names},
+        latency_ns=hosts.link.latency,
+        blocks_per_second=hosts.link.rate,
+    )
 
 
 def _device(of: PlacedSpec) -> engine.Device:

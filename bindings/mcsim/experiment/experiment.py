@@ -24,7 +24,7 @@ from mcsim.config.devices import CATALOGUE
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
 from mcsim.config.spec import DeviceSpec, PlacedSpec
-from mcsim.experiment.checks import check_figures, check_times, check_unique
+from mcsim.experiment.checks import check_figures, check_hosts, check_times, check_unique
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
 from mcsim.experiment.components import Components, policy_of, python_policies
 
@@ -110,7 +110,7 @@ class Experiment:
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
-        for check in (check_unique, check_figures, check_times):
+        for check in (check_unique, check_hosts, check_figures, check_times):
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():

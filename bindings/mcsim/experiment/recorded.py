@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, schema_of
 
 __all__ = [
     "bound_table",
@@ -94,8 +94,12 @@ def system_tables(
     cuts: NDArray[np.int64],
     vms: Sequence[str],
     length: int,
+    hosts: Sequence[str] = (),
 ) -> SystemTables:
-    """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
+    """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest.
+
+    What several hosts alone have is left out where `hosts` does not name them.
+    """
     names = pa.array(vms, pa.string())
     intervals, _, tiers = result.tiers["hits"].shape
     interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
@@ -104,6 +108,8 @@ def system_tables(
     interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
     counts = {"interval": interval, "vm": names.take(pa.array(vm)), "begin_ns": interval * length}
     counts |= {name: values.ravel() for name, values in result.vms.items()}
+    if hosts:
+        counts["host"] = pa.array(hosts, pa.string()).take(pa.array(counts["host"]))
     requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
     decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
     decisions["request"] = requests - cuts[0]
@@ -111,8 +117,8 @@ def system_tables(
         decisions[name] = np.array([d[name] for d in result.decisions])
     decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
     return SystemTables(
-        metrics=_table("metrics", title, metrics),
-        vms=_table("vms", title, counts),
+        metrics=_table("metrics", title, metrics, metrics if hosts else ()),
+        vms=_table("vms", title, counts, counts if hosts else ()),
         decisions=_table("decisions", title, decisions),
         timing={
             "replay_seconds": result.replay_seconds,
@@ -126,8 +132,10 @@ def bound_table(title: str, opt_hits: int) -> pa.Table:
     return pa.table([[title], [opt_hits]], schema=SCHEMAS["bounds"])
 
 
-def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
-    schema = SCHEMAS[name]
+def _table(
+    name: str, system: str, columns: dict[str, Any], of_hosts: Container[str] = ()
+) -> pa.Table:
+    schema = schema_of(name, of_hosts)
     rows = len(columns["interval"])
     columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
     return pa.table({f.name: columns[f.name] for f in schema}, schema=schema)

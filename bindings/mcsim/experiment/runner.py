@@ -22,7 +22,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
-from mcsim.experiment.checks import check_backend
+from mcsim.experiment.checks import check_named_vms
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
@@ -91,7 +91,7 @@ def run(
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         names = [vm.name for vm in workload.vms]
-        check_backend(experiment.spec, experiment.source, names)
+        check_named_vms(experiment.spec, experiment.source, names)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)

@@ -144,7 +144,7 @@ class Stages:
 
     def _find_bound(self, view: View) -> int:
         spec = self.experiment.spec
-        blocks = sum(tier.capacity_blocks for tier in spec.tiers)
+        blocks = sum(spec.space)
         warm_up = spec.warm_up_intervals
         return self.prepared.opt_hits(
             view, blocks, spec.interval.length, warm_up, lambda _: self.work.check()
@@ -196,7 +196,8 @@ class Stages:
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
         result = self._replay_watched(accesses, system, measured, cuts, title)
         names = [vm.name for vm in accesses.vms]
-        tables = system_tables(title, result, cuts, names, spec.interval.length)
+        hosts = spec.hosts.names if spec.hosts is not None else ()
+        tables = system_tables(title, result, cuts, names, spec.interval.length, hosts)
         if bound is not None:
             tables = replace(tables, bounds=bound_table(title, bound.result()))
         self.sink.save_part(index, tables)

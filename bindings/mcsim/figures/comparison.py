@@ -181,7 +181,7 @@ def _shares_by_system(results: Results, mean: Mapping[str, NDArray[np.floating]]
         left = np.zeros(len(mean))
         for v, look in enumerate(vms.values()):
             share = np.array([held[v, k] for held in mean.values()])
-            share = 100 * share / max(1, tiers[k].capacity_blocks)
+            share = 100 * share / max(1, results.spec.space[k])
             bars = axes.barh(labels, share, 0.75, left=left, linewidth=0, **look.area)
             for row in map(int, np.flatnonzero(share >= 6)):
                 middle = left[row] + share[row] / 2

@@ -140,7 +140,7 @@ def _stacked_over_time(results: Results, blocks: NDArray[np.int64], label: str) 
                 _stairs(axes, stacked[:, v], clock, baseline=below, linewidth=0, **look.area)
             )
             below = stacked[:, v]
-        capacity = results.spec.tiers[k].capacity_blocks
+        capacity = results.spec.space[k]
         axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
         axes.set_ylim(0, 1.04 * capacity)
         axes.set_title(f"({'abcdefgh'[k]}) {results.spec.tiers[k].device}", loc="left", pad=2)

@@ -212,7 +212,7 @@ def _occupancy(results: Results, system: SystemSpec) -> Iterator[Chart]:
     label = system_looks(results.spec.systems)[system.title].label
     for k in range(occupancy.shape[2]):
         tier = results.spec.tiers[k]
-        capacity = max(1, tier.capacity_blocks)
+        capacity = max(1, results.spec.space[k])
         series = [
             Series(look, occupancy[:, v, k].astype(float)) for v, look in enumerate(looks.values())
         ]

@@ -58,6 +58,7 @@ def workload(results: Results) -> list[Block]:
             ("Requests", "reads" if spec.ops == "reads" else "reads and writes"),
             ("Blocks", units.format_bytes(spec.block_bytes)),
             ("Tiers", space),
+            *([] if spec.hosts is None else [("Hosts", ", ".join(spec.hosts.names))]),
             ("Backend", spec.backend.device),
             ("Interval", interval),
             ("Seed", str(spec.seed)),

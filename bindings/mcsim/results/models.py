@@ -27,8 +27,8 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
-from mcsim.results.schemas import counts_of
-from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.schemas import all_counts_of, counts_of
+from mcsim.results.tables import DEVICE_WRITES, Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,7 +60,7 @@ DEVICES = pa.schema(
         ("writes", pa.int64()),  # blocks
         ("written_bytes_per_day", pa.float64()),  # by the host; null without a clock
         ("lifetime_years", pa.float64()),  # null where nothing wears, or without a clock
-        ("utilization", pa.float64()),  # mean; this and the rest: null without a clock
+        ("utilization", pa.float64()),  # mean; this and the rest: null without a clock or of hosts
         ("peak_utilization", pa.float64()),  # of the busiest interval
         ("saturated_intervals", pa.int64()),  # more work than time
         ("queueing_ns", pa.float64()),  # mean of the other intervals' operations
@@ -94,11 +94,17 @@ def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
 def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
     used = devices_of(spec, of.hits.shape[1])
     once = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    served = [of.read_requests, of.write_requests]
+    if spec.hosts is not None:
+        # Reads whose slowest block came over the link are of a kind of their own.
+        over_link = np.pad(of.remote_requests, ((0, 0), (0, 1)))
+        served = [of.read_requests - over_link, of.write_requests, over_link]
+        once = np.vstack([once, once[0] + spec.link_ns])
     own = spec.backend.vms or {}
     which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
         # By operation, VM and what it waited for; VMs alike are one.
-        each = np.stack([np.atleast_2d(c[rows]) for c in (of.read_requests, of.write_requests)])
+        each = np.stack([np.atleast_2d(counts[rows]) for counts in served])
         if not own:
             each = each.sum(axis=1, keepdims=True)
         latency = np.repeat(once[:, None], each.shape[1], axis=1)
@@ -106,7 +112,7 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
             if name in own:
                 latency[:, v, -1] = own[name]
         counts = each.sum(axis=1)
-        reads = counts[0]
+        reads = counts[0] + counts[2:].sum(axis=0)
         total = int(counts.sum())
         row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
         if reads.sum():
@@ -193,6 +199,8 @@ def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
     spec = results.spec
     if spec.interval.by_reference:
         raise ConfigError(f"{spec.name}: reads cannot queue in a run whose intervals have no time")
+    if spec.hosts is not None:
+        raise ConfigError(f"{spec.name}: reads queue on one host, and this run has several")
     rows = [row for system in spec.systems for row in _read_rows(results, system.title, by_vm)]
     return pa.Table.from_pylist(rows, schema=READS)
 
@@ -252,7 +260,7 @@ def devices(results: Results) -> pa.Table:
 def _loads(results: Results, system: str) -> Iterator[_Load]:
     def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
         """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
-        total = np.sum([counts_of(table, name) for name in columns], axis=0)
+        total = np.sum(list(all_counts_of(table, columns).values()), axis=0)
         return np.asarray(np.sum(total, axis=1), dtype=np.int64)
 
     def of(table: pa.Table) -> pa.Table:
@@ -260,7 +268,7 @@ def _loads(results: Results, system: str) -> Iterator[_Load]:
 
     metrics, vms = of(results.measured("metrics")), of(results.measured("vms"))
     reads = by_interval(metrics, ["reads_served", "moved_down"])
-    writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
+    writes = by_interval(metrics, DEVICE_WRITES)
     *tiers, backend = devices_of(results.spec, reads.shape[1])
     for k, tier in enumerate(tiers):
         yield _Load(tier, k, reads[:, k], writes[:, k])
@@ -282,9 +290,11 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
-        capacity = getattr(device, "capacity_blocks", 0) * spec.block_bytes
+        capacity = getattr(device, "capacity_blocks", 0) * spec.block_bytes * spec.host_count
         amplification = device.write_amplification or 1
         row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
+    if spec.hosts is not None:
+        return row  # what queues does so on each host by itself
     read_ns, write_ns = known(device.read), known(device.write)
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
     waits = _waits(spec, load)

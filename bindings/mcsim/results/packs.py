@@ -42,7 +42,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS, joined_curves
+from mcsim.results.schemas import OF_HOSTS, SCHEMAS, joined_curves, schema_of
 from mcsim.results.tables import COMPARISON, comparison
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
@@ -151,7 +151,8 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
         rows.append(row | {"timings": json.dumps(run.values["timings"])})
     tables = {"runs": pa.Table.from_pylist(rows, schema=_RUNS)}
     for of in _OF_RUNS:
-        tables[of] = _numbered("run", [run.tables[of].cast(SCHEMAS[of]) for run in runs])
+        own = [run.tables[of] for run in runs]
+        tables[of] = _numbered("run", [t.cast(schema_of(of, t.column_names)) for t in own])
     tables["points"] = _numbered("run", [run.tables["points"] for run in runs])
     compared = [summary(_HeldResults(run)) for run in runs]
     tables["summary"] = _numbered("run", compared)
@@ -201,7 +202,7 @@ class _Shared:
 def _numbered(column: str, tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables one below the other, with a first column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = pa.concat_tables(tables).combine_chunks()
+    joined = pa.concat_tables(tables, promote_options="default").combine_chunks()
     return joined.add_column(0, column, pa.array(numbers))
 
 
@@ -304,7 +305,10 @@ class PackedResults(Results):
         if name == "curves":
             steps = self._pack.part("curves", "of", self._row["curves"])
             return joined_curves(steps, self._pack.part("points", "run", self._number))
-        return self._pack.part(name, "run", self._number)
+        table = self._pack.part(name, "run", self._number)
+        # Nulls, where other runs of the pack have several hosts.
+        of_others = OF_HOSTS.get(name, {}) if self.spec.hosts is None else {}
+        return table.drop_columns([column for column in of_others if column in table.column_names])
 
 
 def packs_in(out: Path) -> Iterator[Pack]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves"]
+__all__ = ["OF_HOSTS", "SCHEMAS", "all_counts_of", "counts_of", "joined_curves", "schema_of"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -42,6 +42,15 @@ _VM_COUNTS = (
     "dirty",
     *_SERVED,
 )
+
+# What more there is of an experiment that has several hosts.
+OF_HOSTS: Mapping[str, Mapping[str, pa.DataType]] = {
+    "metrics": dict.fromkeys(("transfers", "remote_reads", "remote_requests"), pa.int64()),
+    "vms": {"host": pa.string()}
+    | dict.fromkeys(
+        ("sent", "transferred", "on_demand", "left_behind", "on_the_way"), pa.int64()
+    ),
+}
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "metrics": pa.schema(
@@ -99,6 +108,14 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 
+def schema_of(name: str, columns: Container[str]) -> pa.Schema:
+    """Return the schema of a table, with those columns of several hosts that it has."""
+    schema = SCHEMAS[name]
+    for column, kind in OF_HOSTS.get(name, {}).items():
+        schema = schema.append(pa.field(column, kind)) if column in columns else schema
+    return schema
+
+
 def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
     """Return a column of one system's `metrics` or `vms`, whose rows come in this order.
 
@@ -110,11 +127,16 @@ def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
-    """Return several columns, each as of `counts_of`."""
+    """Return several columns, each as of `counts_of`; zeros of what one host has none of."""
     if len(table) == 0:
         return {name: np.zeros((0, 0, 1), np.int64) for name in names}
     intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
-    return {name: np.asarray(table[name]).reshape(intervals, vms, -1) for name in names}
+    there = set(table.column_names)
+    none = np.zeros(len(table), np.int64)
+    return {
+        name: (np.asarray(table[name]) if name in there else none).reshape(intervals, vms, -1)
+        for name in names
+    }
 
 
 def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:

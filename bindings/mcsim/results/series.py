@@ -156,7 +156,7 @@ def clock_of(results: Results) -> Clock:
 def divides(results: Results, system: SystemSpec) -> bool:
     """Whether a system divides the tiers: its targets are no more than the space."""
     target = series_of(results, system).target
-    capacities = [tier.capacity_blocks for tier in results.spec.tiers]
+    capacities = results.spec.space
     return target.shape[2] == len(capacities) and bool((target.sum(axis=1) <= capacities).all())
 
 

@@ -5,9 +5,10 @@ together; `systems` has what can only be said of a system as a whole. Both are
 Arrow tables; `render_*` turn them into what the terminal shows.
 
 Latency is the mean over all accesses of what the VM waited for: a read for the device
-that had the block; a write for the backend if it is written through or around, for the
-tier that took it if it is written back. Cost is the price of the tiers' capacity.
-Writes to a tier's device are fills, promotions, demotions and updates. What loads,
+that had the block, and for the link if that was on another host; a write for the backend if it
+is written through or around, for the tier that took it if it is written back. Cost is the price
+of the tiers' capacity, on all hosts. Writes to a tier's device are fills, promotions, demotions,
+updates and transfers. What loads,
 percentiles and lifetimes follow from the same counts is in `mcsim.results.models`.
 """
 
@@ -28,6 +29,7 @@ from mcsim.results.schemas import all_counts_of
 
 __all__ = [
     "COMPARISON",
+    "DEVICE_WRITES",
     "SYSTEMS",
     "Totals",
     "comparison",
@@ -91,6 +93,8 @@ class Totals:
         Blocks by what the VM waited for; the last is the backend.
     read_requests, write_requests : array of int64, shape (vms, tiers + 1)
         Requests, by the slowest that any of their blocks waited for.
+    remote_reads, remote_requests : array of int64, shape (vms, tiers)
+        Of those, what waited for the link besides: blocks still on a host that their VM left.
     """
 
     system: SystemSpec
@@ -103,9 +107,12 @@ class Totals:
     writes_served: NDArray[np.int64]
     read_requests: NDArray[np.int64]
     write_requests: NDArray[np.int64]
+    remote_reads: NDArray[np.int64]
+    remote_requests: NDArray[np.int64]
 
 
-_DEVICE_WRITES = ("fills", "promotions", "demotions", "updates")
+DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
+_REMOTE = ("remote_reads", "remote_requests")
 
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
@@ -119,7 +126,7 @@ def totals(results: Results) -> list[Totals]:
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (t.filter(pc.equal(t["system"], system.title)) for t in (vms, metrics))
     vm_counts = all_counts_of(of_vm, ("accesses", "misses", *_SERVED))
-    tier_counts = all_counts_of(of_tier, ("hits", *_DEVICE_WRITES, *_SERVED))
+    tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
 
     def by_vm(name: str) -> NDArray[np.int64]:
         return np.asarray(np.sum(vm_counts[name], axis=(0, 2)))
@@ -134,8 +141,9 @@ def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
         accesses=by_vm("accesses"),
         misses=by_vm("misses"),
         hits=by_tier("hits"),
-        device_writes=np.sum([by_tier(name) for name in _DEVICE_WRITES], axis=0),
+        device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
         **served,
+        **{name: by_tier(name) for name in _REMOTE},
     )
 
 
@@ -190,11 +198,11 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
     read_ns = np.array([known(device.read) for device in used], dtype=object)
     write_ns = np.array([known(device.write) for device in used], dtype=object)
-    # What VMs with storage of their own wait longer than for the backend.
-    longer = np.zeros(len(of.vms), dtype=object)
+    # What VMs wait for the link, and those with storage of their own longer than for the backend.
+    longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns
     for vm, own_ns in (spec.backend.vms or {}).items():
         v = of.vms.index(vm)
-        longer[v] = int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
+        longer[v] += int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
         longer[v] += int(of.writes_served[v, -1]) * (own_ns - write_ns[-1])
 
     def row(vm: str | None, which: Any) -> _Row:
@@ -284,7 +292,8 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            known(tier.dollars_per_gb) * tier.capacity_blocks * spec.block_bytes / 1e9
+            spec.host_count * known(tier.dollars_per_gb) * tier.capacity_blocks
+            * spec.block_bytes / 1e9
             for tier in used
         )
         latency = row["mean_latency_ns"]

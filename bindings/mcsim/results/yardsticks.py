@@ -116,13 +116,16 @@ def slowdowns(
     used = devices_of(results.spec, of.hits.shape[1])
     reads_ns = np.array([known(device.read) for device in used], dtype=object)
     factors = []
-    for vm, total, hits, misses in zip(of.vms, of.accesses, of.hits, of.misses, strict=True):
+    over_link = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns
+    for vm, total, hits, misses, linked in zip(
+        of.vms, of.accesses, of.hits, of.misses, over_link, strict=True
+    ):
         if not total:
             continue
         accesses, alone_ns = alone.get(vm, (-1, 0))
         if accesses != total:
             return None
-        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns))
+        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns) + linked)
         factors.append(waited / alone_ns if alone_ns else 1.0)
     return factors
 

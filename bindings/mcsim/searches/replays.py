@@ -17,7 +17,7 @@ from mcsim.experiment.components import Components
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
-from mcsim.results.tables import Totals, whole
+from mcsim.results.tables import DEVICE_WRITES, Totals, whole
 from mcsim.searches.space import Outcome, Point
 
 __all__ = ["Replays", "Sample"]
@@ -149,13 +149,13 @@ def _totals(system: SystemSpec, vms: list[str], result: engine.RunResult) -> Tot
         return result.vms[name][-1]
 
     served = ("reads_served", "writes_served", "read_requests", "write_requests")
-    written = ("fills", "promotions", "demotions", "updates")
     return Totals(
         system=system,
         vms=tuple(vms),
         accesses=by_vm("accesses"),
         misses=by_vm("misses"),
         hits=by_tier("hits"),
-        device_writes=np.sum([by_tier(name) for name in written], axis=0),
+        device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
         **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in served},
+        **{name: by_tier(name) for name in ("remote_reads", "remote_requests")},
     )

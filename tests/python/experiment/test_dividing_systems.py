@@ -251,6 +251,94 @@ class TestKarma:
         assert decided[3:] == [[75, 25], [75, 25]]
 
 
+HOSTS = engine.Fleet(
+    ["left", "middle", "right"], {"vm1": 1, "vm4": 2}, latency_ns=50.0, blocks_per_second=1e8
+)
+
+
+def fleet(*capacities: int) -> engine.Machine:
+    """Three hosts, a block in 10 ns between them."""
+    tiers = [
+        (engine.Device(f"tier {k}", 100.0 * 10**k, 100.0 * 10**k, 1.0), blocks)
+        for k, blocks in enumerate(capacities)
+    ]
+    return engine.Machine(tiers, engine.Device("disk", 5e6, 5e6, 0.1), fleet=HOSTS)
+
+
+class TestCloudCacheOnHosts:
+    @pytest.mark.parametrize("capacities", [(60,), (150,), (20, 60)])
+    @pytest.mark.parametrize("rate", [None, 2e7])
+    def test_decides_as_the_twin_does(
+        self, capacities: tuple[int, ...], rate: float | None
+    ) -> None:
+        moved = overloads = 0
+        for seed in range(6):
+            accesses, on = mixed(seed), fleet(*capacities)
+            for migrates in (True, False):
+                twin = naive.CloudCache(migrates=migrates, rate=rate)
+                expected = run(accesses, python(twin, on))
+                overload = "migrate" if migrates else "scale"
+                system = ours("cloudcache", on, overload=overload, migrate_rate=rate or 0.0)
+                result = run(accesses, system)
+                assert len(result.decisions) == len(expected.decisions)
+                for one, other in zip(result.decisions, expected.decisions, strict=True):
+                    assert one["targets"].tolist() == other["targets"].tolist()
+                    assert one["migrations"] == other["migrations"]
+                    assert bool(one["infeasible"]) == bool(other["infeasible"])
+                for name, counts in result.vms.items():
+                    np.testing.assert_array_equal(counts, expected.vms[name], err_msg=name)
+                moved += twin.moves
+                overloads += twin.overloads
+                assert migrates or twin.moves == 0
+        assert moved > 3
+        assert overloads > 3
+
+    def test_the_vm_that_relieves_most_moves(self) -> None:
+        trace = Trace(7, writes=0)
+        for blocks in (30, 50, 45):
+            trace.vm((scan(blocks), 20 * PERIOD, 10 * PERIOD))
+        hosts = engine.Fleet(["a", "b"], {"vm2": 1}, latency_ns=50.0, blocks_per_second=1e8)
+        tiers = [(engine.Device("tier 0", 100.0, 100.0, 1.0), 79)]
+        on = engine.Machine(tiers, engine.Device("disk", 5e6, 5e6, 0.1), fleet=hosts)
+        result = run(trace.done(), ours("cloudcache", on, overload="migrate"))
+        # 80 and 45 blocks become 50 and 75, or 30 and 95.
+        assert result.decisions[0]["migrations"] == [(0, 1, True, 0.0, "dirty")]
+        assert by_vm(np.array([d["targets"] for d in result.decisions])) == [[30, 50, 45]] * 9
+        assert result.vms["host"][-1].tolist() == [1, 0, 1]
+        assert all(d["migrations"] == [] for d in result.decisions[1:])
+
+    @pytest.mark.parametrize("name", ["cloudcache", "python"])
+    @pytest.mark.parametrize("writes", ["through", "back", "around"])
+    @pytest.mark.parametrize("chain", ["exclusive", "victim", "inclusive", "independent"])
+    def test_every_data_path_keeps_the_laws_of_counting(
+        self, chain: str, writes: str, name: str
+    ) -> None:
+        """Trusts: what a run checks at the end of every interval."""
+        on = fleet(20, 60)
+        path = {"chain": chain, "writes": writes, "policy": "lru / arc", "flush_every": 1500}
+        for seed in range(3):
+            if name == "python":
+                twin = naive.CloudCache(migrates=True)
+                twin.data_path |= path
+                system = python(twin, on)
+            else:
+                system = ours("cloudcache", on, overload="migrate", on_demand="all", **path)
+            result = run(mixed(seed), system)
+            assert result.vms["sent"].sum() > 0
+
+    def test_what_cannot_be_is_told(self) -> None:
+        with pytest.raises(ConfigError, match="karma: this system divides one host, and there are"):
+            ours("karma", fleet(100))
+        with pytest.raises(ConfigError, match="overload: there is one host, and nowhere to mig"):
+            ours("cloudcache", machine(100), overload="migrate")
+        with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager, .* lazy"):
+            ours("cloudcache", fleet(100), resize_mode="lazy")
+        with pytest.raises(ConfigError, match="dirty_limit: it is of one host, and there are 3"):
+            ours("cloudcache", fleet(100), dirty_limit=0.5)
+        with pytest.raises(ConfigError, match="vm1: host 2 of 2"):
+            engine.Fleet(["a", "b"], {"vm1": 2})
+
+
 class TestCloudCache:
     def test_a_constant_series_is_forecast_as_it_is(self) -> None:
         trace = Trace(7)
