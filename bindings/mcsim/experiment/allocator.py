@@ -131,11 +131,17 @@ class Decision:
         back at once. As they are if not given.
     infeasible : str
         Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
+    admits : bool array, by VM, optional
+        Whether blocks come in that are not in the cache. Of a VM that is shut out what is there
+        stays, is served and moves between tiers, and leaves as space is needed; all else passes
+        the cache by, and no filter of `admission` is asked for it. As it is if not given; at
+        first all VMs are let in.
     """
 
     targets: ArrayLike | None = None
     write_modes: Sequence[str] | None = None
     infeasible: str = ""
+    admits: ArrayLike | None = None
 
 
 class Allocator(Protocol):
@@ -162,6 +168,10 @@ class Allocator(Protocol):
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
         What curves are of: the interval that ended, all since the trace began, or the interval
         with all that came before it remembered.
+    ``actions`` : sequence of str
+        What its decisions may have, of ``"targets"``, ``"write_modes"`` and ``"admits"``; all of
+        it if not given. What the host cannot change is refused as the experiment is loaded, and
+        a decision that has more as it is taken.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.
@@ -214,6 +224,7 @@ class _Answering:
         hosts = [name for name, kind, _, _ in self.meters if kind == "host"]
         if len(hosts) > 1:
             raise ConfigError(f"{self._name}.meters: one host meter, not {', '.join(hosts)}")
+        self.actions = self._actions()
         for key in ("resize_mode", "distance_scope", "data_path"):
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))
@@ -231,13 +242,30 @@ class _Answering:
             answer = Decision(*answer)
         if not isinstance(answer, Decision):
             answer = Decision(answer)
-        return _checked(answer, seen, doing)
+        answer = _checked(answer, seen, doing)
+        self._check_declared(answer, doing)
+        return answer
 
     def _named(self, key: str) -> list[tuple[str, Any]]:
         given = getattr(self._allocator, key, {})
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise ConfigError(f"{self._name}.{key}: expected a mapping by name, got {given!r}")
         return list(given.items())
+
+    def _actions(self) -> list[str] | None:
+        given = getattr(self._allocator, "actions", None)
+        if given is None:
+            return None
+        if not _are_words(given):
+            raise ConfigError(f"{self._name}.actions: expected names of actions, got {given!r}")
+        return list(given)
+
+    def _check_declared(self, answer: Decision, doing: str) -> None:
+        """Hold a decision to what the allocator says that it decides."""
+        for name in ("targets", "write_modes", "admits") if self.actions is not None else ():
+            if getattr(answer, name) is not None and name not in (self.actions or ()):
+                declared = ", ".join(self.actions or ()) or "nothing"
+                raise ConfigError(f"{doing}: {name} decided, and `actions` has {declared}")
 
     def _timers(self) -> list[tuple[str, int]]:
         timers = self._named("timers")
@@ -327,7 +355,10 @@ def _checked(answer: Decision, seen: Observation, doing: str) -> Decision:
         raise ConfigError(
             f"{doing}: infeasible: expected the reason as text, got {_short(answer.infeasible)}"
         )
-    return Decision(targets, modes, answer.infeasible)
+    admits = answer.admits
+    if admits is not None:
+        admits = _checked_admission(admits, seen, doing)
+    return Decision(targets, modes, answer.infeasible, admits)
 
 
 def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
@@ -345,6 +376,19 @@ def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[n
     if array.dtype.kind == "f" and (odd := array[np.isnan(array) | (array != np.rint(array))]).size:
         raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
     return array
+
+
+def _checked_admission(given: object, seen: Observation, doing: str) -> list[bool]:
+    """Return a truth value for each VM, or say what is wrong with them."""
+    wanted = f"admits: expected {len(seen.vms)} truth values, one for each VM"
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise ConfigError(f"{doing}: {wanted}, got {_short(given)}") from None
+    if array.dtype != np.bool_ or array.shape != (len(seen.vms),):
+        raise ConfigError(f"{doing}: {wanted}, got {_short(given)}")
+    admits: list[bool] = array.tolist()
+    return admits
 
 
 def _short(value: object) -> str:

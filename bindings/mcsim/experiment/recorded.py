@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, in_schema
 
 __all__ = [
     "bound_table",
@@ -110,6 +110,8 @@ def system_tables(
     for name in ("objective", "upper_bound", "evaluations"):
         decisions[name] = np.array([d[name] for d in result.decisions])
     decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
+    admits = [d["admits"] or None for d in result.decisions]
+    decisions["admits"] = pa.array(admits, pa.list_(pa.bool_()))
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),
@@ -127,10 +129,8 @@ def bound_table(title: str, opt_hits: int) -> pa.Table:
 
 
 def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
-    schema = SCHEMAS[name]
-    rows = len(columns["interval"])
-    columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
-    return pa.table({f.name: columns[f.name] for f in schema}, schema=schema)
+    system_column = pa.repeat(pa.scalar(system, pa.string()), len(columns["interval"]))
+    return in_schema(name, pa.table({"system": system_column} | columns))
 
 
 def unique_blocks(accesses: engine.Accesses) -> list[int]:

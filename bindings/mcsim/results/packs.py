@@ -42,7 +42,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS, joined_curves
+from mcsim.results.schemas import SCHEMAS, below, in_schema, joined_curves
 from mcsim.results.tables import COMPARISON, comparison
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
@@ -151,12 +151,12 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
         rows.append(row | {"timings": json.dumps(run.values["timings"])})
     tables = {"runs": pa.Table.from_pylist(rows, schema=_RUNS)}
     for of in _OF_RUNS:
-        tables[of] = _numbered("run", [run.tables[of].cast(SCHEMAS[of]) for run in runs])
+        tables[of] = _numbered("run", [in_schema(of, run.tables[of]) for run in runs])
     tables["points"] = _numbered("run", [run.tables["points"] for run in runs])
     compared = [summary(_HeldResults(run)) for run in runs]
     tables["summary"] = _numbered("run", compared)
     for of, found in shared.items():
-        tables[of] = _numbered("of", [table.cast(SCHEMAS[of]) for table in found.values])
+        tables[of] = _numbered("of", [in_schema(of, table) for table in found.values])
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         file.writestr(_IDS, "".join(f"{run.run_id}\n" for run in runs))
         file.writestr("environment.json", json.dumps(environments.values, indent=2) + "\n")
@@ -201,7 +201,7 @@ class _Shared:
 def _numbered(column: str, tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables one below the other, with a first column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = pa.concat_tables(tables).combine_chunks()
+    joined = below(tables).combine_chunks()
     return joined.add_column(0, column, pa.array(numbers))
 
 
@@ -304,7 +304,7 @@ class PackedResults(Results):
         if name == "curves":
             steps = self._pack.part("curves", "of", self._row["curves"])
             return joined_curves(steps, self._pack.part("points", "run", self._number))
-        return self._pack.part(name, "run", self._number)
+        return in_schema(name, self._pack.part(name, "run", self._number))
 
 
 def packs_in(out: Path) -> Iterator[Pack]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves"]
+__all__ = ["SCHEMAS", "all_counts_of", "below", "counts_of", "in_schema", "joined_curves"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -97,6 +97,26 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         ]
     ),
 }
+
+
+# Columns beside these, where they say anything.
+_NOW_AND_THEN: Mapping[str, pa.Schema] = {
+    "decisions": pa.schema([("admits", pa.list_(pa.bool_()))])  # by VM; null: as it was
+}
+
+
+def in_schema(name: str, table: pa.Table) -> pa.Table:
+    """Return a table as it is kept: without columns of `_NOW_AND_THEN` that say nothing."""
+    schema = SCHEMAS[name]
+    for column in _NOW_AND_THEN.get(name, ()):
+        if column.name in table.column_names and table[column.name].null_count < len(table):
+            schema = schema.append(column)
+    return table.select(schema.names).cast(schema)
+
+
+def below(tables: Iterable[pa.Table]) -> pa.Table:
+    """Put tables one below the other; where one lacks a column it is null."""
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
