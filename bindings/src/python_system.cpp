@@ -183,7 +183,8 @@ class PythonSystem final : public System {
       actions_.add(checked("", choice_named<Action>("actions", name)));
     }
     const absl::Status possible = check_actions(*this);
-    if (!possible.ok()) throw Error{invalid_argument("{}.actions: {}", name_, message_of(possible))};
+    if (!possible.ok())
+      throw Error{invalid_argument("{}.actions: {}", name_, message_of(possible))};
   }
 
   void read_meters() {

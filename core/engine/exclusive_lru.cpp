@@ -86,9 +86,7 @@ class ExclusiveLru final : public Host {
     return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
   }
 
-  absl::Status set_admission(const std::vector<bool>& admits) override {
-    return gate_.set(admits);
-  }
+  absl::Status set_admission(const std::vector<bool>& admits) override { return gate_.set(admits); }
 
   absl::Status attach(HostMeters& meters) override {
     meters_ = &meters;

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.threads import done_at_desk
 from mcsim.base.units import parse_duration
+from mcsim.experiment.answers import are_words, check_declared, checked
 from mcsim.experiment.code import blamed
 from mcsim.locality.curve import HitRatioCurve
 
@@ -238,13 +239,12 @@ class _Answering:
             answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
-        if isinstance(answer, tuple) and len(answer) == 2 and _are_words(answer[1]):
+        if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):
             answer = Decision(*answer)
         if not isinstance(answer, Decision):
             answer = Decision(answer)
-        answer = _checked(answer, seen, doing)
-        self._check_declared(answer, doing)
-        return answer
+        check_declared(answer, self.actions, doing)
+        return checked(answer, seen, doing)
 
     def _named(self, key: str) -> list[tuple[str, Any]]:
         given = getattr(self._allocator, key, {})
@@ -256,16 +256,9 @@ class _Answering:
         given = getattr(self._allocator, "actions", None)
         if given is None:
             return None
-        if not _are_words(given):
+        if not are_words(given):
             raise ConfigError(f"{self._name}.actions: expected names of actions, got {given!r}")
         return list(given)
-
-    def _check_declared(self, answer: Decision, doing: str) -> None:
-        """Hold a decision to what the allocator says that it decides."""
-        for name in ("targets", "write_modes", "admits") if self.actions is not None else ():
-            if getattr(answer, name) is not None and name not in (self.actions or ()):
-                declared = ", ".join(self.actions or ()) or "nothing"
-                raise ConfigError(f"{doing}: {name} decided, and `actions` has {declared}")
 
     def _timers(self) -> list[tuple[str, int]]:
         timers = self._named("timers")
@@ -336,64 +329,6 @@ def answering(allocator: Allocator, name: str, interval: int) -> object:
     # The core calls an allocator by the name of its class.
     kind = type(type(allocator).__name__, (_Answering,), {})
     return kind(allocator, name, interval)
-
-
-def _are_words(given: object) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(word, str) for word in given)
-
-
-def _checked(answer: Decision, seen: Observation, doing: str) -> Decision:
-    """Return an answer as the core takes it, or say what is wrong with it."""
-    targets, modes = answer.targets, answer.write_modes
-    if targets is not None:
-        targets = _checked_targets(targets, seen, doing)
-    if modes is not None:
-        if not _are_words(modes):
-            raise ConfigError(f"{doing}: expected names of write modes, got {_short(modes)}")
-        modes = list(modes)
-    if not isinstance(answer.infeasible, str):
-        raise ConfigError(
-            f"{doing}: infeasible: expected the reason as text, got {_short(answer.infeasible)}"
-        )
-    admits = answer.admits
-    if admits is not None:
-        admits = _checked_admission(admits, seen, doing)
-    return Decision(targets, modes, answer.infeasible, admits)
-
-
-def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
-    """Return targets as an array of whole numbers, or say what is wrong with them."""
-    shape = seen.current.shape
-    wanted = f"expected whole numbers of blocks, an array of {shape[0]} tiers x {shape[1]} VMs"
-    try:
-        array = np.asarray(blocks)
-    except ValueError:
-        raise ConfigError(f"{doing}: {wanted}, got rows of different lengths") from None
-    if array.dtype.kind not in "biuf":
-        raise ConfigError(f"{doing}: {wanted}, got {_short(blocks)}")
-    if array.shape != shape:
-        raise ConfigError(f"{doing}: {wanted}, got an array of shape {array.shape}")
-    if array.dtype.kind == "f" and (odd := array[np.isnan(array) | (array != np.rint(array))]).size:
-        raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
-    return array
-
-
-def _checked_admission(given: object, seen: Observation, doing: str) -> list[bool]:
-    """Return a truth value for each VM, or say what is wrong with them."""
-    wanted = f"admits: expected {len(seen.vms)} truth values, one for each VM"
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise ConfigError(f"{doing}: {wanted}, got {_short(given)}") from None
-    if array.dtype != np.bool_ or array.shape != (len(seen.vms),):
-        raise ConfigError(f"{doing}: {wanted}, got {_short(given)}")
-    admits: list[bool] = array.tolist()
-    return admits
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _shown(meter: Any) -> Any:

@@ -673,9 +673,13 @@ TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
   };
   constexpr Op kRead = Op::kRead;
   constexpr Op kWrite = Op::kWrite;
-  add(0, {{0, kRead, 1}, {1, kRead, 2}, {2, kRead, 3},     // tiers: 3 2 | 1
-         {3, kRead, 1},                                   // comes up: 1 3 | 2
-         {4, kRead, 8}, {5, kWrite, 9}, {6, kWrite, 2}});  // out, out, and 2 1 | 3
+  add(0, {{0, kRead, 1},
+          {1, kRead, 2},
+          {2, kRead, 3},  // tiers: 3 2 | 1
+          {3, kRead, 1},  // comes up: 1 3 | 2
+          {4, kRead, 8},
+          {5, kWrite, 9},
+          {6, kWrite, 2}});  // out, out, and 2 1 | 3
   add(1, {{7, kRead, 1}, {8, kRead, 2}});
   const Accesses trace = std::move(builder).finish().value();
   const Machine machine = machine_of({2, 1});

@@ -572,7 +572,11 @@ def test_wrong_answers_are_named(answer: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("actions", "answer", "message"),
     [
-        (["targets"], mcsim.Decision(admits=[True] * 3), "admits decided, and `actions` has targets"),
+        (
+            ["targets"],
+            mcsim.Decision(admits=[True] * 3),
+            "admits decided, and `actions` has targets",
+        ),
         ((), [[1, 1, 1]], "targets decided, and `actions` has nothing"),
         (
             ["targets", "admits"],
