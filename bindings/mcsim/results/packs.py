@@ -210,7 +210,7 @@ _RUN = pa.field("run", pa.int32())
 
 
 def _numbered(column: str, tables: Sequence[pa.Table], name: str) -> pa.Table:
-    """Put tables of one name one below the other, with a first column that says which a row is of."""
+    """Put tables of that name one below the other, first a column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
     joined = below(tables)
     joined = joined.cast(schema_of(name, joined.column_names)).combine_chunks()
