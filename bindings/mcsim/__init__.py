@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mcsim.base.package import get_cmake_dir, get_include
     from mcsim.base.rows import Rows
     from mcsim.config import ExperimentSpec
-    from mcsim.experiment.allocator import Allocator, Decision, Migration, Observation
+    from mcsim.experiment.allocator import Allocator, Decision, Observation
+    from mcsim.experiment.migration import Migration
     from mcsim.experiment.runner import run
     from mcsim.locality.curves import HitRatioCurves
     from mcsim.locality.estimators import (
@@ -57,7 +58,7 @@ _HOME = {
     "HitRatioCurve": "locality",
     "HitRatioCurves": "locality",
     "McsimError": "base.errors",
-    "Migration": "experiment.allocator",
+    "Migration": "experiment.migration",
     "Observation": "experiment.allocator",
     "Policy": "policies.python_policies",
     "PriorityPolicy": "policies.python_policies",

@@ -178,22 +178,22 @@ void bind_machine(py::module_& m) {
       .def_readonly("write_ns", &Device::write_ns)
       .def_readonly("dollars_per_gb", &Device::dollars_per_gb);
   py::class_<Fleet>(m, "Fleet")
-      .def(py::init([](std::vector<std::string> hosts,
-                       std::map<std::string, std::size_t> host_of_vm, double latency_ns,
-                       double blocks_per_second) {
-             for (const auto& [vm, host] : host_of_vm) {
-               if (host >= hosts.size()) {
-                 throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
-               }
-             }
-             return Fleet{
-                 .hosts = std::move(hosts),
-                 .host_of_vm = std::move(host_of_vm),
-                 .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
-           }),
-           py::arg("hosts") = std::vector<std::string>{},
-           py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
-           py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
+      .def(
+          py::init([](std::vector<std::string> hosts, std::map<std::string, std::size_t> host_of_vm,
+                      double latency_ns, double blocks_per_second) {
+            for (const auto& [vm, host] : host_of_vm) {
+              if (host >= hosts.size()) {
+                throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
+              }
+            }
+            return Fleet{
+                .hosts = std::move(hosts),
+                .host_of_vm = std::move(host_of_vm),
+                .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
+          }),
+          py::arg("hosts") = std::vector<std::string>{},
+          py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
+          py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
   py::class_<Machine>(m, "Machine")
       .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
                        std::map<std::string, double> vm_backend_ns, Fleet fleet) {
@@ -251,6 +251,7 @@ void bind_system(py::module_& m) {
                                             name, machine.fleet.count())};
              }
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
+             raise_if_error(check_actions(*handle.system));
              return handle;
            }),
            py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
@@ -401,10 +402,11 @@ py::list decision_list(const RunResult& result) {
     d["write_modes"] = modes;
     py::list migrations;
     for (const Migration& of : record.decision.migrations) {
-      migrations.append(py::make_tuple(of.vm, of.host, of.keep, of.blocks_per_second,
-                                       name_of(of.on_demand)));
+      migrations.append(
+          py::make_tuple(of.vm, of.host, of.keep, of.blocks_per_second, name_of(of.on_demand)));
     }
     d["migrations"] = migrations;
+    d["admits"] = record.decision.admits;
     list.append(d);
   }
   return list;

@@ -108,6 +108,7 @@ class PythonSystem final : public System {
     if (!possible.ok()) {
       throw Error{invalid_argument("{}.data_path: {}", name_, message_of(possible))};
     }
+    read_actions();
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -118,6 +119,8 @@ class PythonSystem final : public System {
 
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
+  Actions actions() const override { return actions_; }
+  Actions host_supports() const override { return with_migrations(System::host_supports()); }
   std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
@@ -144,13 +147,21 @@ class PythonSystem final : public System {
       MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(answer, host_of));
       return decision;
     }
-    MCSIM_ASSIGN_OR_RETURN(decision.migrations,
-                           migrations_given(answer.attr("migrations"), seen.vms()));
+    if (const py::object moves = answer.attr("migrations"); !moves.is_none()) {
+      MCSIM_ASSIGN_OR_RETURN(decision.migrations, migrations_given(moves, seen.vms()));
+    }
     for (const Migration& migration : decision.migrations) host_of[migration.vm] = migration.host;
     decision.infeasible = answer.attr("infeasible").cast<std::string>();
     if (const py::object modes = answer.attr("write_modes"); !modes.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.write_modes,
                              modes_named(modes.cast<std::vector<std::string>>(), seen.vms()));
+    }
+    if (const py::object admits = answer.attr("admits"); !admits.is_none()) {
+      decision.admits = admits.cast<std::vector<bool>>();
+      if (decision.admits.size() != seen.vms()) {
+        return invalid_argument("{}: allocate() gave {} truth values of admission for {} VMs",
+                                name_, decision.admits.size(), seen.vms());
+      }
     }
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, host_of));
@@ -174,6 +185,25 @@ class PythonSystem final : public System {
     if (!timers_.empty()) return;
     const auto period = py::getattr(allocator_, "interval", py::int_(interval));
     timers_.push_back({.name = "interval", .clock = {.period = period.cast<Nanoseconds>()}});
+  }
+
+  Actions with_migrations(Actions actions) const {
+    if (machine_.fleet.several()) actions.add(Action::kMigrations);
+    return actions;
+  }
+
+  // All that its host can, unless it says what.
+  void read_actions() {
+    actions_ = host_supports();
+    const py::object own = py::getattr(allocator_, "actions", py::none());
+    if (own.is_none()) return;
+    actions_ = {};
+    for (const std::string& name : own.cast<std::vector<std::string>>()) {
+      actions_.add(checked("", choice_named<Action>("actions", name)));
+    }
+    const absl::Status possible = check_actions(*this);
+    if (!possible.ok())
+      throw Error{invalid_argument("{}.actions: {}", name_, message_of(possible))};
   }
 
   void read_meters() {
@@ -335,6 +365,7 @@ class PythonSystem final : public System {
   std::string name_;
   std::vector<std::string> vm_names_;
   std::vector<Timer> timers_;
+  Actions actions_;
   std::vector<Meter> meters_;             // the usual ones, and its own:
   std::vector<std::string> meter_names_;  // their names
   std::optional<HostMeterSpec> host_meter_;

@@ -29,7 +29,7 @@ struct TierCounters {
   Count remote_reads = 0;     // of the reads that it served: over the link, from another host
   Count remote_requests = 0;  // requests of reads whose slowest block was one of these
   Count occupancy = 0;        // held at the end
-  Count target = 0;     // granted at the end; the capacity where nothing is divided
+  Count target = 0;           // granted at the end; the capacity where nothing is divided
 
   // What adds up over time, and what is as it is at the end.
   static constexpr std::array kTotals{std::pair{"hits", &TierCounters::hits},
@@ -49,9 +49,7 @@ struct TierCounters {
                                       std::pair{"target", &TierCounters::target}};
 
   // Writes to the tier's device.
-  Count device_writes() const {
-    return fills + promotions + demotions + updates + transfers;
-  }
+  Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
 };
 
 // How many blocks and requests were served by each tier, and by the backend (the

@@ -41,6 +41,14 @@ class FleetHost final : public Host {
   absl::Status resize(const Allocation& targets) override;
   absl::Status migrate(std::span<const Migration> migrations, const Allocation& targets,
                        Nanoseconds now) override;
+  Actions supports() const override {
+    Actions all = tiers_->supports();
+    all.add(Action::kMigrations);
+    return all;
+  }
+  absl::Status set_admission(const std::vector<bool>& admits) override {
+    return tiers_->set_admission(admits);
+  }
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
     return tiers_->set_write_modes(modes);
   }
@@ -124,9 +132,7 @@ class FilterByHost final : public AdmissionFilter {
 
   void record(BlockId block) override { of(block).record(block); }
   void evicted(BlockId block) override { of(block).evicted(block); }
-  bool admits(const Candidate& candidate) override {
-    return of(candidate.block).admits(candidate);
-  }
+  bool admits(const Candidate& candidate) override { return of(candidate.block).admits(candidate); }
 
  private:
   AdmissionFilter& of(BlockId block) { return *filters_[(*host_of_)[owners_.vm_of(block)]]; }

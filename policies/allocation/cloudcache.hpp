@@ -100,7 +100,8 @@ class CloudCache final : public DividedCache {
   };
   static constexpr ComponentInfo kInfo{
       .name = "cloudcache",
-      .summary = "CloudCache: each VM gets what it is forecast to reuse, and moves if its host has less.",
+      .summary =
+          "CloudCache: each VM gets what it is forecast to reuse, and moves if its host has less.",
       .reference =
           "Arteaga, Cabrera, Xu, Sundararaman, Zhao: CloudCache: On-demand flash cache management "
           "for cloud computing, FAST 2016"};
@@ -108,7 +109,8 @@ class CloudCache final : public DividedCache {
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_RETURN_IF_ERROR(check_hosts(context.machine, params, params.resize_mode));
     if (params.overload == Overload::kMigrate && !context.machine.fleet.several()) {
-      return invalid_argument("overload: there is one host, and nowhere to migrate to; see `hosts`");
+      return invalid_argument(
+          "overload: there is one host, and nowhere to migrate to; see `hosts`");
     }
     if (params.admission == Params().admission) {
       params.admission = fmt::format("staged(n={})", params.reuses + 1);
@@ -119,6 +121,15 @@ class CloudCache final : public DividedCache {
       : DividedCache(params, std::move(context)), params_(params) {}
 
   bool knows_hosts() const override { return true; }
+  Actions actions() const override {
+    if (params_.overload == Overload::kScale) return {Action::kTargets};
+    return {Action::kTargets, Action::kMigrations};
+  }
+  Actions host_supports() const override {
+    Actions all = System::host_supports();
+    if (machine().fleet.several()) all.add(Action::kMigrations);
+    return all;
+  }
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
   std::vector<Meter> meters() const override {

@@ -80,9 +80,8 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
       .capacity = capacity, .blocks = trace.id_count(), .seed = seed_of(seed, tier, kNoSlot)};
   std::vector<std::unique_ptr<AdmissionFilter>> filters;
   while (filters.size() < machine.fleet.count()) {
-    MCSIM_ASSIGN_OR_RETURN(
-        filters.emplace_back(),
-        admission_registry().make(admission.name, admission.params, setup));
+    MCSIM_ASSIGN_OR_RETURN(filters.emplace_back(),
+                           admission_registry().make(admission.name, admission.params, setup));
   }
   std::unique_ptr<AdmissionFilter> filter;
   if (machine.fleet.several()) {
@@ -208,7 +207,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                          read_tiers(params.policy, params.admission, machine.tiers.size()));
   const std::size_t parts = division.targets.at(0).size();
   const bool shared = parts == 1 && !division.changeable;
-  if (machine.fleet.several() || !is_lru(params, of, trace) || (!shared && parts != trace.vms.size())) {
+  if (machine.fleet.several() || !is_lru(params, of, trace) ||
+      (!shared && parts != trace.vms.size())) {
     return make_tiered_host(params, machine, trace, division, seed);
   }
   MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));

@@ -9,7 +9,8 @@ from math import floor, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.experiment.allocator import Decision, Migration, Observation
+from mcsim.experiment.allocator import Decision, Observation
+from mcsim.experiment.migration import Migration
 
 Blocks = NDArray[np.int64]
 

@@ -25,8 +25,8 @@ class Fleet {
     friend bool operator==(const Counts&, const Counts&) = default;
     friend void PrintTo(const Counts& of, std::ostream* out) {
       *out << fmt::format("sent {} = {} + {} on demand + {} behind + {}; {} {} {}", of.sent,
-                          of.transferred, of.on_demand, of.left_behind, of.on_the_way,
-                          of.transfers, of.remote_reads, of.remote_requests);
+                          of.transferred, of.on_demand, of.left_behind, of.on_the_way, of.transfers,
+                          of.remote_reads, of.remote_requests);
     }
   };
 

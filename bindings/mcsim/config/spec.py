@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from mcsim.config.hosts import HostsSpec
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
     BlockBytes,
@@ -47,8 +48,6 @@ __all__ = [
     "ComponentSpec",
     "DeviceSpec",
     "ExperimentSpec",
-    "HostsSpec",
-    "LinkSpec",
     "PlacedSpec",
     "SystemSpec",
     "TierSpec",
@@ -165,26 +164,6 @@ class TierSpec(PlacedSpec):
 
     capacity_blocks: Blocks
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
-
-
-class LinkSpec(_Map):
-    """What hosts send each other blocks over."""
-
-    latency: Latency
-    """what a read over it waits for besides the tier that has the block on the other host"""
-    rate: Positive
-    """blocks a second that it takes"""
-
-
-class HostsSpec(_Map):
-    """Several hosts, each with tiers of its own, which are alike."""
-
-    names: Annotated[list[StrictStr], Field(min_length=2)]
-    """what they are called"""
-    vms: dict[StrictStr, StrictStr] = {}
-    """where VMs are at first, by name; the first host of those not named"""
-    link: LinkSpec
-    """between any two"""
 
 
 FigureFormat = Literal["png", "pdf", "svg"]

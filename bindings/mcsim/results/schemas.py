@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["OF_HOSTS", "SCHEMAS", "all_counts_of", "counts_of", "joined_curves", "schema_of"]
+__all__ = ["SCHEMAS", "all_counts_of", "below", "counts_of", "joined_curves", "of_system"]
+__all__ += ["schema_of", "spoken", "usual"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -42,15 +44,6 @@ _VM_COUNTS = (
     "dirty",
     *_SERVED,
 )
-
-# What more there is of an experiment that has several hosts.
-OF_HOSTS: Mapping[str, Mapping[str, pa.DataType]] = {
-    "metrics": dict.fromkeys(("transfers", "remote_reads", "remote_requests"), pa.int64()),
-    "vms": {"host": pa.string()}
-    | dict.fromkeys(
-        ("sent", "transferred", "on_demand", "left_behind", "on_the_way"), pa.int64()
-    ),
-}
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "metrics": pa.schema(
@@ -108,12 +101,58 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 
-def schema_of(name: str, columns: Container[str]) -> pa.Schema:
-    """Return the schema of a table, with those columns of several hosts that it has."""
-    schema = SCHEMAS[name]
-    for column, kind in OF_HOSTS.get(name, {}).items():
-        schema = schema.append(pa.field(column, kind)) if column in columns else schema
+# Columns beside these, of runs that say anything in them.
+_NOW_AND_THEN: Mapping[str, pa.Schema] = {
+    "decisions": pa.schema([("admits", pa.list_(pa.bool_()))]),  # by VM; null: as it was
+    # Of several hosts:
+    "metrics": pa.schema(
+        [(name, pa.int64()) for name in ("transfers", "remote_reads", "remote_requests")]
+    ),
+    "vms": pa.schema(
+        [
+            ("host", pa.string()),
+            ("sent", pa.int64()),
+            ("transferred", pa.int64()),
+            ("on_demand", pa.int64()),
+            ("left_behind", pa.int64()),
+            ("on_the_way", pa.int64()),
+        ]
+    ),
+}
+
+
+def usual(name: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the columns of a table that only some runs have."""
+    some = _NOW_AND_THEN.get(name, pa.schema([])).names
+    return {column: values for column, values in columns.items() if column not in some}
+
+
+def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
+    """Return the schema of a table that has these columns."""
+    schema, has = SCHEMAS[name], set(columns)
+    for column in _NOW_AND_THEN.get(name, ()):
+        schema = schema.append(column) if column.name in has else schema
     return schema
+
+
+def spoken(name: str, table: pa.Table) -> pa.Table:
+    """Return a table without columns that only some runs have and this one says nothing in."""
+    for column in _NOW_AND_THEN.get(name, ()):
+        if column.name in table.column_names and table[column.name].null_count == len(table):
+            table = table.drop_columns([column.name])
+    return table
+
+
+def below(tables: Iterable[pa.Table]) -> pa.Table:
+    """Put tables one below the other; a column that only some have is null in the others."""
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def of_system(table: pa.Table, title: str) -> pa.Table:
+    """Return the rows of one system, which come one after the other."""
+    system = table["system"]
+    rows = pc.sum(pc.equal(system, title), min_count=0).as_py()
+    return table.slice(max(0, pc.index(system, title).as_py()), rows)
 
 
 def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
@@ -130,11 +169,12 @@ def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np
     """Return several columns, each as of `counts_of`; zeros of what one host has none of."""
     if len(table) == 0:
         return {name: np.zeros((0, 0, 1), np.int64) for name in names}
-    intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
+    intervals = table["interval"][-1].as_py() - table["interval"][0].as_py() + 1
+    tiers = table["tier"][-1].as_py() + 1 if "tier" in table.column_names else 1
     there = set(table.column_names)
     none = np.zeros(len(table), np.int64)
     return {
-        name: (np.asarray(table[name]) if name in there else none).reshape(intervals, vms, -1)
+        name: (np.asarray(table[name]) if name in there else none).reshape(intervals, -1, tiers)
         for name in names
     }
 

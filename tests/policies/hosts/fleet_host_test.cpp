@@ -199,8 +199,7 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
       twin.release(trace.request_vm[r]);
     }
     const VmId vm = trace.request_vm[r];
-    ASSERT_TRUE(
-        twin.request(now, vm, trace.blocks_of(r), trace.request_op[r] != 0, modes[vm]))
+    ASSERT_TRUE(twin.request(now, vm, trace.blocks_of(r), trace.request_op[r] != 0, modes[vm]))
         << "old data was read at request " << r;
     host->replay(trace, {r, r + 1});
     const std::vector<VmCounters> counters = host->counters();
@@ -323,8 +322,11 @@ TEST(FleetHost, HostsDoNotKnowOfEachOther) {
 class Example : public ::testing::Test {
  protected:
   void move(const std::vector<Row>& then, Migration migration = {.vm = 0, .host = 1}) {
-    std::vector<Row> rows{{0, 0, Op::kRead, 1}, {1, 0, Op::kRead, 2}, {2, 0, Op::kRead, 3},
-                          {3, 0, Op::kRead, 4}, {4, 0, Op::kWrite, 2}};
+    std::vector<Row> rows{{0, 0, Op::kRead, 1},
+                          {1, 0, Op::kRead, 2},
+                          {2, 0, Op::kRead, 3},
+                          {3, 0, Op::kRead, 4},
+                          {4, 0, Op::kWrite, 2}};
     rows.insert(rows.end(), then.begin(), then.end());
     const Accesses trace = trace_of(rows, 1);
     const Machine machine = fleet_of({4}, 2, {});
@@ -408,7 +410,8 @@ TEST(FleetHost, MistakesAreNamed) {
   const auto refused = [&](const Migration& migration, const Allocation& to) {
     return message_of(host->migrate({{migration}}, to, 0));
   };
-  EXPECT_EQ(refused({.vm = 0, .host = 1}, targets), "host h1: targets: tier 0 grants 6 blocks of 4");
+  EXPECT_EQ(refused({.vm = 0, .host = 1}, targets),
+            "host h1: targets: tier 0 grants 6 blocks of 4");
   EXPECT_EQ(refused({.vm = 0, .host = 0}, targets), "migrations: vm0 is on host h0 already");
   EXPECT_EQ(refused({.vm = 0, .host = 2}, targets), "migrations: VM 0 of 2 to host 2 of 2");
   EXPECT_EQ(refused({.vm = 0, .host = 1, .blocks_per_second = 2e8}, targets),

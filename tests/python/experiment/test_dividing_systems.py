@@ -331,7 +331,7 @@ class TestCloudCacheOnHosts:
             ours("karma", fleet(100))
         with pytest.raises(ConfigError, match="overload: there is one host, and nowhere to mig"):
             ours("cloudcache", machine(100), overload="migrate")
-        with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager, .* lazy"):
+        with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager"):
             ours("cloudcache", fleet(100), resize_mode="lazy")
         with pytest.raises(ConfigError, match="dirty_limit: it is of one host, and there are 3"):
             ours("cloudcache", fleet(100), dirty_limit=0.5)

@@ -1,0 +1,69 @@
+"""VMs that move to other hosts, as allocators in Python decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mcsim.experiment.allocator import Observation
+
+__all__ = ["Migration", "checked_migrations"]
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A VM that is to be on another host.
+
+    Attributes
+    ----------
+    vm, host : str
+        Names.
+    keep : bool
+        Whether its cache comes after it, the block accessed last first; else it is dropped,
+        dirty blocks written back.
+    rate : float, optional
+        Blocks a second that come; what the link takes if not given.
+    on_demand : {'dirty', 'all'}
+        Which blocks that have not come yet are read over the link; a read of another is a miss.
+    """
+
+    vm: str
+    host: str
+    keep: bool = True
+    rate: float | None = None
+    on_demand: str = "dirty"
+
+
+# As the core takes it: numbers instead of names.
+_Numbered = tuple[int, int, bool, float, str]
+
+
+def checked_migrations(given: object, seen: Observation, doing: str) -> list[_Numbered]:
+    """Return migrations as the core takes them, or say what is wrong with them."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise ConfigError(
+            f"{doing}: migrations: expected a list of mcsim.Migration, got {given!r:.60}"
+        )
+    return [_checked(one, seen, f"{doing}: migrations") for one in given]
+
+
+def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
+    if not isinstance(given, Migration):
+        raise ConfigError(f"{doing}: expected mcsim.Migration, got {given!r:.60}")
+    for what, name, known in (("VM", given.vm, seen.vms), ("host", given.host, seen.hosts)):
+        if name not in known:
+            raise ConfigError(f"{doing}: no {what} {name!r}{did_you_mean(str(name), known)}")
+    rate = 0.0 if given.rate is None else given.rate
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < np.inf:
+        raise ConfigError(
+            f"{doing}: {given.vm}: expected a rate in blocks a second, got {given.rate!r:.60}"
+        )
+    vm, host = seen.vms.index(given.vm), seen.hosts.index(given.host)
+    return vm, host, bool(given.keep), float(rate), str(given.on_demand)
