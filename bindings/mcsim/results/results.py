@@ -206,8 +206,8 @@ class Results:
 
     def measured(self, name: str) -> pa.Table:
         """Return `metrics` or `vms` without the intervals of the warm-up."""
-        table = self.table(name)
-        return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
+        table, warm_up = self.table(name), self.spec.warm_up_intervals
+        return table.filter(pc.greater_equal(table["interval"], warm_up)) if warm_up else table
 
     def to_arrow(self, name: str) -> pa.Table:
         """Return a table by name; if it is by interval, with a last column `warm_up`.
@@ -241,7 +241,8 @@ class Results:
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in.
 
-        `infeasible` says why what was asked of a system cannot be had, where it cannot.
+        `infeasible` says why what was asked of a system cannot be had, where it cannot. `admits`,
+        a list by VM in the order of `vms`, is there if VMs were shut out or let in.
         """
         return self.to_arrow("decisions")
 
