@@ -129,8 +129,8 @@ class GroupFits {
     Unevenness result;
     result.seen = result.fitted = result.likely = covariance(references_, references_);
     if (trust_the_seen) return result;
-    result.fitted = std::max({result.seen, outlook_.variance / kTolerance,
-                              missing_ * missing_ / (kLikely * kLikely)});
+    result.fitted = std::max(
+        {result.seen, outlook_.variance / kTolerance, missing_ * missing_ / (kLikely * kLikely)});
     result.likely = std::max(result.fitted, outlook_.variance);
     result.fitted += outlook_.absent_variance;
     result.likely += outlook_.absent_variance;

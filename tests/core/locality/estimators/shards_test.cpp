@@ -285,7 +285,8 @@ TEST(Sampling, WhatWasCountedWhileAllWasSampledIsSure) {
   const DistanceHistogram histogram = histogram_of(keys).value();
   const HitCurve exact(histogram);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const CurveEstimate curve = estimate("shards", {{"max_blocks", std::int64_t{1024}}}, keys, seed);
+    const CurveEstimate curve =
+        estimate("shards", {{"max_blocks", std::int64_t{1024}}}, keys, seed);
     EXPECT_LT(mean_error(curve, exact, histogram.cold), 0.0005) << seed;
   }
 }
