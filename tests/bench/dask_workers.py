@@ -1,4 +1,4 @@
-"""Workers of Dask on this machine that leave the cores to their work, as docs/clusters.md has it."""
+"""Workers of Dask on this machine, set up as in docs/clusters.md to leave cores to their work."""
 
 from __future__ import annotations
 
