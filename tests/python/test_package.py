@@ -44,6 +44,7 @@ PUBLIC = [
     "HitRatioCurve",
     "HitRatioCurves",
     "McsimError",
+    "Migration",
     "Observation",
     "Policy",
     "PriorityPolicy",

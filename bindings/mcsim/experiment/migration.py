@@ -54,6 +54,12 @@ def checked_migrations(given: object, seen: Observation, doing: str) -> list[_Nu
     return [_checked(one, seen, f"{doing}: migrations") for one in given]
 
 
+def _is_rate(given: object) -> bool:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return False
+    return 0 <= given < np.inf
+
+
 def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
     if not isinstance(given, Migration):
         raise ConfigError(f"{doing}: expected mcsim.Migration, got {given!r:.60}")
@@ -61,7 +67,7 @@ def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
         if name not in known:
             raise ConfigError(f"{doing}: no {what} {name!r}{did_you_mean(str(name), known)}")
     rate = 0.0 if given.rate is None else given.rate
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < np.inf:
+    if not _is_rate(rate):
         raise ConfigError(
             f"{doing}: {given.vm}: expected a rate in blocks a second, got {given.rate!r:.60}"
         )

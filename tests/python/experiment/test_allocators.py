@@ -615,7 +615,7 @@ class Decides:
         (
             ["admit"],
             "Decides.actions: unknown choice 'admit' "
-            "(one of targets, write_modes, admits, placements)",
+            "(one of targets, write_modes, admits, placements, migrations)",
         ),
         ("admits", "decides:Decides.actions: expected names of actions, got 'admits'"),
     ],
