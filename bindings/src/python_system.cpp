@@ -62,6 +62,11 @@ py::object shown(const Reading& of) {
                     "accesses"_a = column(of.loads, &Load::accesses),
                     "reads"_a = column(of.loads, &Load::reads));
   }
+  if (!of.responses.empty()) {
+    return py::dict("requests"_a = column(of.responses, &Responses::requests),
+                    "mean_ns"_a = column(of.responses, &Responses::mean_ns),
+                    "outstanding"_a = column(of.responses, &Responses::outstanding));
+  }
   const auto again = [&](RequestClass which) {
     return column(of.classes, [=](const ClassCounts& counts) { return counts.of(which); });
   };

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.config.spec import ExperimentSpec, PlacedSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of
@@ -33,8 +33,9 @@ from mcsim.results.tables import Totals, devices_of, known, totals
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
-__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests"]
+__all__ = ["DEMANDS", "DEVICES", "READS", "REQUESTS", "demands", "devices", "lifetime_years"]
+__all__ += ["overloads", "queueing_ns", "reads_behind_writes", "render_devices", "render_requests"]
+__all__ += ["requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -64,6 +65,27 @@ DEVICES = pa.schema(
         ("peak_utilization", pa.float64()),  # of the busiest interval
         ("saturated_intervals", pa.int64()),  # more work than time
         ("queueing_ns", pa.float64()),  # mean of the other intervals' operations
+    ]
+)
+
+# Of devices that say what they can do in a second; only then are these columns there.
+ASKED = pa.schema(
+    [
+        ("asked", pa.float64()),  # mean, of what it can do; this and the rest: null without a clock
+        ("peak_asked", pa.float64()),  # in the interval that asks most
+        ("overloaded_intervals", pa.int64()),  # which ask more than it can do
+    ]
+)
+
+DEMANDS = pa.schema(
+    [
+        ("system", pa.string()),
+        ("device", pa.string()),
+        ("tier", pa.int32()),  # null: the backend
+        ("interval", pa.int32()),
+        ("operations", pa.int64()),
+        ("bytes", pa.int64()),
+        ("asked", pa.float64()),  # of what it can do; null without a clock
     ]
 )
 
@@ -239,14 +261,92 @@ class _Load:
 
 
 def devices(results: Results) -> pa.Table:
-    """Tell what each system did to each device: a table of schema `DEVICES`."""
+    """Tell what each system did to each device: a table of schema `DEVICES`.
+
+    Where a device says what it can do in a second, the columns of `ASKED` come behind.
+    """
     spec = results.spec
     rows = [
         {"system": system.title} | _device_row(spec, load)
         for system in spec.systems
         for load in _loads(results, system.title)
     ]
-    return pa.Table.from_pylist(rows, schema=DEVICES)
+    limited = any(map(_is_limited, [*spec.tiers, spec.backend]))
+    schema = pa.schema([*DEVICES, *ASKED]) if limited else DEVICES
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def demands(results: Results) -> pa.Table:
+    """Tell what every interval asks of each device that says what it can do.
+
+    An operation reads or writes one block. It keeps the device busy for a second divided by its
+    `iops`, or as long as its bytes take by its `bandwidth` if that is longer. What an interval
+    asks is how long all of them do by its length: beyond 1 it is more than the device has.
+
+    Returns
+    -------
+    pa.Table
+        Of schema `DEMANDS`; without rows if no device says it.
+    """
+    spec = results.spec
+    tables = [_demand_table(spec, system.title, load) for system, load in _limited(results)]
+    return pa.concat_tables([DEMANDS.empty_table(), *tables])
+
+
+def overloads(results: Results) -> list[str]:
+    """Say of each system and device where intervals ask more of it than it can do."""
+    found = []
+    for system, load in _limited(results):
+        asked = _asked(results.spec, load)
+        if asked is None or not (over := int((asked > 1).sum())):
+            continue
+        worst = int(asked.argmax())
+        found.append(
+            f"{system.title}: {load.device.device} is asked for more than it can do in {over} of "
+            f"{len(asked)} intervals, in interval {results.spec.warm_up_intervals + worst} for "
+            f"{asked[worst]:.3g} times as much"
+        )
+    return found
+
+
+def _is_limited(device: PlacedSpec) -> bool:
+    return device.iops is not None or device.bandwidth is not None
+
+
+def _limited(results: Results) -> Iterator[tuple[SystemSpec, _Load]]:
+    """Go through the loads of devices that say what they can do."""
+    for system in results.spec.systems:
+        for load in _loads(results, system.title):
+            if _is_limited(load.device):
+                yield system, load
+
+
+def _asked(spec: ExperimentSpec, load: _Load) -> NDArray[np.float64] | None:
+    """Return what is asked of a device by interval, of what it can do; None without a clock."""
+    from mcsim._core import engine
+
+    if spec.interval.by_reference:
+        return None
+    placed = load.device
+    device = engine.Device(placed.device, *placed.quantities, *placed.can_do)
+    busy_ns = (load.reads + load.writes) * device.busy_ns(spec.block_bytes)
+    return np.asarray(busy_ns / spec.interval.length, dtype=np.float64)
+
+
+def _demand_table(spec: ExperimentSpec, system: str, load: _Load) -> pa.Table:
+    operations = load.reads + load.writes
+    count = len(operations)
+    asked = _asked(spec, load)
+    columns = {
+        "system": [system] * count,
+        "device": [load.device.device] * count,
+        "tier": [load.tier] * count,
+        "interval": spec.warm_up_intervals + np.arange(count, dtype=np.int32),
+        "operations": operations,
+        "bytes": operations * spec.block_bytes,
+        "asked": [None] * count if asked is None else asked,
+    }
+    return pa.table(columns, schema=DEMANDS)
 
 
 def _loads(results: Results, system: str) -> Iterator[_Load]:
@@ -289,6 +389,7 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
     waits = _waits(spec, load)
     saturated = np.isnan(waits)
+    asked = _asked(spec, load) if _is_limited(device) else None
     kept = (load.reads + load.writes)[~saturated]
     operations = int(kept.sum())
     row |= {
@@ -296,6 +397,9 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
         "peak_utilization": float(busy.max()),
         "saturated_intervals": int(saturated.sum()),
     }
+    if asked is not None:
+        row["asked"], row["peak_asked"] = float(asked.mean()), float(asked.max())
+        row["overloaded_intervals"] = int((asked > 1).sum())
     if operations:
         row["queueing_ns"] = sum((waits[~saturated] * kept).tolist()) / operations
     return row
@@ -339,10 +443,18 @@ def render_devices(results: Results) -> RenderableType:
     table = Table(title=f"{results.title}: devices", **STYLE)
     table.add_column("system", overflow="fold")
     table.add_column("device")
-    for name in ("reads", "writes", "GB/day", "years", "busy %", "peak %", "saturated", "queueing"):
+    found = devices(results)
+    limited = "asked" in found.column_names
+    names = ["reads", "writes", "GB/day", "years", "busy %", "peak %", "saturated", "queueing"]
+    for name in names + ["asked %", "peak %", "over"] * limited:
         table.add_column(name, justify="right")
     shown = None
-    for row in devices(results).to_pylist():
+    for row in found.to_pylist():
+        asked = (
+            [percent(row["asked"]), percent(row["peak_asked"]), _count(row["overloaded_intervals"])]
+            if limited
+            else []
+        )
         table.add_row(
             row["system"] if row["system"] != shown else "",
             row["device"],
@@ -352,15 +464,23 @@ def render_devices(results: Results) -> RenderableType:
             _number(row["lifetime_years"]),
             percent(row["utilization"]),
             percent(row["peak_utilization"]),
-            "–" if row["saturated_intervals"] is None else str(row["saturated_intervals"]),
+            _count(row["saturated_intervals"]),
             _wait(row["queueing_ns"]),
+            *asked,
         )
         shown = row["system"]
     table.caption = (
         "reads and writes in blocks; saturated: intervals with more work than time; queueing: "
         "mean wait in the others"
     )
+    if limited:
+        table.caption += "; asked: of what a device can do; over: intervals that ask for more"
+        table.caption = "\n".join([table.caption, *overloads(results)])
     return table
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)
 
 
 def _wait(ns: float | None) -> str:

@@ -34,6 +34,11 @@ class Request:
     op: int
     blocks: tuple[int, ...]
 
+    @property
+    def took(self) -> int:
+        """How long it took when it was recorded; of some nobody knows."""
+        return (self.time * 7 + self.blocks[0]) % 40 - 1
+
 
 @dataclass
 class Workload:
@@ -64,7 +69,7 @@ class Workload:
         return self.requests[-1].time - self.begin
 
     def intern(self) -> engine.Accesses:
-        builder = engine.AccessBuilder(ops="all")
+        builder = engine.AccessBuilder(ops="all", responses=True)
         for vm, name in enumerate(NAMES):
             mine = [r for r in self.requests if r.vm == vm]
             builder.begin_vm(name)
@@ -74,6 +79,7 @@ class Workload:
                 np.array([r.op for r in mine], np.uint8),
                 np.array([r.blocks[0] * 4096 for r in mine], np.uint64),
                 np.array([len(r.blocks) * 4096 for r in mine], np.uint32),
+                np.array([r.took for r in mine], np.int64),
             )
             if vm == 1 and self.departs is not None:
                 builder.depart(self.departs)
@@ -176,6 +182,7 @@ class Watcher:
         "classes": {"meter": "classes"},
         "inside": {"meter": "host", "ghosts": GHOSTS},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
+        "waits": {"meter": "responses", "timer": "fast"},
     }
     resize_mode: str = "eager"
     ri_window: int = 30
@@ -330,6 +337,10 @@ def check_own_meters(
     inside = [r for r in requests if fast - 20 <= r.time - workload.begin < fast]
     reads = sum(op == READ for _, op in last)
     assert load == {"requests": len(inside), "accesses": len(last), "reads": reads}
+    took = [r.took for r in inside if r.took >= 0]
+    waits = {name: column[vm] for name, column in seen.meters["waits"].items()}
+    mean = sum(took) / len(took) if took else 0
+    assert waits == {"requests": len(took), "mean_ns": mean, "outstanding": sum(took) / 20}
     distinct = len({block for block, _ in last})
     rush = len(last) / distinct / 20e-9 if last else 0
     assert seen.meters["rush"][vm] == pytest.approx(rush)
