@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -96,29 +96,47 @@ def system_tables(
     length: int,
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest."""
-    names = pa.array(vms, pa.string())
-    intervals, _, tiers = result.tiers["hits"].shape
-    interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
-    metrics = {"interval": interval, "vm": names.take(pa.array(vm)), "tier": tier}
-    metrics |= {name: values.ravel() for name, values in result.tiers.items()}
-    interval, vm = (axis.ravel() for axis in np.indices((intervals, len(vms))))
-    counts = {"interval": interval, "vm": names.take(pa.array(vm)), "begin_ns": interval * length}
-    counts |= {name: values.ravel() for name, values in result.vms.items()}
-    requests = np.array([d["request"] for d in result.decisions], dtype=np.int64)
-    decisions = {"interval": np.searchsorted(cuts, requests, side="right") - 1}
-    decisions["request"] = requests - cuts[0]
-    for name in ("objective", "upper_bound", "evaluations"):
-        decisions[name] = np.array([d[name] for d in result.decisions])
-    decisions["infeasible"] = pa.array([d["infeasible"] for d in result.decisions], pa.string())
+    by_tier = result.tiers
+    intervals, _, tiers = by_tier["hits"].shape
+    metrics = _places(tuple(vms), intervals, tiers) | by_tier
+    counts = _places(tuple(vms), intervals, 1) | result.vms
+    counts["begin_ns"] = counts["interval"] * length
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),
-        decisions=_table("decisions", title, decisions),
+        decisions=_decisions(title, result.decisions, cuts),
         timing={
             "replay_seconds": result.replay_seconds,
             "decide_seconds": result.decide_seconds,
         },
     )
+
+
+# Runs of a sweep are of one shape.
+@lru_cache(maxsize=8)
+def _places(vms: tuple[str, ...], intervals: int, tiers: int) -> dict[str, Any]:
+    """Return the first columns of rows [interval, vm, tier]."""
+    interval, vm, tier = (axis.ravel() for axis in np.indices((intervals, len(vms), tiers)))
+    return {
+        "interval": interval,
+        "vm": pa.array(vms, pa.string()).take(pa.array(vm)),
+        "tier": tier,
+    }
+
+
+def _decisions(
+    title: str, decisions: Sequence[Mapping[str, Any]], cuts: NDArray[np.int64]
+) -> pa.Table:
+    if not decisions:
+        return SCHEMAS["decisions"].empty_table()
+    requests = np.array([d["request"] for d in decisions], dtype=np.int64)
+    columns: dict[str, Any] = {
+        "interval": np.searchsorted(cuts, requests, side="right") - 1,
+        "request": requests - cuts[0],
+    }
+    for name in ("objective", "upper_bound", "evaluations", "infeasible"):
+        columns[name] = [d[name] for d in decisions]
+    return _table("decisions", title, columns)
 
 
 def bound_table(title: str, opt_hits: int) -> pa.Table:
@@ -127,10 +145,17 @@ def bound_table(title: str, opt_hits: int) -> pa.Table:
 
 
 def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
+    """Return one of the tables of a run from its columns, arrays of which may be of any shape."""
     schema = SCHEMAS[name]
     rows = len(columns["interval"])
     columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
-    return pa.table({f.name: columns[f.name] for f in schema}, schema=schema)
+    return pa.table([_column(columns[f.name], f.type) for f in schema], schema=schema)
+
+
+def _column(values: Any, of: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values.ravel() if isinstance(values, np.ndarray) else values, of)
 
 
 def unique_blocks(accesses: engine.Accesses) -> list[int]:

@@ -142,7 +142,11 @@ def render(page: Page) -> str:
         from jinja2 import Environment
         from markupsafe import Markup
 
-        from mcsim.report.plots import library, plot
+        from mcsim.report.models import library
+        from mcsim.report.plots import plot
+
+        charts = any(isinstance(block, Chart) for part in page.sections for block in part.blocks)
+        drawing = library() if charts else ""
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in ("mcsim",):
             raise
@@ -162,9 +166,7 @@ def render(page: Page) -> str:
             "legend": [(Markup(swatch(s.look, chart.kind)), s.look.label) for s in chart.series],
         }
 
-    own, drawing = _own("page.js"), ""
-    if any(isinstance(block, Chart) for section in page.sections for block in section.blocks):
-        drawing = library()
+    own = _own("page.js")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_own("page.html")).render(
         page=page,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim.results.models import reads_behind_writes
 from mcsim.results.results import Results
-from mcsim.results.schemas import counts_of
+from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, totals
 
 __all__ = ["Measured", "measure"]
@@ -70,8 +70,8 @@ def measure(results: Results) -> dict[str, Measured]:
     measured = {}
     for total in totals(results):
         title = total.system.title
-        of_system = (table.filter(pc.equal(table["system"], title)) for table in tables)
-        measured[title] = _measured(total, *of_system)
+        own = (of_system(table, title) for table in tables)
+        measured[title] = _measured(total, *own)
     return measured
 
 

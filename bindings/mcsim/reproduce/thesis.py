@@ -12,7 +12,6 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
@@ -24,7 +23,7 @@ from mcsim.reproduce.figure import Check, Draw, Figure, Found
 from mcsim.reproduce.thesis_array import find_hits, find_latency
 from mcsim.results.models import requests
 from mcsim.results.results import Results
-from mcsim.results.schemas import counts_of
+from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.series import vms_of
 
 __all__ = ["FIGURES", "full_from", "turns_of"]
@@ -73,8 +72,7 @@ def full_from(used: NDArray[np.float64], turn: tuple[int, int]) -> int | None:
 
 def _used(results: Results, system: str) -> NDArray[np.float64]:
     """Return the share of its part that each VM holds at the end of each interval: (i, vms)."""
-    table = results.measured("metrics")
-    table = table.filter(pc.equal(table["system"], system))
+    table = of_system(results.measured("metrics"), system)
     held, given = (counts_of(table, name)[..., 0] for name in ("occupancy", "target"))
     return np.asarray(held / given)
 

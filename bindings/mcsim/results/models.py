@@ -27,7 +27,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
-from mcsim.results.schemas import counts_of
+from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
@@ -221,10 +221,7 @@ def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
 
 def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str, Any]]:
     spec = results.spec
-    metrics, vms = (
-        table.filter(pc.equal(table["system"], system))
-        for table in (results.measured("metrics"), results.measured("vms"))
-    )
+    metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     # By interval, VM and what served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
     *tiers, _ = _loads(results, system)
@@ -355,10 +352,7 @@ def _loads(results: Results, system: str) -> Iterator[_Load]:
         total = np.sum([counts_of(table, name) for name in columns], axis=0)
         return np.asarray(np.sum(total, axis=1), dtype=np.int64)
 
-    def of(table: pa.Table) -> pa.Table:
-        return table.filter(pc.equal(table["system"], system))
-
-    metrics, vms = of(results.measured("metrics")), of(results.measured("vms"))
+    metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     reads = by_interval(metrics, ["reads_served", "moved_down"])
     writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
     *tiers, backend = devices_of(results.spec, reads.shape[1])

@@ -43,7 +43,7 @@ from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves
-from mcsim.results.tables import COMPARISON, comparison
+from mcsim.results.tables import COMPARISON, compared
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
 __all__ += ["summary", "unpacked", "write_pack"]
@@ -151,12 +151,16 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
         rows.append(row | {"timings": json.dumps(run.values["timings"])})
     tables = {"runs": pa.Table.from_pylist(rows, schema=_RUNS)}
     for of in _OF_RUNS:
-        tables[of] = _numbered("run", [run.tables[of].cast(SCHEMAS[of]) for run in runs])
-    tables["points"] = _numbered("run", [run.tables["points"] for run in runs])
-    compared = [summary(_HeldResults(run)) for run in runs]
-    tables["summary"] = _numbered("run", compared)
+        tables[of] = _numbered("run", [run.tables[of] for run in runs], SCHEMAS[of])
+    tables["points"] = _numbered("run", [run.tables["points"] for run in runs], SCHEMAS["curves"])
+    summed_up = [
+        row | {"run": number}
+        for number, run in enumerate(runs)
+        for row in _summed_up(_HeldResults(run))
+    ]
+    tables["summary"] = pa.Table.from_pylist(summed_up, schema=SUMMARY.insert(0, _RUN))
     for of, found in shared.items():
-        tables[of] = _numbered("of", [table.cast(SCHEMAS[of]) for table in found.values])
+        tables[of] = _numbered("of", found.values, SCHEMAS[of])
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         file.writestr(_IDS, "".join(f"{run.run_id}\n" for run in runs))
         file.writestr("environment.json", json.dumps(environments.values, indent=2) + "\n")
@@ -174,14 +178,18 @@ SUMMARY = COMPARISON.append(pa.field("opt_hits", pa.int64())).append(
 
 def summary(results: Results) -> pa.Table:
     """Return `comparison` of a run with what OPT hits of all VMs, and whether it is synthetic."""
-    table = comparison(results)
+    return pa.Table.from_pylist(_summed_up(results), schema=SUMMARY)
+
+
+def _summed_up(results: Results) -> list[dict[str, Any]]:
     bounds = results.table("bounds")
     of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
-    rows = zip(table["system"].to_pylist(), table["vm"].to_pylist(), strict=True)
-    opt = [of.get(system) if vm is None else None for system, vm in rows]
-    table = table.append_column(SUMMARY.field("opt_hits"), pa.array(opt, pa.int64()))
-    synthetic = pa.repeat(results.synthetic, len(table))
-    return table.append_column(SUMMARY.field("synthetic"), synthetic)
+    rows = compared(results)
+    for row in rows:
+        row["synthetic"] = results.synthetic
+        if row["vm"] is None:
+            row["opt_hits"] = of.get(row["system"])
+    return rows
 
 
 class _Shared:
@@ -198,10 +206,13 @@ class _Shared:
         return self._numbers[key]
 
 
-def _numbered(column: str, tables: Sequence[pa.Table]) -> pa.Table:
+_RUN = pa.field("run", pa.int32())
+
+
+def _numbered(column: str, tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Put tables one below the other, with a first column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = pa.concat_tables(tables).combine_chunks()
+    joined = pa.concat_tables(tables).cast(schema).combine_chunks()
     return joined.add_column(0, column, pa.array(numbers))
 
 

@@ -206,8 +206,8 @@ class Results:
 
     def measured(self, name: str) -> pa.Table:
         """Return `metrics` or `vms` without the intervals of the warm-up."""
-        table = self.table(name)
-        return table.filter(pc.greater_equal(table["interval"], self.spec.warm_up_intervals))
+        table, warm_up = self.table(name), self.spec.warm_up_intervals
+        return table.filter(pc.greater_equal(table["interval"], warm_up)) if warm_up else table
 
     def to_arrow(self, name: str) -> pa.Table:
         """Return a table by name; if it is by interval, with a last column `warm_up`.

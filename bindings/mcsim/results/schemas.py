@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves"]
+__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves", "of_system"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -99,6 +99,13 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 
+def of_system(table: pa.Table, title: str) -> pa.Table:
+    """Return the rows of one system, which come one after the other."""
+    system = table["system"]
+    rows = pc.sum(pc.equal(system, title), min_count=0).as_py()
+    return table.slice(max(0, pc.index(system, title).as_py()), rows)
+
+
 def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
     """Return a column of one system's `metrics` or `vms`, whose rows come in this order.
 
@@ -113,8 +120,9 @@ def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np
     """Return several columns, each as of `counts_of`."""
     if len(table) == 0:
         return {name: np.zeros((0, 0, 1), np.int64) for name in names}
-    intervals, vms = (len(pc.unique(table[of])) for of in ("interval", "vm"))
-    return {name: np.asarray(table[name]).reshape(intervals, vms, -1) for name in names}
+    intervals = table["interval"][-1].as_py() - table["interval"][0].as_py() + 1
+    tiers = table["tier"][-1].as_py() + 1 if "tier" in table.column_names else 1
+    return {name: np.asarray(table[name]).reshape(intervals, -1, tiers) for name in names}
 
 
 def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:

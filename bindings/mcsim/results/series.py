@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
+from mcsim.results.schemas import of_system
 
 __all__ = [
     "CannotDrawError",
@@ -118,8 +118,8 @@ def vms_of(results: Results) -> list[str]:
 
 def series_of(results: Results, system: SystemSpec) -> Series:
     """Return the counts of a system by interval, VM and tier."""
-    by_vm = _of_system(results.vms(), system)
-    by_tier = _of_system(results.metrics(), system)
+    by_vm = of_system(results.vms(), system.title)
+    by_tier = of_system(results.metrics(), system.title)
     vms = len(vms_of(results))
     accesses = by_vm["accesses"].to_numpy().reshape(-1, vms)
     hits, occupancy, target = (
@@ -144,7 +144,7 @@ def clock_of(results: Results) -> Clock:
     trace's time.
     """
     system = min(results.spec.systems, key=is_legacy)
-    begin = np.unique(_of_system(results.vms(), system)["begin_ns"].to_numpy())
+    begin = np.unique(of_system(results.vms(), system.title)["begin_ns"].to_numpy())
     interval = results.spec.interval
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]
     if interval.by_reference:
@@ -213,7 +213,3 @@ def _pick(results: Results, names: Sequence[str], called: str) -> SystemSpec:
         return found[0]
     there = ", ".join(system.title for system in results.spec.systems)
     raise CannotDrawError(f"needs {called}; the systems of the run are {there}")
-
-
-def _of_system(table: pa.Table, system: SystemSpec) -> pa.Table:
-    return table.filter(pc.equal(table["system"], system.title))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import all_counts_of
+from mcsim.results.schemas import all_counts_of, of_system
 
 __all__ = [
     "COMPARISON",
@@ -117,7 +117,7 @@ def totals(results: Results) -> list[Totals]:
 
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
-    of_vm, of_tier = (t.filter(pc.equal(t["system"], system.title)) for t in (vms, metrics))
+    of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
     vm_counts = all_counts_of(of_vm, ("accesses", "misses", *_SERVED))
     tier_counts = all_counts_of(of_tier, ("hits", *_DEVICE_WRITES, *_SERVED))
 
@@ -245,6 +245,11 @@ def comparison(results: Results, *, by_vm: bool = True) -> pa.Table:
 
     `by_vm=False` leaves the totals alone.
     """
+    return pa.Table.from_pylist(compared(results, by_vm=by_vm), schema=COMPARISON)
+
+
+def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
+    """Return the rows of `comparison`; what is not known of one may be absent."""
     spec = results.spec
     all_totals = totals(results)
     bases = {
@@ -272,7 +277,7 @@ def comparison(results: Results, *, by_vm: bool = True) -> pa.Table:
                 | _gains(row, bases[""].get(row.vm), "")
                 | _gains(row, bases["_over_legacy"].get(row.vm), "_over_legacy")
             )
-    return pa.Table.from_pylist(rows, schema=COMPARISON)
+    return rows
 
 
 def systems(results: Results) -> pa.Table:

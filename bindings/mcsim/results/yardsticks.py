@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
+from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def yardsticks(results: Results) -> pa.Table:
             hindsight = ratio
         slower = slowdowns(results, of, alone)
         opt = possible.get(title)
-        own = decisions.filter(pc.equal(decisions["system"], title))
+        own = of_system(decisions, title)
         reasons = pc.fill_null(own["infeasible"], "")
         rows.append(
             {
@@ -163,8 +164,7 @@ def churn(results: Results, system: str) -> float | None:
 
     A block counts where it is granted anew. None of a single interval.
     """
-    metrics = results.measured("metrics")
-    own = metrics.filter(pc.equal(metrics["system"], system))
+    own = of_system(results.measured("metrics"), system)
     intervals = len(pc.unique(own["interval"]))
     if intervals < 2:
         return None
