@@ -41,6 +41,20 @@ absl::Status too_many_blocks(std::string_view vm) {
 // Between two looks at whether all could be written so far.
 constexpr std::size_t kRequestsAtOnce = std::size_t{1} << 18;
 
+// That it has response times which can be.
+absl::Status check_chunk(const RequestsView& chunk, std::string_view vm) {
+  if (chunk.response.size() != chunk.size()) {
+    return invalid_argument("{}: {} response times of {} requests", vm, chunk.response.size(),
+                            chunk.size());
+  }
+  for (const Nanoseconds took : chunk.response) {
+    if (took >= -1) continue;
+    return invalid_argument("{}: a request took {} ns: expected a response time, or -1 for unknown",
+                            vm, took);
+  }
+  return absl::OkStatus();
+}
+
 template <class T>
 std::span<const T> part(const SharedArray<T>& values, std::size_t begin, std::size_t count) {
   return std::span(values.data(), values.size()).subspan(begin, count);
@@ -401,10 +415,8 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
-  if (options_.responses && chunk.response.size() != chunk.size()) {
-    return invalid_argument("{}: {} response times of {} requests", stream.name,
-                            chunk.response.size(), chunk.size());
-  }
+  const bool responses = options_.responses;
+  if (responses) MCSIM_RETURN_IF_ERROR(check_chunk(chunk, stream.name));
   Nanoseconds latest = stream.last_time;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
@@ -426,12 +438,7 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    const Nanoseconds took = options_.responses ? chunk.response[i] : -1;
-    if (took < -1) {
-      return invalid_argument(
-          "{}: request {} took {} ns: expected a response time, or -1 for unknown", stream.name,
-          stream.requests, took);
-    }
+    const Nanoseconds took = responses ? chunk.response[i] : -1;
     MCSIM_RETURN_IF_ERROR(
         take(stream, at, chunk.op[i], took, chunk.offset[i], chunk.length[i], tick));
   }

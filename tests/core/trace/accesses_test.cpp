@@ -149,7 +149,7 @@ TEST(AccessBuilder, SaysWhatIsWrongWithResponseTimes) {
             "them");
   EXPECT_EQ(complaint({}, TimeBase::kClock), "web_0: 0 response times of 2 requests");
   EXPECT_EQ(complaint({3, -2}, TimeBase::kClock),
-            "web_0: request 1 took -2 ns: expected a response time, or -1 for unknown");
+            "web_0: a request took -2 ns: expected a response time, or -1 for unknown");
   EXPECT_EQ(complaint({3, 3}, TimeBase::kIndex),
             "response times: a trace without a clock has none");
 }
