@@ -239,6 +239,7 @@ void bind_system(py::module_& m) {
                  name, params,
                  {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
              give_optimizer(*handle.system, name, std::move(optimizer), seed);
+             raise_if_error(check_actions(*handle.system));
              return handle;
            }),
            py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
@@ -390,6 +391,7 @@ py::list decision_list(const RunResult& result) {
     std::vector<std::string> modes;
     for (const WriteMode mode : record.decision.write_modes) modes.emplace_back(name_of(mode));
     d["write_modes"] = modes;
+    d["admits"] = record.decision.admits;
     list.append(d);
   }
   return list;

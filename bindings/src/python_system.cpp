@@ -111,6 +111,7 @@ class PythonSystem final : public System {
     if (!possible.ok()) {
       throw Error{invalid_argument("{}.data_path: {}", name_, message_of(possible))};
     }
+    read_actions();
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -121,6 +122,7 @@ class PythonSystem final : public System {
 
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
+  Actions actions() const override { return actions_; }
   std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
@@ -145,6 +147,13 @@ class PythonSystem final : public System {
       MCSIM_ASSIGN_OR_RETURN(decision.write_modes,
                              modes_named(modes.cast<std::vector<std::string>>(), seen.vms()));
     }
+    if (const py::object admits = answer.attr("admits"); !admits.is_none()) {
+      decision.admits = admits.cast<std::vector<bool>>();
+      if (decision.admits.size() != seen.vms()) {
+        return invalid_argument("{}: allocate() gave {} truth values of admission for {} VMs",
+                                name_, decision.admits.size(), seen.vms());
+      }
+    }
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, seen.vms()));
     }
@@ -167,6 +176,20 @@ class PythonSystem final : public System {
     if (!timers_.empty()) return;
     const auto period = py::getattr(allocator_, "interval", py::int_(interval));
     timers_.push_back({.name = "interval", .clock = {.period = period.cast<Nanoseconds>()}});
+  }
+
+  // All that its host can, unless it says what.
+  void read_actions() {
+    actions_ = host_supports();
+    const py::object own = py::getattr(allocator_, "actions", py::none());
+    if (own.is_none()) return;
+    actions_ = {};
+    for (const std::string& name : own.cast<std::vector<std::string>>()) {
+      actions_.add(checked("", choice_named<Action>("actions", name)));
+    }
+    const absl::Status possible = check_actions(*this);
+    if (!possible.ok())
+      throw Error{invalid_argument("{}.actions: {}", name_, message_of(possible))};
   }
 
   void read_meters() {
@@ -298,6 +321,7 @@ class PythonSystem final : public System {
   std::string name_;
   std::vector<std::string> vm_names_;
   std::vector<Timer> timers_;
+  Actions actions_;
   std::vector<Meter> meters_;             // the usual ones, and its own:
   std::vector<std::string> meter_names_;  // their names
   std::optional<HostMeterSpec> host_meter_;

@@ -9,6 +9,7 @@
 #include "core/containers/greatest.hpp"
 #include "core/containers/recency_log.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/gate.hpp"
 
 namespace mcsim {
 namespace {
@@ -39,7 +40,8 @@ class ExclusiveLru final : public Host {
         rules_(rules),
         shared_(stacks.front()),
         owners_(trace),
-        book_(std::move(writes), trace, Copies::kOne) {
+        book_(std::move(writes), trace, Copies::kOne),
+        gate_(trace.vms.size()) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -56,6 +58,12 @@ class ExclusiveLru final : public Host {
       case Sharing::kContended:
         return replay_as<Sharing::kContended>(trace, range);
     }
+  }
+
+  Actions supports() const override {
+    Actions all{Action::kWriteModes, Action::kAdmission};
+    if (sharing_ != Sharing::kShared) all.add(Action::kTargets);
+    return all;
   }
 
   absl::Status resize(const Allocation& targets) override {
@@ -77,6 +85,8 @@ class ExclusiveLru final : public Host {
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
     return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
   }
+
+  absl::Status set_admission(const std::vector<bool>& admits) override { return gate_.set(admits); }
 
   absl::Status attach(HostMeters& meters) override {
     meters_ = &meters;
@@ -141,6 +151,7 @@ class ExclusiveLru final : public Host {
     std::array<Tally, 4> tallies{};              // by use
     std::array<Count, kTiers + 1> written_to{};  // written back: where the block was then
     std::array<Count, kTiers> invalidations{};
+    Count passed_by = 0;  // of what `tallies` found nowhere, what did not come in
     std::size_t index;
   };
 
@@ -149,16 +160,17 @@ class ExclusiveLru final : public Host {
     while (range.begin < range.end) {
       if (book_.flush_due(trace.request_time[range.begin])) flush();
       const RequestRange stretch{range.begin, book_.next_flush(trace, range)};
-      if (book_.all(WriteMode::kThrough)) {
-        replay_stretch<kSharing, false>(trace, stretch);
-      } else {
+      if (book_.all(WriteMode::kThrough) && !gate_.any_shut()) {
         replay_stretch<kSharing, true>(trace, stretch);
+      } else {
+        replay_stretch<kSharing, false>(trace, stretch);
       }
       range.begin = stretch.end;
     }
   }
 
-  template <Sharing kSharing, bool kWritesElsewhere>
+  // Plainly: every block comes in.
+  template <Sharing kSharing, bool kPlain>
   void replay_stretch(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
@@ -166,7 +178,7 @@ class ExclusiveLru final : public Host {
       Vm& vm = vms_[trace.request_vm[r]];
       const std::size_t begin = trace.request_begin[r];
       const std::size_t end = trace.request_begin[r + 1];
-      if constexpr (kWritesElsewhere) {
+      if constexpr (!kPlain) {
         const WriteMode mode = book_.mode(vm.index);
         if (trace.request_op[r] != 0 && mode == WriteMode::kBack) {
           write_to_cache<kSharing>(vm, ids, begin, end);
@@ -181,7 +193,9 @@ class ExclusiveLru final : public Host {
       std::size_t slowest = 0;
       for (std::size_t i = begin; i < end; ++i) {
         prefetch(ids, i);
-        const std::size_t tier = serve<kSharing>(vm, ids[i]);
+        const std::size_t tier = !kPlain && stays_out<kSharing>(vm, ids[i])
+                                     ? pass_by(vm, ids[i])
+                                     : serve<kSharing>(vm, ids[i]);
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
       }
@@ -196,6 +210,11 @@ class ExclusiveLru final : public Host {
     std::size_t slowest = 0;
     for (std::size_t i = begin; i < end; ++i) {
       prefetch(ids, i);
+      if (stays_out<kSharing>(vm, ids[i])) {
+        slowest = pass_by(vm, ids[i]);
+        ++vm.tallies[use_of(WriteMode::kThrough)].found[slowest];
+        continue;
+      }
       book_.mark(vm.index, ids[i]);
       ++tally.found[serve<kSharing>(vm, ids[i])];
       const std::size_t tier = log_.tier(stack_of<kSharing>(vm), ids[i]);
@@ -230,6 +249,17 @@ class ExclusiveLru final : public Host {
     gain<kSharing>(vm, 0, +1);
     settle<kSharing>(vm);
     return tier;
+  }
+
+  // Whether no tier has the block, and none may.
+  template <Sharing kSharing>
+  bool stays_out(Vm& vm, BlockId id) {
+    return gate_.shut(vm.index) && log_.tier(stack_of<kSharing>(vm), id) == kTiers;
+  }
+  std::size_t pass_by(Vm& vm, BlockId id) {
+    if (meters_ != nullptr) meters_->access(vm.index, id, false, false);
+    ++vm.passed_by;
+    return kTiers;
   }
 
   // The block leaves without being a victim; the tier that had it, kTiers if none.
@@ -328,7 +358,7 @@ class ExclusiveLru final : public Host {
       if (k == kTiers) {
         of.misses = entered + around.found[k];
         of.write_misses = written;
-        of.tiers[0].fills = entered;
+        of.tiers[0].fills = entered - vm.passed_by;
         break;
       }
       TierCounters& tier = of.tiers[k];
@@ -382,6 +412,7 @@ class ExclusiveLru final : public Host {
   std::vector<Vm> vms_;
   BlockOwners owners_;
   WriteBook book_;
+  Gate gate_;
   HostMeters* meters_ = nullptr;
 };
 

@@ -21,8 +21,9 @@ namespace mcsim {
 // A block comes in first and all settles then: what comes into a tier without room for it,
 // be it of no blocks at all, is written there and goes down at once.
 //
-// A VM may write in any mode, which may change at any time; blocks that are held are never
-// updated where they are when they are written around (WriteRules::update_around).
+// A VM may write in any mode, and be shut out (Gate), both of which may change at any time; blocks
+// that are held are never updated where they are when they are written around
+// (WriteRules::update_around).
 //
 // The first form shares all tiers among all VMs; the second divides them, first
 // by `targets`.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/engine/actions.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/host_meters.hpp"
@@ -26,6 +27,9 @@ class Host {
 
   virtual void replay(const Accesses& trace, RequestRange range) = 0;
 
+  // What of it a decision may change.
+  virtual Actions supports() const { return {}; }
+
   // Changes what every VM is granted; a host that does not divide its space
   // refuses.
   virtual absl::Status resize(const Allocation& targets) = 0;
@@ -44,6 +48,11 @@ class Host {
       return absl::FailedPreconditionError("this host writes through, and nothing else");
     }
     return absl::OkStatus();
+  }
+
+  // Changes of which VMs blocks come in that it does not hold, at any time (Gate).
+  virtual absl::Status set_admission(const std::vector<bool>&) {
+    return absl::FailedPreconditionError("this host lets in blocks of all VMs");
   }
 
   // Tells these, which outlive it, of every access from now on.

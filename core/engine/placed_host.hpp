@@ -33,6 +33,7 @@ class PlacedHost final : public Host {
   PlacedHost(const Machine& machine, const Accesses& trace, Watch watch);
 
   void replay(const Accesses& trace, RequestRange range) override;
+  Actions supports() const override { return {Action::kPlacements}; }
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
   void release(std::size_t vm) override;

@@ -111,12 +111,14 @@ class Runner {
         system_(system),
         tick_(tick),
         timers_(system.timers()),
+        actions_(system.actions()),
         rings_(trace, timers_),
         meters_(system, measured),
         asked_(timers_.size()) {}
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
     if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
       read_by_ = spec->timer;
       host_meters_.emplace(trace_, *spec);
@@ -226,12 +228,20 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // All of it, or nothing: modes are refused for their number alone.
+  // All of it, or nothing: what there is for each VM is refused for its number alone.
   absl::Status apply(const Decision& decision) {
+    const Actions beyond = actions_of(decision).without(actions_);
+    if (beyond != Actions()) {
+      return invalid_argument("a decision changes {}; its system declares that it decides {}",
+                              names_of(beyond), names_of(actions_));
+    }
     const std::vector<WriteMode>& modes = decision.write_modes;
+    const std::vector<bool>& admits = decision.admits;
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
+    if (!admits.empty() && admits.size() != trace_.vms.size()) return host_->set_admission(admits);
     if (decision.targets) MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
     if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    if (!admits.empty()) MCSIM_RETURN_IF_ERROR(host_->set_admission(admits));
     return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }
 
@@ -298,6 +308,7 @@ class Runner {
   System& system_;
   const Tick& tick_;
   const std::vector<Timer> timers_;
+  const Actions actions_;
   Rings rings_;
   Meters meters_;
   std::vector<Asked> asked_;  // by timer

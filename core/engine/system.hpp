@@ -8,6 +8,7 @@
 
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
+#include "core/engine/actions.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
 #include "core/engine/host_meters.hpp"
@@ -61,11 +62,13 @@ struct Observation {
 };
 
 // What a controller decided and how good it can prove that to be. Applied in this order, all
-// of it or nothing: targets, write modes, placements.
+// of it or nothing: targets, write modes, admission, placements.
 struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
-  std::vector<Placement> placements = {};   // where there are extents: those that move
+  // By VM, whether blocks come in that are not held (Gate); empty: as it is.
+  std::vector<bool> admits = {};
+  std::vector<Placement> placements = {};  // where there are extents: those that move
   double objective = 0;
   double upper_bound = 0;
   Count evaluations = 0;
@@ -74,6 +77,9 @@ struct Decision {
   // that can.
   std::string infeasible = {};
 };
+
+// What the decision would change.
+Actions actions_of(const Decision& decision);
 
 // A way to run a machine for many VMs: which data path, who decides about space,
 // what it must know. One object per run.
@@ -87,6 +93,16 @@ class System {
   // When it is asked, and what must be measured for it.
   virtual std::vector<Timer> timers() const { return {}; }
   virtual std::vector<Meter> meters() const { return {}; }
+
+  // What its decisions may change: none has more.
+  virtual Actions actions() const {
+    return timers().empty() ? Actions() : Actions{Action::kTargets};
+  }
+  // What the host that it makes can change, if it decides anything: mostly one whose space is
+  // divided.
+  virtual Actions host_supports() const {
+    return {Action::kTargets, Action::kWriteModes, Action::kAdmission};
+  }
 
   // What only the cache knows, if that is wanted.
   virtual std::optional<HostMeterSpec> host_meters() const { return std::nullopt; }
@@ -105,6 +121,9 @@ class System {
     return std::nullopt;
   }
 };
+
+// That the host of a system can do what the system decides; whoever loads one asks.
+absl::Status check_actions(const System& system);
 
 // What has to be measured for a system, in the order of its meters; run() refuses those of a
 // timer that there is not.

@@ -43,6 +43,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       line_blocks_(trace.line_blocks),
       owners_(trace),
       book_(std::move(setup.writes), trace, one_copy() ? Copies::kOne : Copies::kSeveral),
+      gate_(trace.vms.size()),
       counters_(trace.vms.size()),
       found_(trace.vms.size()) {
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
@@ -87,13 +88,14 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // What is written around stays where it is, or the oldest of all parts has to go: parts do
-  // not know of each other.
+  // not know of each other. Nor does a tier know whether those below it hold a block.
   const bool singly = (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
                       (book_.limited() && book_.any(WriteMode::kBack)) ||
-                      (book_.flushes() && range.end - range.begin < kWorthABatch);
+                      (book_.flushes() && range.end - range.begin < kWorthABatch) ||
+                      gate_.any_shut();
   if (batches_ && !singly && meters_ == nullptr) {
     batches_->replay(trace, range, counters_, found_);
-  } else if (unfiltered() && !knows_future()) {
+  } else if (unfiltered() && !knows_future() && !gate_.any_shut()) {
     replay_as<true>(trace, range);
   } else {
     replay_as<false>(trace, range);
@@ -216,6 +218,7 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
 // Looks for the block from the fastest tier on, and brings it up as the chain has it.
 template <bool kPlain>
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
+  if (!kPlain && gate_.shut(request.vm) && !holds(request.vm, a.block)) return pass_by(request, a);
   const std::size_t own = part(request.vm);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
@@ -238,6 +241,13 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     --left.occupancy;
   }
   return enter<kPlain>(request, a, found, admitted);
+}
+
+// No tier holds the block, and none may.
+TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& a) {
+  for (Tier& tier : tiers_) tier.record(a.block);
+  if (meters_ != nullptr) meters_->access(request.vm, a.block, false, false);
+  return {backend(), backend(), backend(), backend()};
 }
 
 // Brings a block that `found` had into the tiers above that admit it: the fastest of
@@ -359,6 +369,16 @@ void TieredHost::flush() {
 
 absl::Status TieredHost::set_write_modes(std::span<const WriteMode> modes) {
   return book_.set_modes(modes, owners_, [&](BlockId block) { write_back(block); });
+}
+
+absl::Status TieredHost::set_admission(const std::vector<bool>& admits) {
+  return gate_.set(admits);
+}
+
+Actions TieredHost::supports() const {
+  Actions all{Action::kWriteModes, Action::kAdmission};
+  if (changeable_) all.add(Action::kTargets);
+  return all;
 }
 
 absl::Status TieredHost::failure() const {

@@ -8,6 +8,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/batched_chain.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/gate.hpp"
 #include "core/engine/host.hpp"
 #include "core/engine/tier.hpp"
 #include "core/engine/writes.hpp"
@@ -61,6 +62,9 @@ struct TieredSetup {
 //   back     yes        where it comes in    that copy   are old, until they are overwritten
 //   around   no         the backend          no          leave; or are updated, if so asked
 //
+// Of a VM that is shut out (Gate) a block that no tier holds passes all of them by: a read is
+// served, and a write goes to the backend, whatever the mode.
+//
 // Filters are asked before a block comes in; a tier that refuses it is passed over. A tier
 // without room for it has nothing to refuse: in an exclusive chain the block is written there
 // and goes down at once, as in a tier of one block it would with the next access; in the others
@@ -75,8 +79,10 @@ class TieredHost final : public Host {
   static absl::StatusOr<std::unique_ptr<Host>> make(TieredSetup setup, const Accesses& trace);
 
   void replay(const Accesses& trace, RequestRange range) override;
+  Actions supports() const override;
   absl::Status resize(const Allocation& targets) override;
   absl::Status set_write_modes(std::span<const WriteMode> modes) override;
+  absl::Status set_admission(const std::vector<bool>& admits) override;
   absl::Status attach(HostMeters& meters) override;
   void release(std::size_t vm) override;
   absl::Status failure() const override;
@@ -118,6 +124,7 @@ class TieredHost final : public Host {
   Outcome write_around(const Request& request, const Access<>& a);
   template <bool kPlain>
   Outcome fetch(const Request& request, const Access<>& a);
+  Outcome pass_by(const Request& request, const Access<>& a);
   template <bool kPlain>
   Outcome enter(const Request& request, const Access<>& a, std::size_t found, unsigned admitted);
   template <bool kPlain>
@@ -163,6 +170,7 @@ class TieredHost final : public Host {
   std::uint32_t line_blocks_;
   BlockOwners owners_;
   WriteBook book_;
+  Gate gate_;
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;

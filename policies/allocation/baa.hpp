@@ -58,6 +58,7 @@ class Baa final : public System {
   std::vector<Timer> timers() const override {
     return {{.name = "throughput", .clock = {.period = period_}}};
   }
+  Actions actions() const override { return {}; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 

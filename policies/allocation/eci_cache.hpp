@@ -85,6 +85,7 @@ class EciCache final : public OneCacheMaximizer {
     };
     return {useful(OpFilter::kAll), useful(OpFilter::kReads), {.what = ClassMeter{}}};
   }
+  Actions actions() const override { return {Action::kTargets, Action::kWriteModes}; }
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
  protected:

@@ -38,6 +38,8 @@ class ExtentPlacer : public System {
   std::vector<Timer> timers() const override {
     return {{.name = "epoch", .clock = {.period = params_.epoch.ns}}};
   }
+  Actions actions() const override { return {Action::kPlacements}; }
+  Actions host_supports() const override { return {Action::kPlacements}; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 

@@ -1,4 +1,7 @@
-"""A Slurm of one node, for as long as a test takes; it needs root and Debian's slurm-wlm."""
+"""A Slurm of one node, for as long as a test takes; it needs root and Debian's slurm-wlm.
+
+With slurm-wlm-torque it has PBS's commands, reads PBS's directives, and tells jobs what PBS does.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +46,13 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=
 """
 
 
-def why_not() -> str:
-    """Return why there can be no Slurm here; empty if there can."""
+def why_not(pbs: bool = False) -> str:
+    """Return why there can be no Slurm here, or none that does for PBS; empty if there can."""
     missing = [name for name in PROGRAMS if _found(name) is None]
     if missing:
         return f"{', '.join(missing)} not installed (Debian: slurm-wlm)"
+    if pbs and _found("qsub") is None:
+        return "qsub not installed (Debian: slurm-wlm-torque)"
     return "" if os.geteuid() == 0 else "Slurm's node runs as root only"
 
 
@@ -117,6 +122,7 @@ def running(folder: Path) -> Iterator[Slurm]:
     (folder / "cgroup.conf").write_text(
         "CgroupPlugin=cgroup/v1\nIgnoreSystemd=yes\n", encoding="utf-8"
     )
+    (folder / "plugstack.conf").write_text("optional spank_pbs.so\n", encoding="utf-8")
     for name in ("state", "spool"):
         (folder / name).mkdir()
     slurm = Slurm(folder)

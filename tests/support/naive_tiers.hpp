@@ -39,9 +39,13 @@ class Tiers {
   Tiers(Chain chain, std::vector<std::vector<Count>> capacity)
       : chain_(chain), capacity_(std::move(capacity)) {
     for (const auto& parts : capacity_) lists_.emplace_back(parts.size());
+    admitted_.assign(lists_[0].size(), true);
     counts_.hits.resize(lists_.size() + 1);
     counts_.writes.resize(lists_.size());
   }
+
+  // Of a part that is not admitted nothing comes in that no tier has.
+  void admit(std::size_t part, bool admitted) { admitted_[part] = admitted; }
 
   // False if an old version was read.
   bool read(std::size_t part, BlockId block) {
@@ -50,7 +54,7 @@ class Tiers {
     const Count version =
         found == lists_.size() ? on_backend_[block] : copy(found, part, block)->version;
     if (found == lists_.size()) ++counts_.backend_reads;
-    bring_in(part, block, found, version);
+    if (found < lists_.size() || admitted_[part]) bring_in(part, block, found, version);
     return version == newest_[block];
   }
 
@@ -62,6 +66,7 @@ class Tiers {
       for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
       return write_backend(block, version);
     }
+    if (found == lists_.size() && !admitted_[part]) return write_backend(block, version);
     if (mode == WriteMode::kThrough) write_backend(block, version);
     bring_in(part, block, found, version);
     if (found == 0) {
@@ -206,6 +211,7 @@ class Tiers {
   Chain chain_;
   std::vector<std::vector<Count>> capacity_;
   std::vector<std::vector<List>> lists_;  // [tier][part]
+  std::vector<bool> admitted_;            // by part
   std::map<BlockId, Count> newest_;
   std::map<BlockId, Count> on_backend_;
   Counts counts_;

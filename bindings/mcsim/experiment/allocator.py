@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.threads import done_at_desk
 from mcsim.base.units import parse_duration
+from mcsim.experiment.answers import are_words, check_declared, checked
 from mcsim.experiment.code import blamed
 from mcsim.locality.curve import HitRatioCurve
 
@@ -131,11 +132,17 @@ class Decision:
         back at once. As they are if not given.
     infeasible : str
         Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
+    admits : bool array, by VM, optional
+        Whether blocks come in that are not in the cache. Of a VM that is shut out what is there
+        stays, is served and moves between tiers, and leaves as space is needed; all else passes
+        the cache by, and no filter of `admission` is asked for it. As it is if not given; at
+        first all VMs are let in.
     """
 
     targets: ArrayLike | None = None
     write_modes: Sequence[str] | None = None
     infeasible: str = ""
+    admits: ArrayLike | None = None
 
 
 class Allocator(Protocol):
@@ -164,6 +171,10 @@ class Allocator(Protocol):
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
         What curves are of: the interval that ended, all since the trace began, or the interval
         with all that came before it remembered.
+    ``actions`` : sequence of str
+        What its decisions may have, of ``"targets"``, ``"write_modes"`` and ``"admits"``; all of
+        it if not given. What the host cannot change is refused as the experiment is loaded, and
+        a decision that has more as it is taken.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.
@@ -216,6 +227,7 @@ class _Answering:
         hosts = [name for name, kind, _, _ in self.meters if kind == "host"]
         if len(hosts) > 1:
             raise ConfigError(f"{self._name}.meters: one host meter, not {', '.join(hosts)}")
+        self.actions = self._actions()
         for key in ("resize_mode", "distance_scope", "data_path"):
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))
@@ -229,17 +241,26 @@ class _Answering:
             answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
-        if isinstance(answer, tuple) and len(answer) == 2 and _are_words(answer[1]):
+        if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):
             answer = Decision(*answer)
         if not isinstance(answer, Decision):
             answer = Decision(answer)
-        return _checked(answer, seen, doing)
+        check_declared(answer, self.actions, doing)
+        return checked(answer, seen, doing)
 
     def _named(self, key: str) -> list[tuple[str, Any]]:
         given = getattr(self._allocator, key, {})
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise ConfigError(f"{self._name}.{key}: expected a mapping by name, got {given!r}")
         return list(given.items())
+
+    def _actions(self) -> list[str] | None:
+        given = getattr(self._allocator, "actions", None)
+        if given is None:
+            return None
+        if not are_words(given):
+            raise ConfigError(f"{self._name}.actions: expected names of actions, got {given!r}")
+        return list(given)
 
     def _timers(self) -> list[tuple[str, int]]:
         timers = self._named("timers")
@@ -310,48 +331,6 @@ def answering(allocator: Allocator, name: str, interval: int) -> object:
     # The core calls an allocator by the name of its class.
     kind = type(type(allocator).__name__, (_Answering,), {})
     return kind(allocator, name, interval)
-
-
-def _are_words(given: object) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(word, str) for word in given)
-
-
-def _checked(answer: Decision, seen: Observation, doing: str) -> Decision:
-    """Return an answer as the core takes it, or say what is wrong with it."""
-    targets, modes = answer.targets, answer.write_modes
-    if targets is not None:
-        targets = _checked_targets(targets, seen, doing)
-    if modes is not None:
-        if not _are_words(modes):
-            raise ConfigError(f"{doing}: expected names of write modes, got {_short(modes)}")
-        modes = list(modes)
-    if not isinstance(answer.infeasible, str):
-        raise ConfigError(
-            f"{doing}: infeasible: expected the reason as text, got {_short(answer.infeasible)}"
-        )
-    return Decision(targets, modes, answer.infeasible)
-
-
-def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
-    """Return targets as an array of whole numbers, or say what is wrong with them."""
-    shape = seen.current.shape
-    wanted = f"expected whole numbers of blocks, an array of {shape[0]} tiers x {shape[1]} VMs"
-    try:
-        array = np.asarray(blocks)
-    except ValueError:
-        raise ConfigError(f"{doing}: {wanted}, got rows of different lengths") from None
-    if array.dtype.kind not in "biuf":
-        raise ConfigError(f"{doing}: {wanted}, got {_short(blocks)}")
-    if array.shape != shape:
-        raise ConfigError(f"{doing}: {wanted}, got an array of shape {array.shape}")
-    if array.dtype.kind == "f" and (odd := array[np.isnan(array) | (array != np.rint(array))]).size:
-        raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
-    return array
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _shown(meter: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, schema_of
 
 __all__ = [
     "bound_table",
@@ -136,6 +136,8 @@ def _decisions(
     }
     for name in ("objective", "upper_bound", "evaluations", "infeasible"):
         columns[name] = [d[name] for d in decisions]
+    if any(d["admits"] for d in decisions):
+        columns["admits"] = [d["admits"] or None for d in decisions]
     return _table("decisions", title, columns)
 
 
@@ -146,7 +148,7 @@ def bound_table(title: str, opt_hits: int) -> pa.Table:
 
 def _table(name: str, system: str, columns: dict[str, Any]) -> pa.Table:
     """Return one of the tables of a run from its columns, arrays of which may be of any shape."""
-    schema = SCHEMAS[name]
+    schema = schema_of(name, columns)
     rows = len(columns["interval"])
     columns = {"system": pa.repeat(pa.scalar(system, pa.string()), rows)} | columns
     return pa.table([_column(columns[f.name], f.type) for f in schema], schema=schema)

@@ -28,6 +28,7 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.results.draft import SystemTables
+from mcsim.results.schemas import below
 
 __all__ = ["Sink", "Stages", "own_view"]
 
@@ -239,7 +240,7 @@ class Stages:
             )
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions", "bounds"):
-                joined = pa.concat_tables([getattr(part, name) for part in complete])
+                joined = below(getattr(part, name) for part in complete)
                 self.sink.write_table(name, joined)
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}

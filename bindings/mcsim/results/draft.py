@@ -25,7 +25,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
 from mcsim.results.parts import Part
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS, joined_curves
+from mcsim.results.schemas import SCHEMAS, joined_curves, schema_of
 from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
 __all__ = ["Draft", "SystemTables", "clear_left", "draft_folder", "is_under_way"]
@@ -139,7 +139,7 @@ class Draft:
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
-        self._write(f"{name}.parquet", parquet_of(table.cast(SCHEMAS[name])))
+        self._write(f"{name}.parquet", parquet_of(table.cast(schema_of(name, table.column_names))))
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
         """Write curves at steps and, beside these, at points of this run's own."""

@@ -42,7 +42,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS, joined_curves
+from mcsim.results.schemas import SCHEMAS, below, joined_curves, schema_of, spoken
 from mcsim.results.tables import COMPARISON, compared
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
@@ -151,8 +151,8 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
         rows.append(row | {"timings": json.dumps(run.values["timings"])})
     tables = {"runs": pa.Table.from_pylist(rows, schema=_RUNS)}
     for of in _OF_RUNS:
-        tables[of] = _numbered("run", [run.tables[of] for run in runs], SCHEMAS[of])
-    tables["points"] = _numbered("run", [run.tables["points"] for run in runs], SCHEMAS["curves"])
+        tables[of] = _numbered("run", [run.tables[of] for run in runs], of)
+    tables["points"] = _numbered("run", [run.tables["points"] for run in runs], "curves")
     summed_up = [
         row | {"run": number}
         for number, run in enumerate(runs)
@@ -160,7 +160,7 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     ]
     tables["summary"] = pa.Table.from_pylist(summed_up, schema=SUMMARY.insert(0, _RUN))
     for of, found in shared.items():
-        tables[of] = _numbered("of", found.values, SCHEMAS[of])
+        tables[of] = _numbered("of", found.values, of)
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         file.writestr(_IDS, "".join(f"{run.run_id}\n" for run in runs))
         file.writestr("environment.json", json.dumps(environments.values, indent=2) + "\n")
@@ -209,10 +209,11 @@ class _Shared:
 _RUN = pa.field("run", pa.int32())
 
 
-def _numbered(column: str, tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Put tables one below the other, with a first column that says which a row is of."""
+def _numbered(column: str, tables: Sequence[pa.Table], name: str) -> pa.Table:
+    """Put tables of that name one below the other, first a column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = pa.concat_tables(tables).cast(schema).combine_chunks()
+    joined = below(tables)
+    joined = joined.cast(schema_of(name, joined.column_names)).combine_chunks()
     return joined.add_column(0, column, pa.array(numbers))
 
 
@@ -315,7 +316,7 @@ class PackedResults(Results):
         if name == "curves":
             steps = self._pack.part("curves", "of", self._row["curves"])
             return joined_curves(steps, self._pack.part("points", "run", self._number))
-        return self._pack.part(name, "run", self._number)
+        return spoken(name, self._pack.part(name, "run", self._number))
 
 
 def packs_in(out: Path) -> Iterator[Pack]:

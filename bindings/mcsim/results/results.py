@@ -241,7 +241,8 @@ class Results:
     def decisions(self) -> pa.Table:
         """Objective and bound of every decision; `interval` is the first it acts in.
 
-        `infeasible` says why what was asked of a system cannot be had, where it cannot.
+        `infeasible` says why what was asked of a system cannot be had, where it cannot. `admits`,
+        a list by VM in the order of `vms`, is there if VMs were shut out or let in.
         """
         return self.to_arrow("decisions")
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "all_counts_of", "counts_of", "joined_curves", "of_system"]
+__all__ = ["SCHEMAS", "all_counts_of", "below", "counts_of", "joined_curves", "of_system"]
+__all__ += ["schema_of", "spoken"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
@@ -97,6 +98,33 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         ]
     ),
 }
+
+
+# Columns beside these, of runs that say anything in them.
+_NOW_AND_THEN: Mapping[str, pa.Schema] = {
+    "decisions": pa.schema([("admits", pa.list_(pa.bool_()))])  # by VM; null: as it was
+}
+
+
+def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
+    """Return the schema of a table that has these columns."""
+    schema, has = SCHEMAS[name], set(columns)
+    for column in _NOW_AND_THEN.get(name, ()):
+        schema = schema.append(column) if column.name in has else schema
+    return schema
+
+
+def spoken(name: str, table: pa.Table) -> pa.Table:
+    """Return a table without columns that only some runs have and this one says nothing in."""
+    for column in _NOW_AND_THEN.get(name, ()):
+        if column.name in table.column_names and table[column.name].null_count == len(table):
+            table = table.drop_columns([column.name])
+    return table
+
+
+def below(tables: Iterable[pa.Table]) -> pa.Table:
+    """Put tables one below the other; a column that only some have is null in the others."""
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def of_system(table: pa.Table, title: str) -> pa.Table:

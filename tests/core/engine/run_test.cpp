@@ -62,6 +62,8 @@ class Scripted final : public System {
 
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
+  Actions actions() const override { return decides; }
+  Actions host_supports() const override { return kOfHost; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     Allocation targets(2, trace.vms.size());
@@ -97,6 +99,9 @@ class Scripted final : public System {
     wrap_ = std::move(wrap);
   }
 
+  static constexpr Actions kOfHost{Action::kTargets, Action::kWriteModes, Action::kAdmission};
+
+  Actions decides = kOfHost;
   std::vector<Ring> rings;
 
  private:
@@ -344,16 +349,18 @@ TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
 }
 
 std::optional<Decision> by_demand(const Observation& seen) {
-  // The first VM has what it demands, in a mode of its own.
+  // Each VM has what it demands, in a mode of its own, and is shut out now and then.
   Allocation targets(2, kVms);
   std::vector<WriteMode> modes;
+  std::vector<bool> admits;
   for (VmId vm = 0; vm < kVms; ++vm) {
     const Count demand = 1 + seen.meters[0].distinct[vm] + seen.meters[1].curves[vm].hits(9);
     targets.at(0, vm) = demand % 5;
     targets.at(1, vm) = demand % 9;
     modes.push_back(static_cast<WriteMode>(demand % 3));
+    admits.push_back(demand % 4 != 0);
   }
-  return Decision{.targets = targets, .write_modes = modes};
+  return Decision{.targets = targets, .write_modes = modes, .admits = admits};
 }
 
 std::vector<Meter> demand_meters(Nanoseconds window) {
@@ -505,6 +512,7 @@ TEST(Laws, SplittingAPeriodChangesNothing) {
         EXPECT_EQ(often.decisions[i].request, once.decisions[i].request);
         EXPECT_EQ(often.decisions[i].targets, once.decisions[i].targets);
         EXPECT_EQ(often.decisions[i].decision.write_modes, once.decisions[i].decision.write_modes);
+        EXPECT_EQ(often.decisions[i].decision.admits, once.decisions[i].decision.admits);
         const Ring& ring = split.rings[(i + 1) * k - 1];
         EXPECT_EQ(ring.meters, whole.rings[i].meters);
       }
@@ -550,6 +558,10 @@ class Watched final : public Host {
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
     return host_->set_write_modes(modes);
   }
+  absl::Status set_admission(const std::vector<bool>& admits) override {
+    return host_->set_admission(admits);
+  }
+  Actions supports() const override { return host_->supports(); }
   void release(std::size_t vm) override { host_->release(vm); }
   std::vector<VmCounters> counters() const override { return host_->counters(); }
   absl::Status check_invariants() const override { return host_->check_invariants(); }
@@ -592,6 +604,45 @@ TEST(Laws, ARefusedDecisionLeavesAllAsItWas) {
             "targets: expected 2 tiers x 3 VMs, got 1 x 3");
   EXPECT_EQ(refused({.targets = granting(1), .write_modes = {WriteMode::kThrough}}),
             "write modes: 1 of them for 3 VMs");
+  EXPECT_EQ(refused({.targets = granting(1), .write_modes = through, .admits = {true}}),
+            "admits: 1 of them for 3 VMs");
+  EXPECT_EQ(refused({.targets = granting(1), .placements = {{}}}),
+            "a decision changes placements; its system declares that it decides targets, "
+            "write_modes, admits");
+}
+
+// What a system decides it says, and is refused before anything is replayed.
+TEST(Run, ASystemIsRefusedOnAHostThatCannotDoWhatItDecides) {
+  Random random(11);
+  const Accesses trace = intern(rows_of(random), kVms);
+  constexpr const char* kWrong =
+      "decisions change placements; the host can change targets, write_modes, admits";
+  Scripted system({timer(100)}, {});
+  EXPECT_TRUE(check_actions(system).ok());
+  system.decides = {Action::kTargets, Action::kPlacements};
+  EXPECT_EQ(message_of(check_actions(system)), kWrong);
+  const Cuts cuts = aligned_cuts(trace.request_time, 500);
+  EXPECT_EQ(message_of(try_run(trace, system, cuts).status()), kWrong);
+  EXPECT_EQ(system.rings.size(), 0U);
+  EXPECT_EQ(message_of(check_supported({Action::kAdmission}, {})),
+            "decisions change admits; the host can change nothing");
+}
+
+TEST(Run, AVmThatIsShutOutBringsNothingInUntilItIsLetInAgain) {
+  Random random(12);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const Rule rule = [](const Observation& seen) -> Answer {
+    if (seen.interval > 1) return std::nullopt;
+    return Decision{.admits = {seen.interval == 1, true, true}};
+  };
+  Scripted system({timer(200)}, {}, rule);
+  run_all(trace, system);
+  ASSERT_GT(system.rings.size(), 2U);
+  EXPECT_GT(system.rings[0].since[0].tiers[0].fills, 0);
+  EXPECT_GT(system.rings[1].since[0].misses, 0);
+  EXPECT_EQ(system.rings[1].since[0].tiers[0].fills, 0);
+  EXPECT_GT(system.rings[1].since[1].tiers[0].fills, 0);
+  EXPECT_GT(system.rings[2].since[0].tiers[0].fills, 0);
 }
 
 TEST(Run, MistakesAreNamed) {

@@ -66,6 +66,19 @@ TEST(Systems, EveryOneRunsAndIntervalsSumToTheTrace) {
   }
 }
 
+TEST(Systems, TheHostOfEachIsAsItSaysAndCanDoWhatItDecides) {
+  const Accesses trace = random_trace(600, 3, 200, 1);
+  for (const auto& entry : system_registry().entries()) {
+    SCOPED_TRACE(entry.info.name);
+    const auto system = make(entry.info.name, {}, machine_of({30, 90}));
+    EXPECT_TRUE(check_actions(*system).ok()) << check_actions(*system);
+    const auto host = system->make_host(trace);
+    ASSERT_TRUE(host.ok()) << host.status();
+    if (system->actions() == Actions()) continue;
+    EXPECT_EQ(names_of((*host)->supports()), names_of(system->host_supports()));
+  }
+}
+
 TEST(Systems, RunsAreRepeatable) {
   const Accesses trace = random_trace(6'000, 3, 200, 1);
   for (const auto& entry : system_registry().entries()) {

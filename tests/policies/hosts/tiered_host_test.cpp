@@ -132,6 +132,14 @@ Count dirty(const Host& host) {
   return sum;
 }
 
+// Every other time of all VMs.
+std::vector<bool> random_gate(std::size_t vms, Random& random) {
+  std::vector<bool> admits(vms, true);
+  if (random.below(2) == 0) return admits;
+  for (std::size_t vm = 0; vm < vms; ++vm) admits[vm] = random.below(2) == 0;
+  return admits;
+}
+
 struct Case {
   Chain chain;
   std::vector<Count> capacity;
@@ -178,6 +186,11 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru) {
         if (modes[vm] != WriteMode::kBack) twin.flush(vm);
       }
       ASSERT_TRUE(host->set_write_modes(modes).ok());
+    }
+    if (r % 130 == 60) {
+      const std::vector<bool> admits = random_gate(c.vms, random);
+      for (VmId vm = 0; vm < c.vms; ++vm) twin.admit(vm, admits[vm]);
+      ASSERT_TRUE(host->set_admission(admits).ok());
     }
     const VmId vm = trace.request_vm[r];
     for (const BlockId block : trace.blocks_of(r)) {
@@ -301,6 +314,11 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
       ASSERT_TRUE(batches->set_write_modes(modes).ok());
       ASSERT_TRUE(singly->set_write_modes(modes).ok());
     }
+    if (random.below(4) == 0) {
+      const std::vector<bool> admits = random_gate(3, random);
+      ASSERT_TRUE(batches->set_admission(admits).ok());
+      ASSERT_TRUE(singly->set_admission(admits).ok());
+    }
     batches->replay(trace, range);
     for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
     SCOPED_TRACE(fmt::format("requests {} to {}", range.begin, range.end));
@@ -392,6 +410,11 @@ void expect_same_made_for_lru(const DataPathParams& params, const Division& firs
       const std::vector<WriteMode> modes = random_modes(3, random);
       ASSERT_TRUE(general->set_write_modes(modes).ok());
       ASSERT_TRUE(special->set_write_modes(modes).ok());
+    }
+    if (random.below(5) == 0) {
+      const std::vector<bool> admits = random_gate(3, random);
+      ASSERT_TRUE(general->set_admission(admits).ok());
+      ASSERT_TRUE(special->set_admission(admits).ok());
     }
     if (random.below(9) == 0) {
       const std::size_t gone = random.below(3);
@@ -500,6 +523,9 @@ void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint6
       std::vector<WriteMode> modes;
       for (int vm = 0; vm < 3; ++vm) modes.push_back(static_cast<WriteMode>(random.below(3)));
       ASSERT_TRUE(host->set_write_modes(modes).ok());
+    }
+    if (random.below(5) == 0) {
+      ASSERT_TRUE(host->set_admission(random_gate(3, random)).ok());
     }
     if (random.below(8) == 0) host->release(random.below(3));
     host->replay(trace, {r, r + 25});
@@ -634,6 +660,75 @@ TEST(TieredHost, WritesTheOldestBackBeyondTheLimit) {
   EXPECT_EQ(host->counters()[0].write_backs, 3);
 }
 
+// Two VMs share the space. What the first has when it is shut out is hit, moves up, is written
+// back and gives way to what the second brings in; nothing of the first comes in any more.
+TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  using Rows = std::vector<std::tuple<Nanoseconds, Op, std::uint64_t>>;
+  const auto add = [&](VmId vm, const Rows& rows) {
+    Requests requests;
+    for (const auto& [time, op, block] : rows) requests.push(time, vm, op, block * 4096, 4096);
+    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  };
+  constexpr Op kRead = Op::kRead;
+  constexpr Op kWrite = Op::kWrite;
+  add(0, {{0, kRead, 1},
+          {1, kRead, 2},
+          {2, kRead, 3},  // tiers: 3 2 | 1
+          {3, kRead, 1},  // comes up: 1 3 | 2
+          {4, kRead, 8},
+          {5, kWrite, 9},
+          {6, kWrite, 2}});  // out, out, and 2 1 | 3
+  add(1, {{7, kRead, 1}, {8, kRead, 2}});
+  const Accesses trace = std::move(builder).finish().value();
+  const Machine machine = machine_of({2, 1});
+  for (const char* writes : {"through", "back"}) {
+    for (const bool made_for_lru : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", writes, made_for_lru));
+      const DataPathParams params = params_of(kLru, Chain::kExclusive, writes);
+      const Division shared = shared_by_all(machine, trace);
+      const auto host = made_for_lru ? make_data_path(params, machine, trace, shared, 1).value()
+                                     : make(params, machine, trace, shared);
+      host->replay(trace, {0, 3});
+      ASSERT_TRUE(host->set_admission({false, true}).ok());
+      host->replay(trace, {3, 7});
+      VmCounters first = host->counters()[0];
+      const bool back = std::string_view(writes) == "back";
+      EXPECT_EQ(first.tiers[1].hits, 2);
+      EXPECT_EQ(first.tiers[0].fills, 3);
+      EXPECT_EQ(first.tiers[0].occupancy + first.tiers[1].occupancy, 3);
+      EXPECT_EQ(first.misses, 5);
+      EXPECT_EQ(first.backend_reads, 4);
+      EXPECT_EQ(first.backend_writes, back ? 1 : 2);
+      EXPECT_EQ(first.writes_served.blocks[2], back ? 1 : 2);
+      EXPECT_EQ(first.dirty, back ? 1 : 0);
+      host->replay(trace, {7, 9});
+      first = host->counters()[0];
+      EXPECT_EQ(first.tiers[0].occupancy, 0);
+      EXPECT_EQ(first.tiers[1].occupancy, 1);
+      EXPECT_EQ(first.dirty, back ? 1 : 0) << "what was written last is what is left";
+      EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+  }
+}
+
+// A filter is not asked for what may not come in, so that it is not staged either.
+TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
+  const Accesses trace = single_vm({1, 1, 1});
+  const Machine machine = machine_of({4});
+  DataPathParams params = params_of(kLru);
+  params.admission = "nth(n=2)";
+  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  ASSERT_TRUE(host->set_admission({false}).ok());
+  host->replay(trace, {0, 1});
+  ASSERT_TRUE(host->set_admission({true}).ok());
+  host->replay(trace, {1, 2});
+  EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 0);
+  host->replay(trace, {2, 3});
+  EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 1);
+}
+
 TEST(TieredHost, GroupsShareTheirPart) {
   const Accesses trace = random_trace(3'000, 3, 60, 31);
   const Machine machine = machine_of({30});
@@ -668,6 +763,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
+  EXPECT_EQ(message_of(host->set_admission({true})), "admits: 1 of them for 2 VMs");
 }
 
 // Four times 2^61 is zero in 64 bits.
@@ -735,6 +831,9 @@ TEST(TieredHost, IsTheSameUnderEverythingThatIsLru) {
           const Allocation targets = random_targets(machine, 3, random, 0);
           ASSERT_TRUE(ours->resize(targets).ok());
           ASSERT_TRUE(theirs->resize(targets).ok());
+          const std::vector<bool> admits = random_gate(3, random);
+          ASSERT_TRUE(ours->set_admission(admits).ok());
+          ASSERT_TRUE(theirs->set_admission(admits).ok());
           ours->replay(trace, {r, r + 30});
           theirs->replay(trace, {r, r + 30});
           ASSERT_TRUE(ours->failure().ok()) << ours->failure();

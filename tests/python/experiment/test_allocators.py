@@ -19,6 +19,7 @@ import mcsim
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
+from mcsim.experiment.experiment import Experiment
 
 TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
@@ -110,6 +111,7 @@ class NaiveCache:
 
     def __init__(self) -> None:
         self.targets = [8, 8, 8]
+        self.admits = [True, True, True]
         self.held: list[OrderedDict[int, bool]] = [OrderedDict() for _ in NAMES]  # whether dirty
         self.counts: list[Counter[str]] = [Counter() for _ in NAMES]
         self.gone = [False] * 3
@@ -131,6 +133,9 @@ class NaiveCache:
             counts["writes" if request.op == WRITE else "reads"] += 1
             self.watch(request.vm, block, hit)
             counts["read_hits"] += hit and request.op == READ
+            if not hit and not self.admits[request.vm]:
+                counts["past"] += request.op == WRITE
+                continue
             held[block] = held.pop(block, False) or request.op == WRITE
             self.shrink(request.vm)
             self.peak[request.vm] = max(self.peak[request.vm], len(held))
@@ -194,11 +199,15 @@ class Watcher:
         self.seen.append(seen)
         if seen.timer == "fast" or seen.interval % 2:
             return None
-        return mcsim.Decision(targets=[self.wanted(seen.interval)])
+        return mcsim.Decision([self.wanted(seen.interval)], admits=self.admitted(seen.interval))
 
     @staticmethod
     def wanted(interval: int) -> list[int]:
         return [6 + interval % 5, 4, 12 - interval % 5]
+
+    @staticmethod
+    def admitted(interval: int) -> list[bool]:
+        return [interval % 4 != 2, True, interval % 4 != 0]
 
 
 def machine(*capacities: int) -> engine.Machine:
@@ -246,6 +255,7 @@ def test_everything_seen_is_as_counted_from_the_trace(scope: str, departs: int |
         before[timer] = [Counter(counts) for counts in cache.counts]
         if timer == "slow" and rang[timer] % 2 == 0:
             cache.resize(Watcher.wanted(rang[timer]))
+            cache.admits = Watcher.admitted(rang[timer])
             cache.peak = [max(p, len(h)) for p, h in zip(cache.peak, cache.held, strict=True)]
         rang[timer] += 1
 
@@ -286,10 +296,15 @@ def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counte
     assert seen.reads.tolist() == [of["reads"] for of in since]
     assert seen.writes.tolist() == [of["writes"] for of in since]
     assert seen.requests.tolist() == [of["requests"] for of in since]
-    # Written back, a write waits for the tier alone.
+    # Written back, a write waits for the tier alone, unless it is not let in.
     waited = [
-        30 * of["read_hits"] + 40 * of["writes"] + backend * (of["reads"] - of["read_hits"])
-        for of, backend in zip(since, seen.vm_backend_ns, strict=True)
+        30 * of["read_hits"]
+        + 40 * (of["writes"] - of["past"])
+        + backend_reads * (of["reads"] - of["read_hits"])
+        + backend_writes * of["past"]
+        for of, backend_reads, backend_writes in zip(
+            since, seen.vm_backend_ns, (6e6, 6e6, 7e6), strict=True
+        )
     ]
     accesses = [max(of["reads"] + of["writes"], 1) for of in since]
     assert seen.latency_ns == pytest.approx(np.divide(waited, accesses))
@@ -416,6 +431,15 @@ def test_a_decision_may_leave_out_anything() -> None:
     blocks = run(workload, Answers([[3, 4, 5]]))
     both = run(workload, Answers(([[3, 4, 5]], ["through"] * 3)))
     same = run(workload, Answers(mcsim.Decision([[3, 4, 5]], ["through"] * 3)))
+    shut = run(workload, Answers(mcsim.Decision(admits=np.array([False, True, True]))))
+    assert {tuple(d["admits"]) for d in shut.decisions} == {(False, True, True)}
+    assert {tuple(d["admits"]) for d in empty.decisions + both.decisions} == {()}
+    assert (shut.tiers["target"] == nothing.tiers["target"]).all()
+    assert (shut.tiers["fills"][1:, 0] == 0).all()
+    held = shut.tiers["occupancy"][:, 0, 0]
+    assert held[0] >= held[-1] > 0
+    assert (np.diff(held) <= 0).all()
+    assert (shut.tiers["hits"][:, 1:] == nothing.tiers["hits"][:, 1:]).all()
     assert (empty.tiers["hits"] == nothing.tiers["hits"]).all()
     assert [d["targets"].tolist() for d in empty.decisions] == [[[8, 8, 8]]] * len(empty.decisions)
     assert (modes.tiers["target"] == nothing.tiers["target"]).all()
@@ -539,6 +563,12 @@ WANTED = "expected whole numbers of blocks, an array of 1 tiers x 3 VMs"
             "allocate(): write mode: unknown choice 'forth' (one of through, back, around)",
         ),
         (
+            mcsim.Decision(admits=[True]),
+            "admits: expected 3 truth values, one for each VM, got [True]",
+        ),
+        (mcsim.Decision(admits=[1, 0, 1]), "one for each VM, got [1, 0, 1]"),
+        (mcsim.Decision(admits=[[True], []]), "one for each VM, got [[True], []]"),
+        (
             mcsim.Decision(infeasible=3),  # type: ignore[arg-type]
             "infeasible: expected the reason as text, got 3",
         ),
@@ -548,6 +578,73 @@ def test_wrong_answers_are_named(answer: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         run(Workload.drawn(seed=1), Answers(answer))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("actions", "answer", "message"),
+    [
+        (
+            ["targets"],
+            mcsim.Decision(admits=[True] * 3),
+            "admits decided, and `actions` has targets",
+        ),
+        ((), [[1, 1, 1]], "targets decided, and `actions` has nothing"),
+        (
+            ["targets", "admits"],
+            mcsim.Decision(write_modes=["back"] * 3),
+            "write_modes decided, and `actions` has targets, admits",
+        ),
+    ],
+)
+def test_what_an_allocator_says_that_it_decides_it_is_held_to(
+    actions: Any, answer: Any, message: str
+) -> None:
+    allocator = type("Allocator", (Answers,), {"actions": actions})(answer)
+    with pytest.raises(ConfigError) as caught:
+        run(Workload.drawn(seed=1), allocator)
+    assert f"mine: allocate() of interval 0: {message}" == str(caught.value)
+    run(Workload.drawn(seed=1), type("Allocator", (Answers,), {"actions": actions})(None))
+
+
+_DECIDES = """
+class Decides:
+    actions = {actions!r}
+
+    def allocate(self, seen):
+        raise RuntimeError("it was never to run")
+"""
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (
+            ["targets", "placements"],
+            "Decides.actions: decisions change placements; the host can change "
+            "targets, write_modes, admits",
+        ),
+        (
+            ["admit"],
+            "Decides.actions: unknown choice 'admit' "
+            "(one of targets, write_modes, admits, placements)",
+        ),
+        ("admits", "decides:Decides.actions: expected names of actions, got 'admits'"),
+    ],
+)
+def test_a_system_on_a_host_that_cannot_is_refused_as_it_is_loaded(
+    tmp_path: Path, actions: Any, message: str
+) -> None:
+    (tmp_path / "decides.py").write_text(_DECIDES.format(actions=actions))
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "name: mine\ninterval: 10min\n"
+        f"workload: {{profile: {TINY}}}\n"
+        "tiers: [{device: dram, capacity_blocks: 400}]\n"
+        "systems:\n  - lru\n  - name: decides:Decides\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        Experiment.load(file, allow_code=True)
+    assert str(caught.value).endswith(f"mine.yaml:7: systems[1]: {message}")
 
 
 def test_a_wrong_answer_says_of_which_timer() -> None:
@@ -579,3 +676,34 @@ def test_results_say_what_could_not_be_had(tmp_path: Path) -> None:
     assert len(set(of_hour)) == 3
     assert all(why.endswith(" blocks are hot") for why in of_hour)
     assert [d["infeasible"] for d in decisions].count("") == 7
+
+
+def test_results_say_who_was_shut_out(tmp_path: Path) -> None:
+    class Shuts:
+        def __init__(self, shuts: bool) -> None:
+            self.shuts = shuts
+
+        def allocate(self, seen: mcsim.Observation) -> mcsim.Decision:
+            if not self.shuts or seen.interval > 1:
+                return mcsim.Decision()
+            return mcsim.Decision(admits=[seen.interval == 1] + [True] * (len(seen.vms) - 1))
+
+    def decisions(name: str, *shuts: bool) -> list[dict[str, Any]]:
+        spec = {
+            "name": name,
+            "interval": "30min",
+            "workload": {"profile": str(TINY)},
+            "tiers": [{"device": "dram", "capacity_blocks": 400}],
+            "systems": [
+                {"name": Shuts, "shuts": of, "label": f"{index} {of}"}
+                for index, of in enumerate(shuts)
+            ],
+        }
+        return mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
+
+    assert {"admits" in row for row in decisions("nobody", False)} == {False}
+    rows = decisions("one", False, True)
+    said = [(row["system"], row["interval"], row["admits"]) for row in rows if row["admits"]]
+    assert [(system, interval) for system, interval, _ in said] == [("1 True", 1), ("1 True", 2)]
+    assert [admits[0] for _, _, admits in said] == [False, True]
+    assert all(all(admits[1:]) for _, _, admits in said)

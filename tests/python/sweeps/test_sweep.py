@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,39 @@ def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
             assert (folder / name).read_bytes() == (alone.path / name).read_bytes(), name
         assert {**results.environment, "started": ""} == {**alone.environment, "started": ""}
         Results.open(folder).check()
+
+
+SHUTS = """
+import mcsim
+
+class Shuts:
+    def __init__(self, shuts):
+        self.shuts = shuts
+
+    def allocate(self, seen):
+        return mcsim.Decision(admits=[False] * len(seen.vms) if self.shuts else None)
+"""
+
+
+def test_a_column_that_few_runs_have_is_in_their_tables_alone(tmp_path: Path) -> None:
+    (tmp_path / "shutting.py").write_text(SHUTS)
+    spec = TINY | {"systems": [{"name": "shutting:Shuts", "shuts": False}]}
+    file = tmp_path / "shutting.yaml"
+    file.write_text(json.dumps(spec))
+    axes = {"systems.0.shuts": [False, True], "seed": [1, 2]}
+    swept = mcsim.sweep(file, axes, out=tmp_path / "swept", allow_code=True)
+    for cell in range(4):
+        results = swept.results(cell)
+        assert isinstance(results, PackedResults)
+        said = [f"systems.0.shuts={cell > 1}", f"seed={cell % 2 + 1}"]
+        alone = mcsim.run(
+            file, overrides=said, out=tmp_path / "alone", figures=False, allow_code=True
+        )
+        assert alone.run_id == results.run_id
+        assert ("admits" in alone.decisions().column_names) == (cell > 1)
+        assert results.decisions().equals(alone.decisions())
+        written = unpacked(results, build_digest()).path / "decisions.parquet"
+        assert written.read_bytes() == (alone.path / "decisions.parquet").read_bytes()
 
 
 def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
