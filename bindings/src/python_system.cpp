@@ -87,7 +87,8 @@ py::object shown_of_host(std::span<const HostReading> of) {
   return py::dict("distinct_hits"_a = column(&HostReading::distinct_hits),
                   "touched"_a = column(&HostReading::touched),
                   "ghost_hits"_a = column(&HostReading::ghost_hits),
-                  "peak"_a = column(&HostReading::peak));
+                  "peak"_a = column(&HostReading::peak),
+                  "tail_hits"_a = column(&HostReading::tail_hits));
 }
 
 // What every allocator sees without asking.

@@ -25,6 +25,7 @@ TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
 CAPACITY = 24
 GHOSTS = 5
+TAIL = 3
 READ, WRITE = 0, 1
 
 
@@ -122,6 +123,7 @@ class NaiveCache:
         self.hit: list[set[int]] = [set() for _ in NAMES]
         self.accessed: list[set[int]] = [set() for _ in NAMES]
         self.ghost_hits = [0] * 3
+        self.tail_hits = [0] * 3
         self.peak = [len(held) for held in self.held]
 
     def access(self, request: Request) -> None:
@@ -144,6 +146,7 @@ class NaiveCache:
         self.accessed[vm].add(block)
         if hit:
             self.hit[vm].add(block)
+            self.tail_hits[vm] += block in list(self.held[vm])[:TAIL]
         else:
             self.ghost_hits[vm] += block in self.evicted[vm][-GHOSTS:]
             self.evicted[vm] = [-1 if of == block else of for of in self.evicted[vm]]
@@ -185,7 +188,7 @@ class Watcher:
         "useful": {"meter": "curve", "ops": "reads", "scope": "warm"},
         "load": {"meter": "load", "timer": "fast"},
         "classes": {"meter": "classes"},
-        "inside": {"meter": "host", "ghosts": GHOSTS},
+        "inside": {"meter": "host", "ghosts": GHOSTS, "tail": TAIL},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
         "waits": {"meter": "responses", "timer": "fast"},
     }
@@ -272,6 +275,7 @@ def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
     assert inside["touched"].tolist() == touched
     assert [inside["ghost_hits"][vm] for vm in there] == [cache.ghost_hits[vm] for vm in there]
     assert [inside["peak"][vm] for vm in there] == [cache.peak[vm] for vm in there]
+    assert [inside["tail_hits"][vm] for vm in there] == [cache.tail_hits[vm] for vm in there]
     cache.begin_window()
 
 
