@@ -9,7 +9,7 @@ import numpy as np
 
 from mcsim.figures.locality import plain_log
 from mcsim.figures.looks import looks_of
-from mcsim.figures.style import PAGE, Sheet, new_sheet
+from mcsim.figures.style import PAGE, Sheet, new_gallery, new_sheet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,15 +24,13 @@ __all__ = [
     "replayed_and_estimated",
 ]
 
-_COLUMNS = 4
 _POINTS = 400
 
 
 def gallery(named: Sequence[tuple[str, HitRatioCurve]]) -> Sheet:
     """Draw many curves, a small panel each, sizes as a share of the footprint; knees marked."""
-    rows = -(-len(named) // _COLUMNS)
-    sheet = new_sheet(PAGE, 0.5 + 1.15 * rows, rows, _COLUMNS, sharex=True, sharey=True)
-    for axes, (name, curve) in zip(sheet.axes, named, strict=False):
+    sheet = new_gallery(len(named))
+    for axes, (name, curve) in zip(sheet.axes, named, strict=True):
         unique = max(float(curve.distinct or curve.saturation), 1.0)
         at = np.unique(np.geomspace(max(unique / 1000, 1), unique, _POINTS).astype(np.int64))
         axes.plot(at / unique, 100 * curve.at(at), color="#0072B2")
@@ -44,17 +42,13 @@ def gallery(named: Sequence[tuple[str, HitRatioCurve]]) -> Sheet:
             color="#000000",
             markerfacecolor="none",
         )
-        axes.set_xscale("log")
         axes.set_title(name, loc="left")
         axes.set_ylim(0, 100)
         plain_log(axes.xaxis)
-    for axes in sheet.axes[len(named) :]:
-        axes.set_visible(False)
-    for axes in sheet.axes[::_COLUMNS]:
-        axes.set_ylabel("Hit ratio (%)")
-    for axes in sheet.axes[max(len(named) - _COLUMNS, 0) : len(named)]:
-        axes.set_xlabel("Size / footprint")
+    for axes in sheet.lowest:
         axes.tick_params(labelbottom=True)
+    sheet.figure.supxlabel("Size / footprint")
+    sheet.figure.supylabel("Hit ratio (%)")
     sheet.notes.append("Circles: knees, where more space begins to be worth much less.")
     return sheet
 

@@ -36,6 +36,7 @@ __all__ = [
     "Sheet",
     "Style",
     "draw_sheet",
+    "new_gallery",
     "new_sheet",
     "save",
     "styled",
@@ -53,6 +54,7 @@ _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": _TEXT,
     "axes.labelsize": _TEXT,
+    "figure.labelsize": _TEXT,
     "axes.titlesize": _TEXT,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
@@ -78,6 +80,7 @@ _RC: dict[Any, Any] = {
 _PAPER_RC: dict[Any, Any] = {
     "font.size": 8,
     "axes.labelsize": 8,
+    "figure.labelsize": 8,
     "axes.titlesize": 8,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
@@ -277,6 +280,26 @@ def new_sheet(
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **subplots)
     return Sheet(figure, list(np.ravel(axes)), columns=columns)
+
+
+def new_gallery(count: int) -> Sheet:
+    """Begin a figure of many small panels, which have their axes in common.
+
+    There are fewer side by side in a column of a paper, and they are lower, to fit on a page.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
+
+    width, columns, row = (COLUMN, 3, 0.8) if _on_paper() else (PAGE, 4, 1.15)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(width, 0.5 + row * rows), layout="constrained")
+    axes = list(np.ravel(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)))
+    axes[0].set_xscale("log")
+    if _on_paper():
+        axes[0].xaxis.set_major_locator(LogLocator(base=100))
+    for beyond in axes[count:]:
+        beyond.set_visible(False)
+    return Sheet(figure, axes[:count], columns=columns)
 
 
 def _footer(runs: Sequence[Results], synthetic: bool) -> str:

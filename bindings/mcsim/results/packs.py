@@ -12,6 +12,7 @@ and written together, as one file that is there whole or not at all:
       points.parquet            of each run's own: the curves where its tiers end
       reuse_intensity.parquet   as runs share it, with a first column `of`
       summary.parquet           `summary` of each run, a row for each system and VM
+      DONE                      checksums of all of these
 
 `Results.open` finds a run in its pack where there is no folder of it, and shows the same tables;
 `unpacked` writes that folder.
@@ -43,10 +44,11 @@ from mcsim.results.draft import Draft, SystemTables
 from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, below, joined_curves, schema_of, spoken
+from mcsim.results.seals import digest_of_bytes, listed, parsed
 from mcsim.results.tables import COMPARISON, compared
 
 __all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
-__all__ += ["summary", "unpacked", "write_pack"]
+__all__ += ["summary", "unpacked", "unsound_in", "write_pack"]
 
 _log = logging.getLogger(__name__)
 
@@ -161,14 +163,43 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     tables["summary"] = pa.Table.from_pylist(summed_up, schema=SUMMARY.insert(0, _RUN))
     for of, found in shared.items():
         tables[of] = _numbered("of", found.values, of)
+    content = {
+        _IDS: "".join(f"{run.run_id}\n" for run in runs).encode(),
+        "environment.json": f"{json.dumps(environments.values, indent=2)}\n".encode(),
+    } | {f"{of}.parquet": _parquet(table) for of, table in tables.items()}
+    content["DONE"] = listed({of: digest_of_bytes(data) for of, data in content.items()}).encode()
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
-        file.writestr(_IDS, "".join(f"{run.run_id}\n" for run in runs))
-        file.writestr("environment.json", json.dumps(environments.values, indent=2) + "\n")
-        for of, table in tables.items():
-            content = io.BytesIO()
-            pq.write_table(table, content, compression="zstd")
-            file.writestr(f"{of}.parquet", content.getvalue())
+        for of, data in content.items():
+            file.writestr(of, data)
     return path
+
+
+def _parquet(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def unsound_in(path: Path) -> list[str]:
+    """Return what in a pack is not as it was written, or gone; all of it if it is no pack."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            sums = parsed(file.read("DONE"))
+            wrong = [name for name, digest in sums.items() if _digest_in(file, name) != digest]
+            return wrong or ([] if set(file.namelist()) == {*sums, "DONE"} else ["DONE"])
+    except _UNREADABLE:
+        return ["all of it"]
+
+
+def _digest_in(file: zipfile.ZipFile, name: str) -> str | None:
+    try:
+        return digest_of_bytes(file.read(name))
+    except _UNREADABLE:
+        return None
+
+
+# What a zip file throws that is not as it was written: its directory, its headers, its checksums.
+_UNREADABLE = (OSError, KeyError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
 
 SUMMARY = COMPARISON.append(pa.field("opt_hits", pa.int64())).append(
@@ -284,10 +315,8 @@ class PackedResults(Results):
 
     def check(self) -> None:
         """Hold the pack to its checksums."""
-        with zipfile.ZipFile(self._pack.path) as file:
-            damaged = file.testzip()
-        if damaged is not None:
-            raise ConfigError(f"{self._pack.path}: {damaged} in it is damaged: remove the file")
+        if wrong := unsound_in(self._pack.path):
+            raise ConfigError(f"{self._pack.path}: {wrong[0]} in it is damaged: remove the file")
 
     @cached_property
     def spec(self) -> ExperimentSpec:
@@ -334,17 +363,12 @@ def set_aside_damaged(out: Path) -> None:
     What is in them is held to its checksums, so all of it is read.
     """
     for path in sorted((out / _FOLDER).glob("*.zip")):
-        try:
-            with zipfile.ZipFile(path) as file:
-                why = file.testzip()
-        except FileNotFoundError:  # another process was first
-            continue
-        except (OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
-            why = str(error)
-        if why is not None:
+        wrong = unsound_in(path)
+        # Another process may have been first.
+        if wrong and path.exists():
             with suppress(OSError):
                 path.replace(path.with_suffix(".damaged"))
-            _log.warning("%s: damaged (%s); its runs are made again", path, why)
+            _log.warning("%s: damaged (%s); its runs are made again", path, wrong[0])
 
 
 def packed(path: Path) -> PackedResults | None:

@@ -17,7 +17,7 @@ from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
-from mcsim.results.packs import Pack, packed, packs_in
+from mcsim.results.packs import Pack, packed, packs_in, unsound_in
 from mcsim.results.results import Results
 from mcsim.results.seals import damaged, read_list
 
@@ -242,20 +242,11 @@ def verify(
 def unsound_files(path: Path) -> list[str]:
     """Return what in the folder of a finished run, or a pack, is not as it was written, or gone."""
     if _is_pack(path):
-        return _unsound_in_pack(path)
+        return unsound_in(path)
     sums = read_list(path / "DONE")
     if not sums:
         return ["DONE"]
     return [name for name in sums if damaged(path, sums, [name]) is not None]
-
-
-def _unsound_in_pack(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as file:
-            damaged_one = file.testzip()
-    except (OSError, zipfile.BadZipFile):
-        return ["all of it"]
-    return [] if damaged_one is None else [damaged_one]
 
 
 def _is_pack(path: Path) -> bool:

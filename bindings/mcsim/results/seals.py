@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "read_list"]
+__all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "parsed", "read_list"]
 
 
 def digest_of(file: Path) -> str:
@@ -37,9 +37,14 @@ def read_list(path: Path) -> dict[str, str]:
         The last checksum of each name; none if there is no such list that can be read.
     """
     try:
-        lines = path.read_bytes().decode("utf-8", "replace").split("\n")[:-1]
+        return parsed(path.read_bytes())
     except OSError:
         return {}
+
+
+def parsed(content: bytes) -> dict[str, str]:
+    """Return what `read_list` does of a file's content."""
+    lines = content.decode("utf-8", "replace").split("\n")[:-1]
     pairs = (line.split("  ", 1) for line in lines)
     return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
 

@@ -48,7 +48,7 @@ absl::StatusOr<CurveEstimate> ShardsRate::curve() {
                        .distinct = distinct(),
                        .accesses = static_cast<double>(references_),
                        .rate = rate,
-                       .unit = 1 / rate};
+                       .unit = std::sqrt(1 - rate) / rate};
   Count hits = 0;
   for (std::size_t i = 0; i < sampled.distance.size(); ++i) {
     hits += sampled.count[i];

@@ -11,6 +11,16 @@ __extension__ using Wide = unsigned __int128;
 // HashSample has no room for the one hash above this.
 constexpr std::uint64_t kHighestHash = HashSample::kNone - 1;
 
+// The root of w (w - 1) for a weight w of at least `one`. Newton's steps from above fall until
+// they are there.
+std::uint64_t spread_of(std::uint64_t weight, std::uint64_t one) {
+  std::uint64_t root = weight - one / 2;
+  if (weight >= 256 * one) return root;
+  const std::uint64_t square = weight * (weight - one);
+  while (root > 0 && square / root < root) root = (root + square / root) / 2;
+  return root;
+}
+
 }  // namespace
 
 OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks)
@@ -30,6 +40,7 @@ void OnlineMrc::clear() {
   filter_ = SpatialFilter(1, seed_);
   filter_.lower_limit(kHighestHash);
   weight_ = weight_before_ = kOne;
+  spread_ = 0;
   fell_in_ = ~std::uint64_t{0};
   sample_.clear();
   slots_.fill();
@@ -73,12 +84,12 @@ void OnlineMrc::sampled(std::uint64_t hash) {
   const std::uint32_t now = next_slot();
   const std::size_t at = sample_.find(hash);
   if (sample_.holds(at, hash)) {
-    groups_.add_hit(hash, add_hit(touch(at, now), weight_), weight_);
+    groups_.add_hit(hash, add_hit(touch(at, now), weight_), spread_);
     return;
   }
   total_ += weight_;
   cold_ += weight_;
-  groups_.add_cold(hash, weight_);
+  groups_.add_cold(hash, spread_);
   sample_.insert(at, hash, now);
   if (sample_.size() > max_blocks_) evict_highest();
 }
@@ -133,6 +144,7 @@ void OnlineMrc::evict_highest() {
   // would not fit 64 bits.
   const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;
   weight_ = static_cast<std::uint64_t>(std::min<Wide>(weight, (Wide{1} << 61) / max_blocks_));
+  spread_ = spread_of(weight_, kOne);
 }
 
 void OnlineMrc::compact() {

@@ -104,6 +104,7 @@ class OnlineMrc {
   std::uint64_t seed_;
   SpatialFilter filter_;
   std::uint64_t weight_ = kOne;  // 1 / rate
+  std::uint64_t spread_ = 0;     // of what is sampled at that rate, see SampleGroups
   // What it was at the last multiple of kBatch references, if it fell since `fell_in_`,
   // counted in these: how a stream is cut into pieces must change nothing.
   std::uint64_t weight_before_ = kOne;

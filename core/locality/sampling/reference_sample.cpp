@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/base/random.hpp"
 
@@ -64,11 +65,17 @@ double ReferenceSample::Kept::variance() const {
   return weight == 0 ? 0 : std::max(0.0, std::ldexp(weight, -kFractionBits) - 1);
 }
 
+// Weights and blocks have lost their last bits: one that is just sampled may seem not to be.
+bool ReferenceSample::Kept::sampled() const {
+  return weight == 0 || (std::uint64_t{block} * weight) >> (32 + kFractionBits) == 0;
+}
+
 // Two references to one block are sampled together or not at all, but for those that
 // were sampled before the rate fell: their covariance is the variance of the earlier.
-double ReferenceSample::sampling_variance(double accesses) const {
+ReferenceSample::Outlook ReferenceSample::outlook(double accesses, std::size_t known_from) const {
+  Outlook result;
   const auto looks = static_cast<double>(kept_.size());
-  if (looks < 2) return 0;
+  if (looks < 2) return result;
   std::vector<Kept> kept = kept_;
   std::stable_sort(kept.begin(), kept.end(),
                    [](const Kept& a, const Kept& b) { return a.block < b.block; });
@@ -76,12 +83,20 @@ double ReferenceSample::sampling_variance(double accesses) const {
   double pairs = 0;
   for (std::size_t begin = 0, end = 0; begin < kept.size(); begin = end) {
     while (end < kept.size() && kept[end].block == kept[begin].block) ++end;
+    const std::span of_block(kept.data() + begin, end - begin);
+    if (of_block.size() >= known_from && std::ranges::none_of(of_block, &Kept::sampled)) {
+      const double references = accesses / looks * static_cast<double>(of_block.size());
+      result.absent.push_back(references);
+      result.absent_variance += accesses / looks * references;
+      continue;
+    }
     for (std::size_t i = begin; i < end; ++i) {
       alone += kept[i].variance();
       pairs += 2 * static_cast<double>(end - 1 - i) * kept[i].variance();
     }
   }
-  return accesses / looks * (alone + (accesses - 1) / (looks - 1) * pairs);
+  result.variance = accesses / looks * (alone + (accesses - 1) / (looks - 1) * pairs);
+  return result;
 }
 
 }  // namespace mcsim

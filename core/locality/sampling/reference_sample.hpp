@@ -31,9 +31,18 @@ class ReferenceSample {
   // Forgets all references.
   void clear();
 
-  // Of a stream of so many references: the variance that the number of those sampled
-  // spatially has, as scaled up to the stream. Exact if every reference was kept.
-  double sampling_variance(double accesses) const;
+  // What there is to know of sampling the blocks of a stream of so many references.
+  struct Outlook {
+    // References to each block that was looked at so often that these are known, and never
+    // at a time when it was sampled.
+    std::vector<double> absent = {};
+    double absent_variance = 0;  // of the sum of these
+    // Of the number of references to all other blocks that are sampled spatially, as scaled
+    // up to the stream. Exact if every reference was kept.
+    double variance = 0;
+  };
+  // A block is known from so many looks on.
+  Outlook outlook(double accesses, std::size_t known_from) const;
 
   std::size_t bytes() const { return kRoom * sizeof(Kept); }
 
@@ -42,6 +51,7 @@ class ReferenceSample {
     std::uint32_t block;  // the upper half of its hash
     std::uint32_t weight;
     double variance() const;
+    bool sampled() const;
   };
 
   void halve();

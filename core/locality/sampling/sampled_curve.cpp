@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,9 @@ constexpr double kFewestBlocks = 32;
 constexpr double kTolerance = 3;
 // Likewise N - S, in standard deviations.
 constexpr double kLikely = 3;
+// Looks at a block from which on its references are known, to a quarter.
+constexpr std::size_t kKnownFrom = 16;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 // How much larger the next capacity may be for which the band is told anew.
 constexpr double kStride = 1 + 1.0 / 64;
 
@@ -48,10 +52,10 @@ Deviations deviations(Value value) {
 }
 
 // What the groups say of the covariance of two sums over all blocks.
-double covariance(const Deviations& a, const Deviations& b, double rate) {
+double covariance(const Deviations& a, const Deviations& b) {
   double sum = 0;
   for (std::size_t g = 0; g < a.size(); ++g) sum += a[g] * b[g];
-  return (1 - rate) * sum * kGroups / (kGroups - 1);
+  return sum * kGroups / (kGroups - 1);
 }
 
 // How far the sample may be off in the number of references, as a variance.
@@ -67,60 +71,78 @@ struct Fit {
   double variance = 0;
 };
 
-// The regression at the upper edge of each coarse bin.
+// The regression at the upper edge of each coarse bin, known by the hits sampled up to there:
+// within a bin, too, it changes where there are hits.
 class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
             const ReferenceSample& looked_at, bool trust_the_seen)
-      : missing_(counts.accesses - counts.references), references_(deviations([&](std::size_t g) {
+      : outlook_(looked_at.outlook(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
+        aside_(std::reduce(outlook_.absent.begin(), outlook_.absent.end())),
+        missing_(counts.accesses - counts.references - aside_),
+        references_(deviations([&](std::size_t g) {
           return counts.unit * static_cast<double>(groups.groups()[g].references);
-        })) {
-    of_references_ = unevenness(counts, looked_at);
-    if (trust_the_seen) of_references_.fitted = of_references_.seen;
+        })),
+        of_references_(unevenness(trust_the_seen)) {
     std::array<std::uint64_t, SampleGroups::kGroups> hits{};
+    auto step = counts.steps.begin();
+    double sampled = 0;
     for (std::size_t bin = 0; bin < SampleGroups::kBinCount; ++bin) {
       const Deviations missed = deviations([&](std::size_t g) {
         const SampleGroups::Group& group = groups.groups()[g];
         hits[g] += group.hits[bin];
         return counts.unit * static_cast<double>(group.references - hits[g]);
       });
-      fits_.push_back(fit(missed, counts.rate));
+      fits_.push_back(fit(missed));
+      for (; step != counts.steps.end() && bin_of(step->capacity) <= bin; ++step) {
+        sampled = step->hits;
+      }
+      sampled_.push_back(sampled);
     }
   }
 
-  // Between two edges by straight lines.
-  Fit at(double capacity) const {
-    constexpr LogLinearBins bins = SampleGroups::kBins;
-    if (capacity >= static_cast<double>(kMostCapacity)) return fits_.back();
-    const std::size_t bin = bins.index(static_cast<std::uint64_t>(capacity));
-    if (bin == 0) return fits_[0];
-    const auto low = static_cast<double>(bins.lowest(bin));
-    const auto high = static_cast<double>(bins.lowest(bin + 1));
-    const double t = std::clamp((capacity + 1 - low) / (high - low), 0.0, 1.0);
-    const Fit& a = fits_[bin - 1];
-    const Fit& b = fits_[bin];
-    return {a.share + t * (b.share - a.share), a.variance + t * (b.variance - a.variance)};
+  // Hits of the stream at a capacity where so many were sampled, and their variance.
+  double hits(double sampled) const {
+    return sampled + aside_ + (1 - at(sampled).share) * missing_;
+  }
+  double variance(double sampled) const { return at(sampled).variance; }
+  // Of what was set aside as hits, no more than this misses: between two misses of one
+  // block lie as many others as there is room for.
+  double aside_misses(double accesses, double capacity) const {
+    double most = 0;
+    for (const double references : outlook_.absent) {
+      most += std::min(references, accesses / capacity);
+    }
+    return most;
   }
 
   const Unevenness& of_references() const { return of_references_; }
+  double aside() const { return aside_; }
 
  private:
-  Unevenness unevenness(const SampledCounts& counts, const ReferenceSample& looked_at) const {
+  static std::size_t bin_of(double capacity) {
+    const double most = std::min(capacity, static_cast<double>(kMostCapacity));
+    return SampleGroups::kBins.index(static_cast<std::uint64_t>(most));
+  }
+
+  Unevenness unevenness(bool trust_the_seen) const {
     Unevenness result;
-    result.seen = covariance(references_, references_, counts.rate);
-    const double all = looked_at.sampling_variance(counts.accesses);
-    result.fitted =
-        std::max({result.seen, all / kTolerance, missing_ * missing_ / (kLikely * kLikely)});
-    result.likely = std::max(result.fitted, all);
+    result.seen = result.fitted = result.likely = covariance(references_, references_);
+    if (trust_the_seen) return result;
+    result.fitted = std::max(
+        {result.seen, outlook_.variance / kTolerance, missing_ * missing_ / (kLikely * kLikely)});
+    result.likely = std::max(result.fitted, outlook_.variance);
+    result.fitted += outlook_.absent_variance;
+    result.likely += outlook_.absent_variance;
     return result;
   }
 
-  Fit fit(const Deviations& missed, double rate) const {
+  Fit fit(const Deviations& missed) const {
     Fit result;
-    result.variance = covariance(missed, missed, rate);
+    result.variance = covariance(missed, missed);
     const auto& [seen, fitted, likely] = of_references_;
     if (fitted == 0) return result;
-    const double together = covariance(missed, references_, rate);
+    const double together = covariance(missed, references_);
     result.share = std::clamp(together / fitted, 0.0, 1.0);
     // Of the slope, which is itself from few groups.
     const double of_share = result.variance * seen / (fitted * fitted) / (kGroups - 1);
@@ -129,10 +151,26 @@ class GroupFits {
     return result;
   }
 
-  double missing_;  // N - S
+  // Between two edges by straight lines.
+  Fit at(double sampled) const {
+    const auto edge = std::ranges::lower_bound(sampled_, sampled);
+    if (edge == sampled_.begin() || edge == sampled_.end()) {
+      return edge == sampled_.begin() ? fits_.front() : fits_.back();
+    }
+    const double t = (sampled - edge[-1]) / (edge[0] - edge[-1]);
+    const auto bin = static_cast<std::size_t>(edge - sampled_.begin());
+    const Fit& a = fits_[bin - 1];
+    const Fit& b = fits_[bin];
+    return {a.share + t * (b.share - a.share), a.variance + t * (b.variance - a.variance)};
+  }
+
+  ReferenceSample::Outlook outlook_;
+  double aside_;    // references to blocks that are known to be missing
+  double missing_;  // N - S, but for these
   Deviations references_;
   Unevenness of_references_;
-  std::vector<Fit> fits_;  // by coarse bin
+  std::vector<Fit> fits_;        // by coarse bin
+  std::vector<double> sampled_;  // hits, up to the end of the bin
 };
 
 // Values from each of some increasing capacities on; 0 before.
@@ -171,23 +209,12 @@ class Corrector {
   // Hits at every knot if each step is at its place `at`. What larger caches hit is
   // known better, so nothing smaller exceeds it.
   std::vector<double> hits(double Step::* at, const GroupFits& fits, Correction correction) const {
-    std::vector<double> places;
-    std::vector<double> sampled;
-    for (const Step& step : counts_.steps) {
-      places.push_back(step.*at);
-      sampled.push_back(step.hits);
-    }
+    const Sampled sampled = sampled_at(at);
     std::vector<double> result(knots_.size());
     double most = counts_.accesses;
     for (std::size_t k = knots_.size(); k-- > 0;) {
-      const double x = value_at(places, sampled, knots_[k]);
-      double share = fits.at(knots_[k]).share;
-      if (correction == Correction::kAdjusted) share = 0;
-      if (correction == Correction::kNone) share = 1 - x / std::max(counts_.references, 1.0);
-      const double missing = counts_.accesses - counts_.references;
-      // SHARDS_adj corrects what it found, and no more.
-      const bool found = x > 0 || correction != Correction::kAdjusted;
-      most = std::clamp(found ? x + (1 - share) * missing : 0, 0.0, most);
+      const double x = value_at(sampled.places, sampled.hits, knots_[k]);
+      most = std::clamp(corrected(x, fits, correction), 0.0, most);
       result[k] = most;
     }
     return result;
@@ -196,6 +223,10 @@ class Corrector {
   void add_band(const GroupFits& fits, CurveEstimate& curve) const {
     const std::vector<double> latest = hits(&Step::latest, fits, Correction::kAuto);
     const std::vector<double> earliest = hits(&Step::earliest, fits, Correction::kAuto);
+    const Sampled sampled = sampled_at(&Step::capacity);
+    const auto half_width = [&](double capacity) {
+      return half_width_of(fits.variance(value_at(sampled.places, sampled.hits, capacity)));
+    };
     curve.low.resize(knots_.size());
     curve.high.resize(knots_.size());
     double low = counts_.accesses;
@@ -206,9 +237,9 @@ class Corrector {
       if (c >= curve.resolved_from) {
         // Up to the next knot.
         const double last = std::nextafter(end, 0);
-        low = std::min(low, value_at(knots_, latest, c - shift(c)) - half_width(fits, c));
-        high =
-            std::min(high, value_at(knots_, earliest, last + shift(last)) + half_width(fits, last));
+        low = std::min(low, value_at(knots_, latest, c - shift(c)) - half_width(c) -
+                                fits.aside_misses(counts_.accesses, c));
+        high = std::min(high, value_at(knots_, earliest, last + shift(last)) + half_width(last));
       } else {
         low = 0;
       }
@@ -219,14 +250,43 @@ class Corrector {
   }
 
  private:
+  // Hits by the sample, from each of some capacities on.
+  struct Sampled {
+    std::vector<double> places;
+    std::vector<double> hits;
+  };
+  Sampled sampled_at(double Step::* at) const {
+    Sampled sampled;
+    for (const Step& step : counts_.steps) {
+      sampled.places.push_back(step.*at);
+      sampled.hits.push_back(step.hits);
+    }
+    return sampled;
+  }
+
+  // Hits of the stream where the sample has x.
+  double corrected(double x, const GroupFits& fits, Correction correction) const {
+    const double missing = counts_.accesses - counts_.references;
+    switch (correction) {
+      case Correction::kNone:
+        return x + x / std::max(counts_.references, 1.0) * missing;
+      case Correction::kAdjusted:
+        // It corrects what it found, and no more.
+        return x > 0 ? x + missing : 0;
+      case Correction::kAuto:
+      case Correction::kRegression:
+        break;
+    }
+    return fits.hits(x);
+  }
+
   // Sideways: of a capacity that is known by its sampled blocks.
   double shift(double capacity) const {
     return kNormal * std::sqrt(capacity * (1 - counts_.rate) / counts_.rate);
   }
   // The score interval of a count: with none met there may have been some.
-  double half_width(const GroupFits& fits, double capacity) const {
+  double half_width_of(double variance) const {
     const double half_unit = kStudent * kStudent * (1 - counts_.rate) / counts_.rate / 2;
-    const double variance = fits.at(capacity).variance;
     return half_unit + std::sqrt(kStudent * kStudent * variance + half_unit * half_unit);
   }
 
@@ -234,16 +294,22 @@ class Corrector {
   const std::vector<double>& knots_;
 };
 
-std::string note_on(const Unevenness& of_references) {
-  const double leant = 1 - of_references.seen / of_references.fitted;
-  if (leant == 0) {
-    return "auto: corrected by regression, since the sample has its share of the blocks with many "
-           "references";
+std::string note_on(const GroupFits& fits, double accesses) {
+  const auto& [seen, fitted, likely] = fits.of_references();
+  const double leant = fitted > 0 ? 1 - seen / fitted : 0;
+  std::string note =
+      leant == 0
+          ? "auto: corrected by regression, since the sample has its share of the blocks with many "
+            "references"
+          : fmt::format(
+                "auto: corrected {:.0f} % as SHARDS_adj, since the sample may lack blocks with "
+                "many references, and else by regression",
+                100 * leant);
+  if (fits.aside() > 0) {
+    note += fmt::format("; hits are {:.0f} % of all, of blocks that it is known to lack",
+                        100 * fits.aside() / accesses);
   }
-  return fmt::format(
-      "auto: corrected {:.0f} % as SHARDS_adj, since the sample may lack blocks with many "
-      "references, and else by regression",
-      100 * leant);
+  return note;
 }
 
 }  // namespace
@@ -263,7 +329,7 @@ CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& gro
   curve.hits = corrector.hits(&Step::capacity, chosen, correction);
   if (has_band) corrector.add_band(fits, curve);
   if (correction == Correction::kAuto && samples && counts.references > 0) {
-    curve.note = note_on(fits.of_references());
+    curve.note = note_on(fits, counts.accesses);
   }
   return curve;
 }

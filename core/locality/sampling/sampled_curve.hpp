@@ -38,6 +38,10 @@ struct Choices<Correction> {
 // The sampled references once more, coarsely, for each of some random parts of
 // the sampled blocks. Sampling picks blocks, not references, so what one block
 // has in all is what varies: the parts, being samples themselves, show how much.
+//
+// A reference sampled at the rate R counts for 1 / R, but varies by the root of
+// (1 - R) / R^2, its spread: that is what it weighs here, so that what was counted
+// before the rate fell, when most blocks were sampled, is taken for as sure as it is.
 // Integers only; 43 KB.
 class SampleGroups {
  public:
@@ -50,14 +54,14 @@ class SampleGroups {
   void clear() { std::fill(groups_.begin(), groups_.end(), Group{}); }
   std::size_t bytes() const { return groups_.size() * sizeof(Group); }
 
-  // A reference, of some weight, to the block with that hash: one that hits from
+  // A reference, of some spread, to the block with that hash: one that hits from
   // `capacity` on, or one that never does.
-  void add_hit(std::uint64_t hash, std::uint64_t capacity, std::uint64_t weight) {
+  void add_hit(std::uint64_t hash, std::uint64_t capacity, std::uint64_t spread) {
     Group& group = group_of(hash);
-    group.hits[kBins.index(std::min(capacity, kMostCapacity))] += weight;
-    group.references += weight;
+    group.hits[kBins.index(std::min(capacity, kMostCapacity))] += spread;
+    group.references += spread;
   }
-  void add_cold(std::uint64_t hash, std::uint64_t weight) { group_of(hash).references += weight; }
+  void add_cold(std::uint64_t hash, std::uint64_t spread) { group_of(hash).references += spread; }
 
   struct Group {
     std::array<std::uint64_t, kBinCount> hits{};  // by capacity
@@ -86,7 +90,7 @@ struct SampledCounts {
   double distinct = 0;           // blocks, by the sample
   double accesses = 0;           // of the stream, known
   double rate = 1;
-  double unit = 1;  // references that a weight of 1 in the groups stands for
+  double unit = 1;  // references that a spread of 1 in the groups stands for
 };
 
 // The corrected curve, its 95 % confidence band and what there is to say.
@@ -105,6 +109,11 @@ struct SampledCounts {
 // N / c. Their covariance is the groups', and the variance of S the largest that
 // the groups, the references looked at, whoever is sampled, and N - S itself make
 // likely. Where blocks are missing, b so goes to 1.
+//
+// Of a few blocks with much of all references it is known that they are missing, and how
+// much they have: who looks at references at random meets them often. They are set aside:
+// they count as hits, as all that is missing does in SHARDS, and the rest is corrected as
+// if the stream were without them.
 //
 // Two things make the band. Which blocks were sampled: the variance of that
 // estimate, with a quantile for sums that few blocks decide and room for the few

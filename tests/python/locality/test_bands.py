@@ -51,14 +51,43 @@ def test_a_sample_of_few_blocks_resolves_nothing() -> None:
         assert not trial.told.any()
 
 
-def test_auto_is_near_the_best_correction_of_few_blocks() -> None:
-    stream = trials.Stream(trials.synthetic()["tiny"])
+def expect_auto_near_the_best(stream: trials.Stream, name: str, params: dict[str, Any]) -> None:
     median = {
         correction: np.median(
-            stream.estimated(
-                "shards-rate", {"rate": 0.01, "correction": correction}, range(1, 61)
-            ).error
+            stream.estimated(name, params | {"correction": correction}, range(1, 61)).error
         )
         for correction in ("auto", "none", "adj", "regression")
     }
-    assert median["auto"] <= 1.5 * min(median.values())
+    assert median["auto"] <= 1.5 * min(median.values()), median
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "params"),
+    [
+        ("tiny", "shards-rate", {"rate": 0.01}),
+        ("loop", "shards", {"max_blocks": 8192}),
+        ("once, some twice", "shards-rate", {"rate": 0.001}),
+        ("uniform, then once", "shards", {"max_blocks": 8192}),
+        ("bursts", "shards-rate", {"rate": 0.001}),
+    ],
+)
+def test_auto_is_near_the_best_correction(kind: str, name: str, params: dict[str, Any]) -> None:
+    expect_auto_near_the_best(trials.Stream(trials.synthetic()[kind]), name, params)
+
+
+@pytest.mark.parametrize(
+    ("file", "ops"),
+    [
+        ("msr/web_0-3.first1000each.gwu.csv.zst", "reads"),
+        ("msr/web_0-3.first1000each.gwu.csv.zst", "all"),
+        ("misc/fiu_cheetah.first10000.csv.zst", "all"),
+    ],
+)
+def test_auto_is_near_the_best_correction_of_recorded_traces(
+    file: str, ops: Any, tmp_path: Path
+) -> None:
+    trace = recorded.opened(file, tmp_path)
+    if trace is None:
+        pytest.skip(f"needs {file} below MCSIM_TRACE_DIR")
+    stream = trials.Stream(trace.blocks(ops).ids)
+    expect_auto_near_the_best(stream, "shards", {"max_blocks": 8192})

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -338,6 +339,31 @@ def test_runs_of_sweeps_are_verified_and_removed_by_the_file(swept: Path) -> Non
     assert verify(swept) == (1, {pack: ["all of it"]})
     assert remove(pack) == len(content) - 100
     assert list_runs(swept).num_rows == 0
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
+    "another file": (lambda files: files.update({"vms.parquet": b"other"}), "vms.parquet"),
+    "one less": (lambda files: files.pop("vms.parquet"), "vms.parquet"),
+    "one more": (lambda files: files.update(more=b""), "DONE"),
+    "empty list": (lambda files: files.update(DONE=b""), "DONE"),
+    "no list": (lambda files: files.pop("DONE"), "all of it"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_pack_is_held_to_its_own_list(swept: Path, what: str) -> None:
+    """What a zip file's own checksums agree with, too."""
+    change, wrong = CHANGES[what]
+    pack = next(swept.glob("packs/swept-*.zip"))
+    with zipfile.ZipFile(pack) as file:
+        files = {name: file.read(name) for name in file.namelist()}
+    assert list(files)[-1] == "DONE"
+    change(files)
+    with zipfile.ZipFile(pack, "w") as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+        assert file.testzip() is None
+    assert verify(swept, [pack])[1][pack][0] == wrong
 
 
 def test_damaged_runs_are_not_compared(out: Path) -> None:

@@ -276,6 +276,40 @@ TEST(Sampling, AutoIsNeverMuchWorseThanTheBestCorrection) {
   }
 }
 
+// A loop that was over before the first block was dropped, then blocks seen once: nothing that
+// was sampled while all was leaves a doubt.
+TEST(Sampling, WhatWasCountedWhileAllWasSampledIsSure) {
+  Keys keys;
+  for (std::uint64_t i = 0; i < 40'000; ++i) keys.push_back(i % 800);
+  for (std::uint64_t i = 0; i < 60'000; ++i) keys.push_back(std::uint64_t{1} << 40 | i);
+  const DistanceHistogram histogram = histogram_of(keys).value();
+  const HitCurve exact(histogram);
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const CurveEstimate curve =
+        estimate("shards", {{"max_blocks", std::int64_t{1024}}}, keys, seed);
+    EXPECT_LT(mean_error(curve, exact, histogram.cold), 0.0005) << seed;
+  }
+}
+
+// One block has half of all references, and is sampled once in a thousand times.
+TEST(Sampling, ABlockThatIsKnownToBeMissingIsSetAside) {
+  const Keys keys = among_once(Keys(60'000, 7), 0.5, 1);
+  const DistanceHistogram histogram = histogram_of(keys).value();
+  const HitCurve exact(histogram);
+  std::vector<double> errors;
+  for (std::uint64_t seed = 1; seed <= 21; ++seed) {
+    const CurveEstimate curve = estimate("shards-rate", {{"rate", 0.001}}, keys, seed);
+    errors.push_back(mean_error(curve, exact, histogram.cold));
+    if (seed == 1) {
+      EXPECT_THAT(curve.note, testing::HasSubstr("; hits are 49 % of all, of blocks that it is "
+                                                 "known to lack"));
+    }
+  }
+  std::ranges::nth_element(errors, errors.begin() + 10);
+  // As well as 2560 looks tell: SHARDS_adj errs by five times as much.
+  EXPECT_LT(errors[10], 0.01);
+}
+
 struct Tolerance {
   const char* file;
   Sampler sampler;

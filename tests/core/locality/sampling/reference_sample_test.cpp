@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/random.hpp"
 #include "tests/support/streams.hpp"
@@ -14,11 +15,12 @@ namespace {
 using streams::Keys;
 
 constexpr std::uint64_t kOne = std::uint64_t{1} << ReferenceSample::kFractionBits;
+constexpr std::size_t kNever = ~std::size_t{0};
 
 double variance_of(const Keys& keys, std::uint64_t weight, std::uint64_t seed) {
   ReferenceSample sample(seed);
   while (sample.next() < keys.size()) sample.keep(mix64(keys[sample.next()]), kOne * weight);
-  return sample.sampling_variance(static_cast<double>(keys.size()));
+  return sample.outlook(static_cast<double>(keys.size()), kNever).variance;
 }
 
 // Of a sum in which every block is sampled with the probability 1 / weight, and then
@@ -58,7 +60,7 @@ TEST(ReferenceSample, TheEarlierOfTwoReferencesSaysHowLikelyBothAreSampled) {
       if (keys[i] == keys[j]) exact += static_cast<double>(weight_at(std::min(i, j)) - 1);
     }
   }
-  EXPECT_NEAR(sample.sampling_variance(1000), exact, 1e-6 * exact);
+  EXPECT_NEAR(sample.outlook(1000, kNever).variance, exact, 1e-6 * exact);
 }
 
 TEST(ReferenceSample, IsNearOnLongStreams) {
@@ -79,12 +81,61 @@ TEST(ReferenceSample, NeitherRunsNorLoopsAreUnseen) {
   EXPECT_NEAR(mean_variance(loops, 100) / exact_variance(loops, 100), 1, 0.05);
 }
 
+// One in ten references is to a block of the highest hash; the others are to blocks seen once.
+ReferenceSample::Outlook with_one_hot(std::uint64_t hot_hash, std::uint64_t seed) {
+  ReferenceSample sample(seed);
+  while (sample.next() < 200'000) {
+    const std::uint64_t at = sample.next();
+    sample.keep(at % 10 == 0 ? hot_hash : mix64(at), 100 * kOne);
+  }
+  return sample.outlook(200'000, 16);
+}
+
+TEST(ReferenceSample, KnowsWhatSampledBlocksLack) {
+  double references = 0;
+  double squares = 0;
+  double told = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const ReferenceSample::Outlook outlook = with_one_hot(~std::uint64_t{0}, seed);
+    ASSERT_EQ(outlook.absent.size(), 1);
+    references += outlook.absent[0] / 40;
+    squares += (outlook.absent[0] - 20'000) * (outlook.absent[0] - 20'000) / 40;
+    told += outlook.absent_variance / 40;
+    // What others vary by: 180,000 of one reference each.
+    EXPECT_NEAR(outlook.variance / (180'000.0 * 99), 1, 0.05);
+  }
+  EXPECT_NEAR(references, 20'000, 500);
+  EXPECT_NEAR(squares / told, 1, 0.5);
+}
+
+TEST(ReferenceSample, SampledBlocksAreNotAbsent) {
+  const ReferenceSample::Outlook outlook = with_one_hot(0, 1);
+  EXPECT_TRUE(outlook.absent.empty());
+  EXPECT_EQ(outlook.absent_variance, 0);
+  EXPECT_GT(outlook.variance, 20'000.0 * 20'000 * 99 / 2);
+}
+
+TEST(ReferenceSample, BlocksLookedAtRarelyAreNotKnown) {
+  ReferenceSample sample(1);
+  for (std::uint64_t i = 0; i < 15; ++i) sample.keep(~std::uint64_t{0}, 100 * kOne);
+  EXPECT_TRUE(sample.outlook(15, 16).absent.empty());
+  sample.keep(~std::uint64_t{0}, 100 * kOne);
+  EXPECT_EQ(sample.outlook(16, 16).absent, std::vector<double>{16});
+}
+
+// While everything is sampled nothing is missing.
+TEST(ReferenceSample, BlocksSampledBeforeTheRateFellAreNotAbsent) {
+  ReferenceSample sample(1);
+  for (std::uint64_t i = 0; i < 40; ++i) sample.keep(~std::uint64_t{0}, (i < 2 ? 1 : 100) * kOne);
+  EXPECT_TRUE(sample.outlook(40, 16).absent.empty());
+}
+
 TEST(ReferenceSample, BlocksOfNoWeightAreNotAskedAfter) {
   ReferenceSample sample(1);
   for (std::uint64_t i = 0; i < 100; ++i) {
     sample.keep(mix64(i % 2 == 0 ? 0 : i), i % 2 == 0 ? 0 : 5 * kOne);
   }
-  EXPECT_DOUBLE_EQ(sample.sampling_variance(100), 50 * 4);
+  EXPECT_DOUBLE_EQ(sample.outlook(100, kNever).variance, 50 * 4);
 }
 
 }  // namespace
