@@ -11,7 +11,8 @@ from mcsim.base import units
 from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
-from mcsim.results.models import devices, overloads, requests
+from mcsim.results.demands import overloads
+from mcsim.results.models import devices, requests
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 from mcsim.results.tables import comparison, systems

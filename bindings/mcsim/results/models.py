@@ -13,8 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
+from mcsim.config.spec import ExperimentSpec
+from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
+from mcsim.results.loads import Load, loads
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
@@ -33,9 +34,8 @@ from mcsim.results.tables import Totals, devices_of, known, totals
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["DEMANDS", "DEVICES", "READS", "REQUESTS", "demands", "devices", "lifetime_years"]
-__all__ += ["overloads", "queueing_ns", "reads_behind_writes", "render_devices", "render_requests"]
-__all__ += ["requests"]
+__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
+__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -65,27 +65,6 @@ DEVICES = pa.schema(
         ("peak_utilization", pa.float64()),  # of the busiest interval
         ("saturated_intervals", pa.int64()),  # more work than time
         ("queueing_ns", pa.float64()),  # mean of the other intervals' operations
-    ]
-)
-
-# Of devices that say what they can do in a second; only then are these columns there.
-ASKED = pa.schema(
-    [
-        ("asked", pa.float64()),  # mean, of what it can do; this and the rest: null without a clock
-        ("peak_asked", pa.float64()),  # in the interval that asks most
-        ("overloaded_intervals", pa.int64()),  # which ask more than it can do
-    ]
-)
-
-DEMANDS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("device", pa.string()),
-        ("tier", pa.int32()),  # null: the backend
-        ("interval", pa.int32()),
-        ("operations", pa.int64()),
-        ("bytes", pa.int64()),
-        ("asked", pa.float64()),  # of what it can do; null without a clock
     ]
 )
 
@@ -224,7 +203,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     # By interval, VM and what served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
-    *tiers, _ = _loads(results, system)
+    *tiers, _ = loads(results, system)
     waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros(len(served))])
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
@@ -247,16 +226,6 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
         yield row
 
 
-@dataclass(frozen=True)
-class _Load:
-    """Operations on one device: arrays by interval."""
-
-    device: PlacedSpec
-    tier: int | None
-    reads: NDArray[np.int64]
-    writes: NDArray[np.int64]
-
-
 def devices(results: Results) -> pa.Table:
     """Tell what each system did to each device: a table of schema `DEVICES`.
 
@@ -266,103 +235,14 @@ def devices(results: Results) -> pa.Table:
     rows = [
         {"system": system.title} | _device_row(spec, load)
         for system in spec.systems
-        for load in _loads(results, system.title)
+        for load in loads(results, system.title)
     ]
-    limited = any(map(_is_limited, [*spec.tiers, spec.backend]))
+    limited = any(map(is_limited, [*spec.tiers, spec.backend]))
     schema = pa.schema([*DEVICES, *ASKED]) if limited else DEVICES
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def demands(results: Results) -> pa.Table:
-    """Tell what every interval asks of each device that says what it can do.
-
-    An operation reads or writes one block. It keeps the device busy for a second divided by its
-    `iops`, or as long as its bytes take by its `bandwidth` if that is longer. What an interval
-    asks is how long all of them do by its length: beyond 1 it is more than the device has.
-
-    Returns
-    -------
-    pa.Table
-        Of schema `DEMANDS`; without rows if no device says it.
-    """
-    spec = results.spec
-    tables = [_demand_table(spec, system.title, load) for system, load in _limited(results)]
-    return pa.concat_tables([DEMANDS.empty_table(), *tables])
-
-
-def overloads(results: Results) -> list[str]:
-    """Say of each system and device where intervals ask more of it than it can do."""
-    found = []
-    for system, load in _limited(results):
-        asked = _asked(results.spec, load)
-        if asked is None or not (over := int((asked > 1).sum())):
-            continue
-        worst = int(asked.argmax())
-        found.append(
-            f"{system.title}: {load.device.device} is asked for more than it can do in {over} of "
-            f"{len(asked)} intervals, in interval {results.spec.warm_up_intervals + worst} for "
-            f"{asked[worst]:.3g} times as much"
-        )
-    return found
-
-
-def _is_limited(device: PlacedSpec) -> bool:
-    return device.iops is not None or device.bandwidth is not None
-
-
-def _limited(results: Results) -> Iterator[tuple[SystemSpec, _Load]]:
-    """Go through the loads of devices that say what they can do."""
-    for system in results.spec.systems:
-        for load in _loads(results, system.title):
-            if _is_limited(load.device):
-                yield system, load
-
-
-def _asked(spec: ExperimentSpec, load: _Load) -> NDArray[np.float64] | None:
-    """Return what is asked of a device by interval, of what it can do; None without a clock."""
-    from mcsim._core import engine
-
-    if spec.interval.by_reference:
-        return None
-    placed = load.device
-    device = engine.Device(placed.device, *placed.quantities, *placed.can_do)
-    busy_ns = (load.reads + load.writes) * device.busy_ns(spec.block_bytes)
-    return np.asarray(busy_ns / spec.interval.length, dtype=np.float64)
-
-
-def _demand_table(spec: ExperimentSpec, system: str, load: _Load) -> pa.Table:
-    operations = load.reads + load.writes
-    count = len(operations)
-    asked = _asked(spec, load)
-    columns = {
-        "system": [system] * count,
-        "device": [load.device.device] * count,
-        "tier": [load.tier] * count,
-        "interval": spec.warm_up_intervals + np.arange(count, dtype=np.int32),
-        "operations": operations,
-        "bytes": operations * spec.block_bytes,
-        "asked": [None] * count if asked is None else asked,
-    }
-    return pa.table(columns, schema=DEMANDS)
-
-
-def _loads(results: Results, system: str) -> Iterator[_Load]:
-    def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
-        """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
-        total = np.sum([counts_of(table, name) for name in columns], axis=0)
-        return np.asarray(np.sum(total, axis=1), dtype=np.int64)
-
-    metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
-    reads = by_interval(metrics, ["reads_served", "moved_down"])
-    writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
-    *tiers, backend = devices_of(results.spec, reads.shape[1])
-    for k, tier in enumerate(tiers):
-        yield _Load(tier, k, reads[:, k], writes[:, k])
-    backend_reads = by_interval(vms, ["backend_reads"])[:, 0]
-    yield _Load(backend, None, backend_reads, by_interval(vms, ["backend_writes"])[:, 0])
-
-
-def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
+def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     device = load.device
     row: dict[str, Any] = {
         "device": device.device,
@@ -383,7 +263,7 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
     waits = _waits(spec, load)
     saturated = np.isnan(waits)
-    asked = _asked(spec, load) if _is_limited(device) else None
+    asked = asked_of(spec, load) if is_limited(device) else None
     kept = (load.reads + load.writes)[~saturated]
     operations = int(kept.sum())
     row |= {
@@ -399,7 +279,7 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     return row
 
 
-def _waits(spec: ExperimentSpec, load: _Load) -> NDArray[np.float64]:
+def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
     """Return how long operations queue in every interval; NaN where the device is saturated."""
     seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)

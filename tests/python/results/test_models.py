@@ -2,6 +2,7 @@
 # customer by customer.
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import made_up
 import numpy as np
 import pytest
+from rich.console import Console
 
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-from mcsim.results import models
+from mcsim.results import demands, models
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -102,9 +104,9 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
     results = results_of(tmp_path, backend=LIMITED)
     # Blocks of 4 KiB at 10^6 bytes/s: 244.1 a second, more than its 140 operations.
     first, second = 500 / 140 / 10, 2000 / 140 / 10
-    demands = models.demands(results)
-    assert demands.schema.equals(models.DEMANDS)
-    assert demands.to_pylist() == [
+    found = demands.demands(results)
+    assert found.schema.equals(demands.DEMANDS)
+    assert found.to_pylist() == [
         {
             "system": "hierarchy",
             "device": "hdd",
@@ -120,13 +122,11 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
     assert flash["asked"] is flash["overloaded_intervals"] is None
     assert hdd["asked"] == pytest.approx((first + second) / 2)
     assert (hdd["peak_asked"], hdd["overloaded_intervals"]) == (pytest.approx(second), 1)
-    assert models.overloads(results) == [
+    assert demands.overloads(results) == [
         "hierarchy: hdd is asked for more than it can do in 1 of 2 intervals, in interval 1 for "
         "1.43 times as much"
     ]
-    from rich.console import Console
-
-    console = Console(width=100, record=True, file=(tmp_path / "shown").open("w"))
+    console = Console(width=100, record=True, file=io.StringIO())
     console.print(models.render_devices(results))
     shown = " ".join(console.export_text().split())
     assert "asked for more than it can do in 1 of 2 intervals" in shown
@@ -144,15 +144,15 @@ def test_bytes_are_asked_for_where_operations_are_few_enough(tmp_path: Path) -> 
 def test_nothing_is_said_of_devices_that_say_nothing(tmp_path: Path) -> None:
     results = results_of(tmp_path)
     assert models.devices(results).schema.equals(models.DEVICES)
-    assert len(models.demands(results)) == 0
-    assert models.overloads(results) == []
+    assert len(demands.demands(results)) == 0
+    assert demands.overloads(results) == []
 
 
 def test_without_a_clock_there_is_no_demand(tmp_path: Path) -> None:
     results = results_of(tmp_path, "1000 references", backend=LIMITED)
-    assert models.demands(results)["asked"].null_count == 2
+    assert demands.demands(results)["asked"].null_count == 2
     assert models.devices(results)["asked"].null_count == 2
-    assert models.overloads(results) == []
+    assert demands.overloads(results) == []
 
 
 def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
