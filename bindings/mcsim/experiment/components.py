@@ -302,4 +302,4 @@ def _fleet(hosts: HostsSpec | None) -> engine.Fleet:
 def _device(of: PlacedSpec) -> engine.Device:
     from mcsim._core import engine
 
-    return engine.Device(of.device, *of.quantities)
+    return engine.Device(of.device, *of.quantities, *of.can_do)
