@@ -219,7 +219,8 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
 // Looks for the block from the fastest tier on, and brings it up as the chain has it.
 template <bool kPlain>
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
-  if (!kPlain && gate_.shut(request.vm) && !holds_any(request.vm, a.block)) return pass_by(request, a);
+  if (!kPlain && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
+    return pass_by(request, a);
   const std::size_t own = part(request.vm);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
