@@ -59,6 +59,7 @@ class ExtentPlacer : public System {
 
   const Machine& machine() const { return machine_; }
   Nanoseconds epoch() const { return params_.epoch.ns; }
+  Count block_bytes() const { return block_bytes_; }
   Count extent_bytes() const { return extent_blocks_ * block_bytes_; }
   // How many extents fit in each tier.
   std::vector<Count> rooms() const;

@@ -158,6 +158,25 @@ TEST(Edt, AnExtentIsWhereItCostsLeast) {
   EXPECT_EQ(second_epoch({70, 60, 1}), 70) << "operations for one of them: the other has to wait";
 }
 
+// The same drives, which read in no time but say what they can do, by operations or by bytes.
+TEST(Edt, DevicesSayHowManyOperationsTheyCanDo) {
+  const Accesses trace = steady_extents({40, 41, 45});
+  const ParamMap last{{"memory", 0.0}, {"drive_gb", 3.0 * kExtent * 4096 / 1e9}};
+  const auto hits = hits_of(replay("edt", last, dear_and_cheap(), trace), 0);
+  for (const bool by_bytes : {false, true}) {
+    Machine machine = dear_and_cheap();
+    const auto can_do = [&](Device& device, double operations) {
+      device.read_ns = by_bytes ? 0 : 77;
+      (by_bytes ? device.bandwidth : device.iops) = operations * (by_bytes ? 4096 : 1);
+    };
+    can_do(machine.tiers[0].device, 1e9);
+    can_do(machine.backend, 1e8);
+    EXPECT_EQ(hits_of(replay("edt", last, machine, trace), 0), hits);
+    machine.tiers[0].device.iops = machine.tiers[0].device.bandwidth = 1e3;
+    EXPECT_NE(hits_of(replay("edt", last, machine, trace), 0), hits) << "too few for any";
+  }
+}
+
 TEST(Vfrm, CountsSmallReadsAloneIfAsked) {
   AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
   Requests requests;
