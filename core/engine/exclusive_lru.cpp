@@ -249,7 +249,7 @@ class ExclusiveLru final : public Host {
 
   // The tier that had the block, kTiers if none.
   template <Sharing kSharing>
-  std::size_t serve(Vm& vm, BlockId id) {
+  [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
     const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
     if (meters_ != nullptr) meters_->access(vm.index, id, tier < kTiers, true);
     if (tier == 0) return tier;
