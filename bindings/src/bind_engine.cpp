@@ -18,13 +18,14 @@ namespace mcsim::python {
 namespace {
 
 ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
-                             const std::string& key, bool whole_seconds,
-                             std::uint32_t line_blocks) {
+                             const std::string& key, bool whole_seconds, std::uint32_t line_blocks,
+                             bool responses) {
   return {.block_bytes = block_bytes,
           .ops = choice_or_raise<OpFilter>("ops", ops),
           .key = choice_or_raise<BlockKey>("key", key),
           .whole_seconds = whole_seconds,
-          .line_blocks = line_blocks};
+          .line_blocks = line_blocks,
+          .responses = responses};
 }
 
 py::dict to_dict(const GivenCounts& given) {
@@ -68,6 +69,7 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("request_time", column(&Accesses::request_time))
       .def_property_readonly("request_vm", column(&Accesses::request_vm))
       .def_property_readonly("request_op", column(&Accesses::request_op))
+      .def_property_readonly("request_response", column(&Accesses::request_response))
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count)
@@ -119,11 +121,11 @@ void bind_accesses(py::module_& m) {
 void bind_access_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
-                       bool whole_seconds, std::uint32_t line_blocks, std::uint32_t cut_bytes,
-                       double sample_rate, std::uint64_t sample_seed, const std::string& base,
-                       const std::optional<std::string>& path) {
+                       bool whole_seconds, std::uint32_t line_blocks, bool responses,
+                       std::uint32_t cut_bytes, double sample_rate, std::uint64_t sample_seed,
+                       const std::string& base, const std::optional<std::string>& path) {
              ExpandOptions options =
-                 expand_options(block_bytes, ops, key, whole_seconds, line_blocks);
+                 expand_options(block_bytes, ops, key, whole_seconds, line_blocks, responses);
              options.cut_bytes = cut_bytes;
              options.sample_rate = sample_rate;
              options.sample_seed = sample_seed;
@@ -134,8 +136,8 @@ void bind_access_builder(py::module_& m) {
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
            py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-           py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
-           py::arg("time_base") = "clock", py::arg("path") = py::none())
+           py::arg("responses") = false, py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0,
+           py::arg("sample_seed") = 1, py::arg("time_base") = "clock", py::arg("path") = py::none())
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {
@@ -146,8 +148,10 @@ void bind_access_builder(py::module_& m) {
           "add",
           [](AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
              const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-             const Column<std::uint32_t>& length, std::optional<VmId> only, Nanoseconds shift) {
-            const RequestsView chunk = requests_of(time, vm, op, offset, length);
+             const Column<std::uint32_t>& length,
+             const std::optional<Column<Nanoseconds>>& response, std::optional<VmId> only,
+             Nanoseconds shift) {
+            const RequestsView chunk = requests_of(time, vm, op, offset, length, response);
             const Tick tick = make_tick(py::none());
             absl::Status added;
             {
@@ -157,7 +161,8 @@ void bind_access_builder(py::module_& m) {
             raise_if_error(added);
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
-          py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
+          py::arg("response") = py::none(), py::kw_only(), py::arg("only") = py::none(),
+          py::arg("shift") = 0)
       .def("end_warm_up", &AccessBuilder::end_warm_up)
       .def(
           "depart",
@@ -171,12 +176,16 @@ void bind_access_builder(py::module_& m) {
 
 void bind_machine(py::module_& m) {
   py::class_<Device>(m, "Device")
-      .def(py::init<std::string, double, double, double>(), py::arg("name"), py::arg("read_ns"),
-           py::arg("write_ns"), py::arg("dollars_per_gb"))
+      .def(py::init<std::string, double, double, double, double, double>(), py::arg("name"),
+           py::arg("read_ns"), py::arg("write_ns"), py::arg("dollars_per_gb"), py::arg("iops") = 0,
+           py::arg("bandwidth") = 0)
       .def_readonly("name", &Device::name)
       .def_readonly("read_ns", &Device::read_ns)
       .def_readonly("write_ns", &Device::write_ns)
-      .def_readonly("dollars_per_gb", &Device::dollars_per_gb);
+      .def_readonly("dollars_per_gb", &Device::dollars_per_gb)
+      .def_readonly("iops", &Device::iops)
+      .def_readonly("bandwidth", &Device::bandwidth)
+      .def("busy_ns", &Device::busy_ns, py::arg("bytes"));
   py::class_<Machine>(m, "Machine")
       .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
                        std::map<std::string, double> vm_backend_ns) {
@@ -214,6 +223,8 @@ py::dict to_dict(const ExpandOptions& options) {
   d["key"] = name_of(options.key);
   d["whole_seconds"] = options.whole_seconds;
   d["line_blocks"] = options.line_blocks;
+  // Said where it is so: interned traces without them keep their names.
+  if (options.responses) d["responses"] = true;
   return d;
 }
 
@@ -247,12 +258,15 @@ void bind_system(py::module_& m) {
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,
-             const std::string& key, bool whole_seconds, std::uint32_t line_blocks) {
-            return to_dict(handle.system->trace_view(
-                expand_options(block_bytes, ops, key, whole_seconds, line_blocks)));
+             const std::string& key, bool whole_seconds, std::uint32_t line_blocks,
+             bool responses) {
+            return to_dict(view_of(
+                *handle.system,
+                expand_options(block_bytes, ops, key, whole_seconds, line_blocks, responses)));
           },
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
-          py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1)
+          py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
+          py::arg("responses") = false)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
       // The last: whether it rings however short the trace is.

@@ -159,6 +159,11 @@ struct Tables {
     add("war", RequestClass::kWar);
     add("waw", RequestClass::kWaw);
   }
+  void operator()(const Series<Responses>& rows) {
+    d["requests"] = table(rows, &Responses::requests);
+    d["mean_ns"] = table(rows, &Responses::mean_ns);
+    d["outstanding"] = table(rows, &Responses::outstanding);
+  }
 };
 
 // Every non-empty window of an intensity meter.

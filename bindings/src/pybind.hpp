@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -67,13 +68,15 @@ std::span<const T> span_of(const Column<T>& column) {
 // The columns of requests, which must be equally long.
 inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                 const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-                                const Column<std::uint32_t>& length) {
-  const RequestsView rows{.time = span_of(time),
-                          .vm = span_of(vm),
-                          .op = span_of(op),
-                          .offset = span_of(offset),
-                          .length = span_of(length),
-                          .response = {}};
+                                const Column<std::uint32_t>& length,
+                                const std::optional<Column<Nanoseconds>>& response = {}) {
+  const RequestsView rows{
+      .time = span_of(time),
+      .vm = span_of(vm),
+      .op = span_of(op),
+      .offset = span_of(offset),
+      .length = span_of(length),
+      .response = response ? span_of(*response) : std::span<const Nanoseconds>()};
   for (const std::size_t size :
        {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size()}) {
     if (size != rows.size()) {

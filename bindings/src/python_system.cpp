@@ -62,6 +62,11 @@ py::object shown(const Reading& of) {
                     "accesses"_a = column(of.loads, &Load::accesses),
                     "reads"_a = column(of.loads, &Load::reads));
   }
+  if (!of.responses.empty()) {
+    return py::dict("requests"_a = column(of.responses, &Responses::requests),
+                    "mean_ns"_a = column(of.responses, &Responses::mean_ns),
+                    "outstanding"_a = column(of.responses, &Responses::outstanding));
+  }
   const auto again = [&](RequestClass which) {
     return column(of.classes, [=](const ClassCounts& counts) { return counts.of(which); });
   };
@@ -82,7 +87,8 @@ py::object shown_of_host(std::span<const HostReading> of) {
   return py::dict("distinct_hits"_a = column(&HostReading::distinct_hits),
                   "touched"_a = column(&HostReading::touched),
                   "ghost_hits"_a = column(&HostReading::ghost_hits),
-                  "peak"_a = column(&HostReading::peak));
+                  "peak"_a = column(&HostReading::peak),
+                  "tail_hits"_a = column(&HostReading::tail_hits));
 }
 
 // What every allocator sees without asking.

@@ -21,6 +21,7 @@ class BlockQueue {
 
   Count size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  bool contains(BlockId block) const { return entry_after_[block] != 0; }
 
   // A block that is not in the queue.
   void push(BlockId block) {

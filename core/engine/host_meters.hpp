@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/params.hpp"
 #include "core/base/types.hpp"
+#include "core/containers/recency_tails.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -19,12 +21,14 @@ struct HostReading {
   Count touched = 0;        // blocks held at the end that were accessed
   Count ghost_hits = 0;     // misses of blocks among the last so many that were evicted
   Count peak = 0;           // most blocks held at a time
+  Count tail_hits = 0;      // hits of the so many blocks held that were accessed least recently
   friend bool operator==(const HostReading&, const HostReading&) = default;
 };
 
 // What a system wants to know of that.
 struct HostMeterSpec {
   Count ghosts = 0;
+  Count tail = 0;
   std::size_t timer = 0;  // that reads it
 
   static constexpr ComponentInfo kInfo{
@@ -32,14 +36,18 @@ struct HostMeterSpec {
       .summary = "What only the cache knows: blocks hit, touched, missed again; the most held.",
       .reference = "no publication: counts of the cache; ghosts as in ARC (FAST 2003)"};
   static constexpr auto fields() {
-    return std::tuple{Field{"ghosts", &HostMeterSpec::ghosts,
-                            "a miss of one of the VM's last so many evicted blocks is a ghost hit",
-                            0, 1 << 30}};
+    return std::tuple{
+        Field{"ghosts", &HostMeterSpec::ghosts,
+              "a miss of one of the VM's last so many evicted blocks is a ghost hit", 0, 1 << 30},
+        Field{"tail", &HostMeterSpec::tail,
+              "a hit of one of the so many blocks that the VM accessed least "
+              "recently, of those it holds, is a tail hit",
+              0, 1 << 30}};
   }
 };
 
 // Told by a host what becomes of every access, if it is attached to one. Eight bytes a block of
-// the trace.
+// the trace, and nine more for tails.
 class HostMeters {
  public:
   HostMeters(const Accesses& trace, const HostMeterSpec& spec)
@@ -47,7 +55,9 @@ class HostMeters {
         seen_(trace.id_count()),
         evicted_(ghosts_ > 0 ? trace.id_count() : 0),
         vms_(trace.vms.size()),
-        readings_(trace.vms.size()) {}
+        readings_(trace.vms.size()) {
+    if (spec.tail > 0) tails_.emplace(trace.id_count(), trace.vms.size(), spec.tail);
+  }
 
   // The VM asked for the block: it was held or not, and from now on is or not.
   void access(std::size_t vm, BlockId block, bool hit, bool held) {
@@ -64,6 +74,7 @@ class HostMeters {
       ++reading.touched;
     }
     seen_[block] = seen;
+    if (tails_ && held) reading.tail_hits += tails_->use(vm, block) ? 1 : 0;
     if (hit) return;
     if (ghosts_ > 0) look_for_ghost(vm, block);
     if (held) ++vms_[vm].held;
@@ -76,6 +87,7 @@ class HostMeters {
   // It is out of date, or its VM is gone.
   void left(std::size_t vm, BlockId block) {
     --vms_[vm].held;
+    if (tails_) tails_->remove(vm, block);
     if (seen_[block] >> kMarks != window_ || (seen_[block] & kTouched) == 0) return;
     seen_[block] &= ~kTouched;
     --readings_[vm].touched;
@@ -121,6 +133,7 @@ class HostMeters {
   Pages<std::uint32_t> evicted_;  // by block: the VM's how-manieth eviction; 0 if it came back
   std::vector<Vm> vms_;
   std::vector<HostReading> readings_;
+  std::optional<RecencyTails> tails_;  // if somebody asks for them
 };
 
 }  // namespace mcsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,16 @@ struct Device {
   double read_ns = 0;
   double write_ns = 0;
   double dollars_per_gb = 0;
+  // What it can do in a second, operations of any size and bytes; 0: nobody says.
+  double iops = 0;
+  double bandwidth = 0;
+
+  // How long an operation of that size keeps it busy: as long as a read takes unless it is said
+  // how many it can do, and no shorter than its bytes take.
+  double busy_ns(double bytes) const {
+    const double operation = iops > 0 ? 1e9 / iops : read_ns;
+    return bandwidth > 0 ? std::max(operation, bytes * 1e9 / bandwidth) : operation;
+  }
 };
 
 struct TierSpec {

@@ -5,10 +5,15 @@
 
 namespace mcsim {
 
-PlacedHost::PlacedHost(const Machine& machine, const Accesses& trace, Watch watch)
+PlacedHost::PlacedHost(const Machine& machine, const Accesses& trace, Watch watch, WriteArea area)
     : extent_blocks_(trace.line_blocks),
       owners_(trace),
       watch_(std::move(watch)),
+      area_(area),
+      written_(area.blocks > 0 ? trace.id_count() : 0),
+      book_(
+          {.modes = std::vector(trace.vms.size(), WriteMode::kBack), .most_dirty = area.most_dirty},
+          trace, Copies::kOne),
       held_(machine.tiers.size(), 0),
       where_(trace.id_count() / trace.line_blocks, static_cast<std::uint8_t>(machine.tiers.size())),
       counters_(trace.vms.size()) {
@@ -16,6 +21,7 @@ PlacedHost::PlacedHost(const Machine& machine, const Accesses& trace, Watch watc
   for (VmCounters& vm : counters_) {
     for (const Count capacity : capacity_) vm.tiers.push_back({.target = capacity});
   }
+  if (!capacity_.empty()) capacity_[0] -= area_.blocks;
 }
 
 void PlacedHost::replay(const Accesses& trace, RequestRange range) {
@@ -30,8 +36,13 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       std::size_t end = i + 1;
       while (end < blocks.size() && blocks[end] / extent_blocks_ == extent) ++end;
       const auto count = static_cast<Count>(end - i);
-      serve(vm, op, where_[extent], count);
-      slowest = std::max<std::size_t>(slowest, where_[extent]);
+      std::size_t by = where_[extent];
+      if (by == backend() && area_.blocks > 0) {
+        by = serve_beside(trace.request_vm[r], op, blocks.subspan(i, end - i));
+      } else {
+        serve(vm, op, by, count);
+      }
+      slowest = std::max(slowest, by);
       watch_({.extent = extent,
               .op = op,
               .blocks = count,
@@ -56,6 +67,57 @@ void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, Count blocks) {
   vm.tiers[tier].hits += blocks;
   vm.tiers[tier].write_hits += writes ? blocks : 0;
   vm.tiers[tier].updates += writes ? blocks : 0;
+}
+
+std::size_t PlacedHost::serve_beside(std::size_t vm, Op op, std::span<const BlockId> blocks) {
+  std::size_t slowest = 0;
+  for (const BlockId block : blocks) {
+    if (op == Op::kWrite) {
+      write_to_area(vm, block);
+      continue;
+    }
+    const std::size_t by = written_.contains(block) ? 0 : backend();
+    serve(counters_[vm], op, by, 1);
+    slowest = std::max(slowest, by);
+  }
+  return slowest;
+}
+
+void PlacedHost::write_to_area(std::size_t vm, BlockId block) {
+  VmCounters& of = counters_[vm];
+  if (written_.contains(block)) {
+    serve(of, Op::kWrite, 0, 1);
+    written_.erase(block);
+  } else {
+    if (written_.size() == area_.blocks) leave_area(written_.front(), &TierCounters::evictions);
+    ++of.accesses;
+    ++of.writes;
+    ++of.misses;
+    ++of.write_misses;
+    ++of.writes_served.blocks[0];
+    ++of.tiers[0].fills;
+    ++of.tiers[0].occupancy;
+  }
+  written_.push(block);
+  book_.mark(vm, block);
+  while (book_.too_many()) {
+    const BlockId oldest = book_.oldest();
+    book_.write_back(owners_.vm_of(oldest), oldest);
+  }
+}
+
+void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
+  const std::size_t vm = owners_.vm_of(block);
+  if (book_.dirty(block)) book_.write_back(vm, block);
+  written_.erase(block);
+  ++(counters_[vm].tiers[0].*as);
+  --counters_[vm].tiers[0].occupancy;
+}
+
+void PlacedHost::clear_area(BlockId begin, BlockId end) {
+  for (BlockId block = begin; block < end && !written_.empty(); ++block) {
+    if (written_.contains(block)) leave_area(block, &TierCounters::invalidations);
+  }
 }
 
 absl::Status PlacedHost::resize(const Allocation&) {
@@ -90,6 +152,8 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   if (from == to) return;
   VmCounters& vm = counters_[vm_of(extent)];
   const auto blocks = static_cast<Count>(extent_blocks_);
+  const auto first = static_cast<BlockId>(extent * extent_blocks_);
+  clear_area(first, first + static_cast<BlockId>(extent_blocks_));
   if (from < backend()) {
     TierCounters& left = vm.tiers[from];
     (to == backend() ? left.evictions : to > from ? left.moved_down : left.moved_up) += blocks;
@@ -112,6 +176,7 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
 }
 
 void PlacedHost::release(std::size_t vm) {
+  clear_area(owners_.first_of(vm), owners_.end_of(vm));
   const std::size_t end = owners_.end_of(vm) / extent_blocks_;
   for (std::size_t extent = owners_.first_of(vm) / extent_blocks_; extent < end; ++extent) {
     const std::size_t tier = where_[extent];
@@ -124,6 +189,12 @@ void PlacedHost::release(std::size_t vm) {
   }
 }
 
+std::vector<VmCounters> PlacedHost::counters() const {
+  std::vector<VmCounters> all = counters_;
+  for (std::size_t vm = 0; vm < all.size(); ++vm) book_.count(vm, all[vm]);
+  return all;
+}
+
 absl::Status PlacedHost::check_invariants() const {
   std::vector<Count> found(held_.size(), 0);
   for (const std::uint8_t tier : where_) {
@@ -134,7 +205,23 @@ absl::Status PlacedHost::check_invariants() const {
     return internal_error("tier {} has {} blocks of {} placed in it, counted {}", k, found[k],
                           capacity_[k], held_[k]);
   }
-  return absl::OkStatus();
+  return check_area();
+}
+
+absl::Status PlacedHost::check_area() const {
+  if (area_.blocks == 0) return absl::OkStatus();
+  Count held = 0;
+  for (BlockId block = 0; block < where_.size() * extent_blocks_; ++block) {
+    const bool here = written_.contains(block);
+    held += here ? 1 : 0;
+    if (here ? where_[block / extent_blocks_] != backend() : book_.dirty(block)) {
+      return internal_error("block {} is {}", block,
+                            here ? "in the write area and in a tier" : "dirty, and nowhere");
+    }
+  }
+  if (held == written_.size() && held <= area_.blocks) return absl::OkStatus();
+  return internal_error("the write area has {} blocks of {}, counted {}", held, area_.blocks,
+                        written_.size());
 }
 
 }  // namespace mcsim

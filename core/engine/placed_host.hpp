@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/containers/block_queue.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/host.hpp"
 #include "core/engine/machine.hpp"
+#include "core/engine/writes.hpp"
 
 namespace mcsim {
 
@@ -21,23 +23,34 @@ struct ExtentAccess {
   Count request_blocks;
 };
 
+// Blocks of the fastest tier that are no extent's, and how many of them may be dirty.
+struct WriteArea {
+  Count blocks = 0;
+  Count most_dirty = 0;
+};
+
 // A host that caches nothing: every extent, which is a line of the trace, lives in one tier or in
 // the backend, serves there what is asked of it, and moves when it is told to. What it brings in
 // was read from where it was, what it takes out is written there; nothing is dirty, for there is
 // one copy of everything.
+//
+// But for a write area, if it has one. That takes the blocks that are written to extents of the
+// backend, and serves them until others that were written later need the space. Dirty ones beyond
+// the limit are written back, the one first that became so first; all of an extent, before it
+// moves.
 class PlacedHost final : public Host {
  public:
   // Is shown every request, extent by extent.
   using Watch = std::function<void(const ExtentAccess&)>;
 
-  PlacedHost(const Machine& machine, const Accesses& trace, Watch watch);
+  PlacedHost(const Machine& machine, const Accesses& trace, Watch watch, WriteArea area = {});
 
   void replay(const Accesses& trace, RequestRange range) override;
   Actions supports() const override { return {Action::kPlacements}; }
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
   void release(std::size_t vm) override;
-  std::vector<VmCounters> counters() const override { return counters_; }
+  std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
  private:
@@ -46,13 +59,23 @@ class PlacedHost final : public Host {
     return owners_.vm_of(static_cast<BlockId>(extent * extent_blocks_));
   }
   void serve(VmCounters& vm, Op op, std::size_t tier, Count blocks);
+  // The tier, or the backend, that served the slowest of these blocks of the backend.
+  std::size_t serve_beside(std::size_t vm, Op op, std::span<const BlockId> blocks);
+  void write_to_area(std::size_t vm, BlockId block);
+  // The block leaves the area, and is counted as that.
+  void leave_area(BlockId block, Count TierCounters::* as);
+  void clear_area(BlockId begin, BlockId end);
+  absl::Status check_area() const;
   void move(std::size_t extent, std::size_t to);
 
   std::size_t extent_blocks_;
   BlockOwners owners_;
   Watch watch_;
-  std::vector<Count> capacity_;      // by tier, blocks
-  std::vector<Count> held_;          // by tier, blocks
+  WriteArea area_;
+  BlockQueue written_;               // the area's blocks, the one written last last
+  WriteBook book_;                   // of the area
+  std::vector<Count> capacity_;      // by tier, blocks for extents
+  std::vector<Count> held_;          // by tier, blocks of extents
   std::vector<std::uint8_t> where_;  // by extent: its tier, or the backend
   std::vector<VmCounters> counters_;
 };

@@ -370,6 +370,14 @@ std::vector<MeterSpec> meter_specs(const System& system) {
   return specs;
 }
 
+ExpandOptions view_of(const System& system, ExpandOptions experiment) {
+  ExpandOptions view = system.trace_view(experiment);
+  view.responses = view.responses || std::ranges::any_of(system.meters(), [](const Meter& meter) {
+                     return std::holds_alternative<ResponseMeter>(meter.what);
+                   });
+  return view;
+}
+
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick) {
   return guarded("run", [&]() -> absl::StatusOr<RunResult> {

@@ -129,4 +129,7 @@ absl::Status check_actions(const System& system);
 // timer that there is not.
 std::vector<MeterSpec> meter_specs(const System& system);
 
+// How a system sees the trace: as it says, with what its meters are of.
+ExpandOptions view_of(const System& system, ExpandOptions experiment);
+
 }  // namespace mcsim

@@ -41,6 +41,20 @@ absl::Status too_many_blocks(std::string_view vm) {
 // Between two looks at whether all could be written so far.
 constexpr std::size_t kRequestsAtOnce = std::size_t{1} << 18;
 
+// That it has response times which can be.
+absl::Status check_chunk(const RequestsView& chunk, std::string_view vm) {
+  if (chunk.response.size() != chunk.size()) {
+    return invalid_argument("{}: {} response times of {} requests", vm, chunk.response.size(),
+                            chunk.size());
+  }
+  for (const Nanoseconds took : chunk.response) {
+    if (took >= -1) continue;
+    return invalid_argument("{}: a request took {} ns: expected a response time, or -1 for unknown",
+                            vm, took);
+  }
+  return absl::OkStatus();
+}
+
 template <class T>
 std::span<const T> part(const SharedArray<T>& values, std::size_t begin, std::size_t count) {
   return std::span(values.data(), values.size()).subspan(begin, count);
@@ -68,19 +82,22 @@ struct AccessBuilder::Stream {
   std::size_t warm_up_accesses = 0;
   Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();
   std::optional<Nanoseconds> warm_up_followed = {};  // by a request, at that time
+  bool keeps_responses = false;
+  std::size_t responded = 0;  // requests whose response time is known
 
   // Of the last requests and accesses, those that are not on disk.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
-  std::vector<std::uint64_t> end = {};   // one past the request's last entry in ids
-  std::vector<BlockId> ids = {};         // local: 0, 1, 2, … by first touch of the line
-  std::vector<std::uint64_t> keys = {};  // whose ids are still to be found
+  std::vector<Nanoseconds> response = {};  // if they are kept
+  std::vector<std::uint64_t> end = {};     // one past the request's last entry in ids
+  std::vector<BlockId> ids = {};           // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint64_t> keys = {};    // whose ids are still to be found
   std::size_t lines = 0;
   std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes() const {
-    return ids.size() * sizeof(BlockId) +
+    return ids.size() * sizeof(BlockId) + response.size() * sizeof(Nanoseconds) +
            time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
   }
 
@@ -96,9 +113,13 @@ struct AccessBuilder::Stream {
   }
 
   // Of which all keys were pushed.
-  void push_request(Nanoseconds at, std::uint8_t what) {
+  void push_request(Nanoseconds at, std::uint8_t what, Nanoseconds took) {
     time.push_back(at);
     op.push_back(what);
+    if (keeps_responses) {
+      response.push_back(took);
+      responded += took >= 0 ? 1 : 0;
+    }
     end.push_back(accesses + keys.size());
     if (requests++ == warm_up) warm_up_followed = at;
     last_time = at;
@@ -135,6 +156,7 @@ struct AccessBuilder::Stream {
 struct AccessBuilder::Merged {
   std::span<const Nanoseconds> time;
   std::span<const std::uint8_t> op;
+  std::span<const Nanoseconds> response;  // if they are kept
   std::span<const std::uint64_t> end;
   std::span<const BlockId> ids;
   BlockId first_id = 0;
@@ -145,6 +167,7 @@ struct AccessBuilder::Merged {
 
   void push_next(VmId vm, Nanoseconds at, AccessesSink& sink) {
     for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
+    if (!response.empty()) sink.push_response(response[next]);
     sink.push_request(at, vm, op[next++]);
   }
 
@@ -152,6 +175,7 @@ struct AccessBuilder::Merged {
     const std::size_t count = next - passed;
     let_go(time.subspan(passed, count));
     let_go(op.subspan(passed, count));
+    if (!response.empty()) let_go(response.subspan(passed, count));
     let_go(end.subspan(passed, count));
     let_go(ids.subspan(begin_of(passed), begin_of(next) - begin_of(passed)));
     passed = next;
@@ -183,27 +207,34 @@ struct AccessBuilder::Spill {
 
   Column<Nanoseconds> time;
   Column<std::uint8_t> op;
+  Column<Nanoseconds> response;  // empty if they are not kept
   Column<std::uint64_t> end;
   Column<BlockId> ids;
 
   static absl::StatusOr<std::unique_ptr<Spill>> beside(const std::string& path) {
     MCSIM_ASSIGN_OR_RETURN(File time, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File op, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(File response, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File end, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File ids, File::unnamed_beside(path));
-    return std::unique_ptr<Spill>(
-        new Spill{{std::move(time)}, {std::move(op)}, {std::move(end)}, {std::move(ids)}});
+    return std::unique_ptr<Spill>(new Spill{{std::move(time)},
+                                            {std::move(op)},
+                                            {std::move(response)},
+                                            {std::move(end)},
+                                            {std::move(ids)}});
   }
 
   absl::Status take(Stream& stream) {
     MCSIM_RETURN_IF_ERROR(time.take(stream.time));
     MCSIM_RETURN_IF_ERROR(op.take(stream.op));
+    MCSIM_RETURN_IF_ERROR(response.take(stream.response));
     MCSIM_RETURN_IF_ERROR(end.take(stream.end));
     return ids.take(stream.ids);
   }
   absl::Status map() {
     MCSIM_RETURN_IF_ERROR(time.map());
     MCSIM_RETURN_IF_ERROR(op.map());
+    if (response.bytes > 0) MCSIM_RETURN_IF_ERROR(response.map());
     MCSIM_RETURN_IF_ERROR(end.map());
     return ids.map();
   }
@@ -236,7 +267,8 @@ void AccessBuilder::push_stream(std::string name) {
   const bool right = options_.sample_rate > 0 && options_.sample_rate <= 1;
   streams_.push_back({.name = std::move(name),
                       .filter = SpatialFilter(right ? options_.sample_rate : 1, seed),
-                      .line_blocks = std::max(options_.line_blocks, 1U)});
+                      .line_blocks = std::max(options_.line_blocks, 1U),
+                      .keeps_responses = options_.responses});
   std::optional<BlockTable>& table = streams_.back().line_of;
   if (streams_.size() > 1) {
     Stream& before = streams_.end()[-2];
@@ -251,7 +283,8 @@ void AccessBuilder::push_stream(std::string name) {
 }
 
 absl::Status AccessBuilder::check_options() const {
-  const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed] = options_;
+  const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed,
+               responses] = options_;
   if (block_bytes == 0) return invalid_argument("block size: must be positive");
   if (line_blocks == 0) return invalid_argument("line: must have at least one block");
   if (line_blocks > 1 && key == BlockKey::kByteOffset) {
@@ -264,6 +297,9 @@ absl::Status AccessBuilder::check_options() const {
   if (!(rate > 0 && rate <= 1)) return out_of_range("sample rate: {} is outside (0, 1]", rate);
   if (rate < 1 && cut_bytes == 0) {
     return invalid_argument("sample rate: of which pieces? cut says");
+  }
+  if (responses && time_base_ == TimeBase::kIndex) {
+    return invalid_argument("response times: a trace without a clock has none");
   }
   return absl::OkStatus();
 }
@@ -296,6 +332,16 @@ absl::Status AccessBuilder::check_warm_up() const {
   return invalid_argument("warm-up: it must be over before the first request");
 }
 
+absl::Status AccessBuilder::check_responses() const {
+  for (const Stream& stream : streams_) {
+    if (!options_.responses || stream.requests == 0 || stream.responded > 0) continue;
+    return invalid_argument(
+        "{}: none of its {} requests has a response time: expected a trace with a column of them",
+        stream.name, stream.requests);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AccessBuilder::number_keys(Stream& stream, const Tick& tick) {
   untold_ += static_cast<Count>(stream.keys.size());
   MCSIM_RETURN_IF_ERROR(stream.number_keys());
@@ -319,7 +365,7 @@ absl::Status AccessBuilder::spill() {
 
 // One request, or the pieces that are left of it. Its keys come in portions, so that
 // many of them take no memory beyond their ids.
-absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op,
+absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, Nanoseconds took,
                                  std::uint64_t offset, std::uint32_t length, const Tick& tick) {
   const std::uint64_t cut = options_.cut_bytes;
   const std::size_t by_op = op == 0 ? 0 : 1;
@@ -337,7 +383,7 @@ absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op
         touched = {touched.first + portion, touched.count - portion};
         if (stream.keys.size() == kKeysAtOnce) MCSIM_RETURN_IF_ERROR(number_keys(stream, tick));
       }
-      stream.push_request(at, op);
+      stream.push_request(at, op, took);
     }
     if (piece == length) return absl::OkStatus();
     offset += piece;
@@ -369,6 +415,8 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
+  const bool responses = options_.responses;
+  if (responses) MCSIM_RETURN_IF_ERROR(check_chunk(chunk, stream.name));
   Nanoseconds latest = stream.last_time;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
@@ -390,7 +438,9 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    MCSIM_RETURN_IF_ERROR(take(stream, at, chunk.op[i], chunk.offset[i], chunk.length[i], tick));
+    const Nanoseconds took = responses ? chunk.response[i] : -1;
+    MCSIM_RETURN_IF_ERROR(
+        take(stream, at, chunk.op[i], took, chunk.offset[i], chunk.length[i], tick));
   }
   return number_keys(stream, tick);
 }
@@ -401,6 +451,7 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.time_base = time_base_;
   trace.block_bytes = options_.block_bytes;
   trace.line_blocks = options_.line_blocks;
+  trace.keeps_responses = options_.responses;
   trace.given = given_;
   std::uint64_t unique = 0;
   for (const Stream& stream : streams_) {
@@ -432,10 +483,14 @@ absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_mer
     if (spill_ != nullptr) {
       of.time = part(spill_->time.values, requests, stream.requests);
       of.op = part(spill_->op.values, requests, stream.requests);
+      if (options_.responses) {
+        of.response = part(spill_->response.values, requests, stream.requests);
+      }
       of.end = part(spill_->end.values, requests, stream.requests);
       of.ids = part(spill_->ids.values, accesses, stream.accesses);
     } else {
       of.time = stream.time, of.op = stream.op, of.end = stream.end, of.ids = stream.ids;
+      of.response = stream.response;
     }
     requests += stream.requests;
     accesses += stream.accesses;
@@ -479,6 +534,7 @@ absl::Status AccessBuilder::merge_into(AccessesSink& sink, std::span<const Due> 
 
 absl::StatusOr<Accesses> AccessBuilder::merge() {
   MCSIM_RETURN_IF_ERROR(check_warm_up());
+  MCSIM_RETURN_IF_ERROR(check_responses());
   if (!streams_.empty()) streams_.back().line_of.reset();
   MCSIM_ASSIGN_OR_RETURN(Accesses trace, without_columns());
   std::size_t requests = 0;
@@ -512,6 +568,7 @@ void Accesses::passed(RequestRange range) const {
   let_go_of(request_time, range.begin, range.end);
   let_go_of(request_vm, range.begin, range.end);
   let_go_of(request_op, range.begin, range.end);
+  if (keeps_responses) let_go_of(request_response, range.begin, range.end);
 }
 
 }  // namespace mcsim

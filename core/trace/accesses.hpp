@@ -52,6 +52,8 @@ struct ExpandOptions {
   // hash. Blocks and lines are in one place each.
   double sample_rate = 1;
   std::uint64_t sample_seed = 1;
+  // Whether response times are kept: 8 bytes a request. A piece has its request's.
+  bool responses = false;
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
@@ -100,12 +102,14 @@ struct Accesses {
   // So many requests come first that fill caches and are not counted.
   std::size_t warm_up = 0;
   std::vector<Departure> departures;  // in the order in which they are
+  bool keeps_responses = false;
 
   SharedArray<BlockId> ids;
   SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
   SharedArray<Nanoseconds> request_time;
   SharedArray<VmId> request_vm;
   SharedArray<std::uint8_t> request_op;
+  SharedArray<Nanoseconds> request_response;  // if they are kept; -1: not known
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -156,8 +160,8 @@ class AccessBuilder {
 
   // Requests of the current VM: `chunk.vm` only serves `only`, which, if given,
   // keeps just the requests of that VM of a file that holds several. `shift` is
-  // added to every time (clock alignment). The tick is told of accesses; after it was not
-  // OK the builder is of no further use.
+  // added to every time (clock alignment). `chunk.response` is looked at if it is to be kept.
+  // The tick is told of accesses; after it was not OK the builder is of no further use.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0, const Tick& tick = nullptr);
 
@@ -168,7 +172,8 @@ class AccessBuilder {
   // The current VM, all of whose requests were added, is gone from this time on.
   absl::Status depart(Nanoseconds time);
 
-  // Fails with ResourceExhausted if there are more distinct blocks than ids. So does any
+  // Fails with InvalidArgument if response times are to be kept and a VM has none, with
+  // ResourceExhausted if there are more distinct blocks than ids. So does any
   // of these when memory runs out, and all that are called after it.
   absl::StatusOr<Accesses> finish() &&;
 
@@ -189,8 +194,9 @@ class AccessBuilder {
   absl::StatusOr<Accesses> without_columns() const;
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
-  absl::Status take(Stream& stream, Nanoseconds at, std::uint8_t op, std::uint64_t offset,
-                    std::uint32_t length, const Tick& tick);
+  absl::Status check_responses() const;
+  absl::Status take(Stream& stream, Nanoseconds at, std::uint8_t op, Nanoseconds took,
+                    std::uint64_t offset, std::uint32_t length, const Tick& tick);
   ExpandOptions options_;
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included

@@ -22,19 +22,22 @@ constexpr std::size_t kChecksumAt = 3;  // the word of the head that is of all o
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 using Sums = std::array<std::uint64_t, kColumns>;
+constexpr std::size_t kAlways = kColumns - 1;  // so many columns; the last is of response times
 
-// Where columns begin, and the last one ends.
+// Where columns begin, and the last one that is there ends.
 struct Layout {
   std::array<std::uint64_t, kColumns> begin;
   std::uint64_t end;
 };
 
-Layout layout_of(std::size_t head_words, std::size_t requests, std::size_t accesses) {
+Layout layout_of(std::size_t head_words, std::size_t requests, std::size_t accesses,
+                 bool responses) {
   const std::array<std::uint64_t, kColumns> bytes{
-      accesses * sizeof(BlockId), (requests + 1) * sizeof(std::uint64_t),
-      requests * sizeof(Nanoseconds), requests * sizeof(VmId), requests * sizeof(std::uint8_t)};
+      accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
+      requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
+      requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds)};
   Layout layout{.begin = {}, .end = head_words * kWord};
-  for (std::size_t i = 0; i < kColumns; ++i) {
+  for (std::size_t i = 0; i < (responses ? kColumns : kAlways); ++i) {
     layout.begin[i] = (layout.end + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
     layout.end = layout.begin[i] + bytes[i];
   }
@@ -62,7 +65,7 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
   std::vector<std::uint64_t> head{kMagic, kAccessesVersion, 0, 0};
   const auto put = [&](auto value) { head.push_back(static_cast<std::uint64_t>(value)); };
   put(requests), put(accesses);
-  for (const std::uint64_t sum : sums) put(sum);
+  for (const std::uint64_t sum : std::span(sums).first<kAlways>()) put(sum);
   put(trace.time_base), put(trace.block_bytes), put(trace.line_blocks), put(trace.warm_up);
   for (const Count count : trace.given.requests) put(count);
   for (const Count count : trace.given.accesses) put(count);
@@ -72,6 +75,7 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
     put_text(vm.name, head);
   }
   for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
+  if (trace.keeps_responses) put(sums.back());
   head[2] = head.size();
   head[kChecksumAt] = sum_of(head);
   return head;
@@ -89,7 +93,7 @@ std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
   sizes.requests = words.take_up_to<std::size_t>(kMost);
   sizes.accesses = words.take_up_to<std::size_t>(kMost);
-  for (std::uint64_t& sum : sizes.sums) sum = words.take();
+  for (std::uint64_t& sum : std::span(sizes.sums).first<kAlways>()) sum = words.take();
   trace.time_base = words.take_up_to<TimeBase>(Choices<TimeBase>::names.size() - 1);
   trace.block_bytes = words.take_as<std::uint32_t>();
   trace.line_blocks = words.take_as<std::uint32_t>();
@@ -117,6 +121,8 @@ std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
     const auto request = words.take_up_to<std::size_t>(sizes.requests);
     trace.departures.push_back({request, words.take_up_to<VmId>(vms - 1)});
   }
+  trace.keeps_responses = words.whole() && !words.over();
+  if (trace.keeps_responses) sizes.sums.back() = words.take();
   return words.over() ? "" : "its head does not say all, or what cannot be";
 }
 
@@ -164,6 +170,7 @@ std::string_view wrong_in_request(const Accesses& trace, std::size_t r, std::vec
   if (r > 0 && trace.request_time[r] < trace.request_time[r - 1]) return "is before the last one";
   if (trace.request_op[r] > 1) return "is neither a read nor a write";
   if (trace.request_vm[r] >= trace.vms.size()) return "is of no VM";
+  if (trace.keeps_responses && trace.request_response[r] < -1) return "took less than no time";
   Found& of_vm = found[trace.request_vm[r]];
   if (r >= of_vm.gone) return "is of a VM that is gone";
   const VmInfo& vm = trace.vms[trace.request_vm[r]];
@@ -203,9 +210,9 @@ std::string wrong_in_columns(const Accesses& trace) {
 }
 
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
-  const Sums found{checksum_of(trace.ids), checksum_of(trace.request_begin),
+  const Sums found{checksum_of(trace.ids),          checksum_of(trace.request_begin),
                    checksum_of(trace.request_time), checksum_of(trace.request_vm),
-                   checksum_of(trace.request_op)};
+                   checksum_of(trace.request_op),   checksum_of(trace.request_response)};
   const std::string wrong =
       found == sums ? wrong_in_columns(trace) : "a checksum does not match what it is of";
   if (wrong.empty()) return absl::OkStatus();
@@ -234,7 +241,8 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   Sizes sizes;
   const std::string said = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, trace);
   if (!said.empty()) return wrong(said);
-  const Layout layout = layout_of(head.size(), sizes.requests, sizes.accesses);
+  const Layout layout =
+      layout_of(head.size(), sizes.requests, sizes.accesses, trace.keeps_responses);
   if (layout.end != bytes.size()) {
     return wrong(fmt::format("{} bytes instead of {}", bytes.size(), layout.end));
   }
@@ -247,6 +255,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   column(2, sizes.requests, trace.request_time);
   column(3, sizes.requests, trace.request_vm);
   column(4, sizes.requests, trace.request_op);
+  if (trace.keeps_responses) column(5, sizes.requests, trace.request_response);
   sums = sizes.sums;
   return trace;
 }
@@ -263,21 +272,24 @@ AccessesSink::AccessesSink(Accesses trace, std::size_t requests, std::size_t acc
       begin_(requests + 1, file_.get(), at[1]),
       time_(requests, file_.get(), at[2]),
       vm_(requests, file_.get(), at[3]),
-      op_(requests, file_.get(), at[4]) {
+      op_(requests, file_.get(), at[4]),
+      response_(trace_.keeps_responses ? requests : 0, file_.get(), at[5]) {
   begin_.push(0);
 }
 
 absl::StatusOr<AccessesSink> AccessesSink::to_file(Accesses trace, std::size_t requests,
                                                    std::size_t accesses, const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(File file, File::create(path));
-  const Layout layout = layout_of(head_of(trace, 0, 0, {}).size(), requests, accesses);
+  const Layout layout =
+      layout_of(head_of(trace, 0, 0, {}).size(), requests, accesses, trace.keeps_responses);
   return AccessesSink(std::move(trace), requests, accesses,
                       std::make_unique<const File>(std::move(file)), layout.begin);
 }
 
 absl::Status AccessesSink::status() const {
   absl::Status first = ids_.status();
-  for (const absl::Status& of : {begin_.status(), time_.status(), vm_.status(), op_.status()}) {
+  for (const absl::Status& of :
+       {begin_.status(), time_.status(), vm_.status(), op_.status(), response_.status()}) {
     first.Update(of);
   }
   return first;
@@ -290,14 +302,17 @@ absl::StatusOr<Accesses> AccessesSink::finish() && {
     trace_.request_time = time_.take();
     trace_.request_vm = vm_.take();
     trace_.request_op = op_.take();
+    trace_.request_response = response_.take();
     return std::move(trace_);
   }
   ids_.flush(), begin_.flush(), time_.flush(), vm_.flush(), op_.flush();
+  if (trace_.keeps_responses) response_.flush();
   MCSIM_RETURN_IF_ERROR(status());
-  const Sums sums{ids_.checksum(), begin_.checksum(), time_.checksum(), vm_.checksum(),
-                  op_.checksum()};
+  const Sums sums{ids_.checksum(), begin_.checksum(), time_.checksum(),
+                  vm_.checksum(),  op_.checksum(),    response_.checksum()};
   const std::vector<std::uint64_t> head = head_of(trace_, requests_, accesses_, sums);
-  const std::uint64_t end = layout_of(head.size(), requests_, accesses_).end;
+  const std::uint64_t end =
+      layout_of(head.size(), requests_, accesses_, trace_.keeps_responses).end;
   MCSIM_RETURN_IF_ERROR(file_->extend(end));
   MCSIM_RETURN_IF_ERROR(file_->write(std::as_bytes(std::span(head)), 0));
   MCSIM_ASSIGN_OR_RETURN(const auto mapping, file_->map());
@@ -314,6 +329,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
     std::size_t passed = 0;
     for (std::size_t r = 0; r < trace.request_count(); ++r) {
       for (const BlockId id : trace.blocks_of(r)) sink.push_block(id);
+      if (trace.keeps_responses) sink.push_response(trace.request_response[r]);
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
       trace.passed({std::exchange(passed, r), r});

@@ -21,8 +21,8 @@
 // one, and it may be larger than memory.
 //
 // A file is a head, a row of 64-bit words, and the columns of Accesses in their order, each
-// from a multiple of kColumnAlignment on. Words are those of the machine: a file is for the
-// machine that made it, or one like it.
+// from a multiple of kColumnAlignment on. Where response times are kept, their checksum ends the
+// head. Words are those of the machine: a file is for the machine that made it, or one like it.
 namespace mcsim {
 
 // Changes whenever other bytes are written for the same accesses, or the same requests make
@@ -46,7 +46,7 @@ absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
 
 namespace accesses_file {
 
-inline constexpr std::size_t kColumns = 5;
+inline constexpr std::size_t kColumns = 6;
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
 // One column as it is made: in memory, or piece by piece in a file.
@@ -103,6 +103,8 @@ class AccessesSink {
                                               std::size_t accesses, const std::string& path);
 
   void push_block(BlockId id) { ids_.push(id), ++accesses_; }
+  // Of the request that is pushed next, if response times are kept.
+  void push_response(Nanoseconds took) { response_.push(took); }
   // Whose blocks were pushed.
   void push_request(Nanoseconds time, VmId vm, std::uint8_t op) {
     begin_.push(accesses_);
@@ -133,6 +135,7 @@ class AccessesSink {
   accesses_file::ColumnSink<Nanoseconds> time_;
   accesses_file::ColumnSink<VmId> vm_;
   accesses_file::ColumnSink<std::uint8_t> op_;
+  accesses_file::ColumnSink<Nanoseconds> response_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -78,8 +78,8 @@ std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double 
 absl::StatusOr<std::unique_ptr<System>> Baa::make(Params params, SystemContext context) {
   const Machine& machine = context.machine;
   if (machine.tiers.empty()) return invalid_argument("baa: needs a tier");
-  if ((params.fast_iops == 0 && !(machine.tiers[0].device.read_ns > 0)) ||
-      (params.slow_iops == 0 && !(machine.backend.read_ns > 0))) {
+  if ((params.fast_iops == 0 && !(machine.tiers[0].device.busy_ns(1) > 0)) ||
+      (params.slow_iops == 0 && !(machine.backend.busy_ns(1) > 0))) {
     return invalid_argument("baa: a device that takes no time: say how many blocks a second");
   }
   return make_checked<Baa>(std::move(params), std::move(context));
@@ -91,6 +91,7 @@ Baa::Baa(Params params, SystemContext context)
       period_(params_.period.ns > 0 ? params_.period.ns : context_.interval) {}
 
 absl::StatusOr<std::unique_ptr<Host>> Baa::make_host(const Accesses& trace) {
+  block_bytes_ = trace.block_bytes;
   return make_data_path(params_, context_.machine, trace, shared_by_all(context_.machine, trace),
                         context_.seed);
 }
@@ -104,12 +105,12 @@ absl::StatusOr<std::optional<Decision>> Baa::decide(const Observation& seen) {
   }
   if (hit_ratios.empty()) return std::nullopt;
   const Machine& machine = context_.machine;
-  const auto rate = [](double given, double takes_ns) {
-    return given > 0 ? given : 1e9 / takes_ns;
+  const auto rate = [&](double given, const Device& device) {
+    return given > 0 ? given : 1e9 / device.busy_ns(block_bytes_);
   };
   const std::vector<double> throughputs =
-      bottleneck_aware(hit_ratios, rate(params_.fast_iops, machine.tiers[0].device.read_ns),
-                       rate(params_.slow_iops, machine.backend.read_ns));
+      bottleneck_aware(hit_ratios, rate(params_.fast_iops, machine.tiers[0].device),
+                       rate(params_.slow_iops, machine.backend));
   const double sum = std::accumulate(throughputs.begin(), throughputs.end(), 0.0);
   return Decision{.objective = sum, .upper_bound = sum};
 }

@@ -38,12 +38,9 @@ class Baa final : public System {
               Field{"period", &Params::period,
                     "between two allocations (0: the experiment's interval)", 0},
               Field{"fast_iops", &Params::fast_iops,
-                    "blocks a second of the tiers together (0: one after the other, as long as the "
-                    "first "
-                    "takes)",
-                    0},
+                    "blocks a second of the tiers together (0: those of the first device)", 0},
               Field{"slow_iops", &Params::slow_iops,
-                    "blocks a second of the backend (0: one after the other)", 0},
+                    "blocks a second of the backend (0: those of the device)", 0},
           },
           DataPathParams::fields());
     }
@@ -69,6 +66,7 @@ class Baa final : public System {
   Params params_;
   SystemContext context_;
   Nanoseconds period_;
+  double block_bytes_ = 0;
 };
 
 }  // namespace mcsim

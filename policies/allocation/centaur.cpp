@@ -10,7 +10,7 @@
 namespace mcsim {
 
 absl::StatusOr<std::unique_ptr<Host>> Centaur::make_host(const Accesses& trace) {
-  MCSIM_ASSIGN_OR_RETURN(wanted_ns_, params_.wanted_ns(trace.vms));
+  MCSIM_RETURN_IF_ERROR(params_.wanted_ns(trace.vms).status());
   MCSIM_ASSIGN_OR_RETURN(shares_, per_vm("shares", params_.shares, trace.vms, 1));
   return OneCacheMaximizer::make_host(trace);
 }
@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Host>> Centaur::make_host(const Accesses& trace) 
 std::string Centaur::prepare(const Observation& seen) {
   if (params_.baseline == CentaurBaseline::kEci) return largest_distances(seen);
   const bool least_size = params_.objective == CentaurObjective::kLeastSize;
-  Promises promises = promise(seen, wanted_ns_);
+  Promises promises = promise(seen, params_.wanted_ns(vms(), seen));
   for (std::size_t v = 0; v < seen.vms() && least_size; ++v) {
     promises.least[v] = std::max(promises.least[v], least_for_misses(curves(seen)[v]));
   }

@@ -97,7 +97,7 @@ class Centaur final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = params_.distance_scope}}};
+    return params_.with_responses({{.what = CurveMeter{.scope = params_.distance_scope}}});
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
@@ -115,8 +115,7 @@ class Centaur final : public OneCacheMaximizer {
   Count size_for(const Observation& seen, std::size_t vm, double wanted_ns) const;
 
   Params params_;
-  std::vector<double> wanted_ns_;  // by VM
-  std::vector<double> shares_;     // by VM
+  std::vector<double> shares_;  // by VM
 };
 
 }  // namespace mcsim

@@ -15,8 +15,9 @@ namespace mcsim {
 // always let in, the rest only where there is room (selective allocation); and what is evicted
 // first is of the class that matters least (selective eviction). With one class it is LRU.
 //
-// Classes come from policies about users, which is here a class for a VM. Of other VMs it is that
-// of the request's size: small ones come first, as of metadata and small files.
+// Classes come from policies about users, which is here a class for a VM: a trace with a column of
+// classes is read with that as its VMs. Of other VMs it is that of the request's size: small ones
+// come first, as of metadata and small files.
 class Dss final : public System {
  public:
   struct Params {

@@ -13,7 +13,8 @@ void Edt::end_epoch(std::vector<double>& scores) const {
 std::vector<Edt::Place> Edt::places() const {
   const double extent_gb = static_cast<double>(extent_bytes()) / 1e9;
   const auto place = [&](const Device& device, double extents) {
-    const double per_operation = device.read_ns / static_cast<double>(epoch());
+    const double busy_ns = device.busy_ns(static_cast<double>(block_bytes()));
+    const double per_operation = busy_ns / static_cast<double>(epoch());
     return Place{.price = extents * extent_gb * device.dollars_per_gb,
                  .extents = extents,
                  .operations = 1 / per_operation};

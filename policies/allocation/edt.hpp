@@ -14,9 +14,9 @@ namespace mcsim {
 // devices and idle ones on large ones. A tier takes what saves most there, until its room or its
 // operations are used up; the rest goes where it costs least next.
 //
-// An operation is a request, and takes a device as long as it takes it to read a block: devices
-// have no bandwidth here that large requests could use up. The backend has as many drives as it
-// needs, each with the operations of one. Nothing is powered down.
+// An operation is a request, and takes a device as long as one of a block keeps it busy: large
+// requests use up no more. The backend has as many drives as it needs, each with the operations of
+// one. Nothing is powered down.
 class Edt final : public ExtentPlacer {
  public:
   struct Params : ExtentPlacer::Params {

@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& tr
     vm_of_.insert(vm_of_.end(), blocks / trace.line_blocks, static_cast<VmId>(vm));
   }
   const auto add = [this](const ExtentAccess& a) { scores_[a.extent] += score(a, block_bytes_); };
-  return std::make_unique<PlacedHost>(machine_, trace, add);
+  return std::make_unique<PlacedHost>(machine_, trace, add, write_area());
 }
 
 absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& seen) {
@@ -38,7 +38,8 @@ absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& 
 std::vector<Count> ExtentPlacer::rooms() const {
   std::vector<Count> rooms;
   for (const TierSpec& tier : machine_.tiers) {
-    rooms.push_back(tier.capacity_blocks / extent_blocks_);
+    const Count taken = rooms.empty() ? write_area().blocks : 0;
+    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks_);
   }
   return rooms;
 }

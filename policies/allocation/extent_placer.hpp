@@ -51,12 +51,15 @@ class ExtentPlacer : public System {
   virtual double score(const ExtentAccess& access, Count block_bytes) const = 0;
   // Scores as they are for the epoch that begins.
   virtual void end_epoch(std::vector<double>& scores) const = 0;
+  // What of the fastest tier takes writes to extents of the backend.
+  virtual WriteArea write_area() const { return {}; }
   // The tier in which each extent is wanted; the number of tiers stands for the backend. No tier
   // is wanted by more than fit.
   virtual std::vector<std::size_t> wanted() const;
 
   const Machine& machine() const { return machine_; }
   Nanoseconds epoch() const { return params_.epoch.ns; }
+  Count block_bytes() const { return block_bytes_; }
   Count extent_bytes() const { return extent_blocks_ * block_bytes_; }
   // How many extents fit in each tier.
   std::vector<Count> rooms() const;

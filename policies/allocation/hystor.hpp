@@ -14,17 +14,27 @@ namespace mcsim {
 // Hystor: what is cheap for a fast device and dear for a disk lives in the fast one. A request of
 // N sectors adds 2^max(0, 7 - floor(log2 N)) to the cost of what it touches, so that small and
 // frequent ones count most. Costs go on from epoch to epoch; those of all are halved when one is
-// saturated. Its class of metadata blocks needs hints that traces do not have; its write-back
-// area is a tier of its own, under `hierarchy`.
+// saturated. Its write-back area takes what is written elsewhere. Its class of metadata blocks
+// needs hints that traces do not have.
 class Hystor final : public ExtentPlacer {
  public:
   struct Params : ExtentPlacer::Params {
     double saturation = 65'535;
+    double write_area = 0;
+    double high_water = 1;
 
     static constexpr auto fields() {
       return std::tuple_cat(ExtentPlacer::Params::fields(),
                             std::tuple{Field{"saturation", &Params::saturation,
-                                             "cost from which on all are halved", 1}});
+                                             "cost from which on all are halved", 1},
+                                       Field{"write_area", &Params::write_area,
+                                             "share of the first tier that is for blocks written "
+                                             "to extents of the backend; the source is silent",
+                                             0, 1},
+                                       Field{"high_water", &Params::high_water,
+                                             "share of that area that may be dirty; the oldest "
+                                             "beyond it are written back; the source is silent",
+                                             0, 1}});
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -35,7 +45,7 @@ class Hystor final : public ExtentPlacer {
           "high performance storage systems, ICS 2011"};
 
   Hystor(const Params& params, SystemContext context)
-      : ExtentPlacer(params, std::move(context)), saturation_(params.saturation) {}
+      : ExtentPlacer(params, std::move(context)), params_(params) {}
 
   // Of one request, by its size.
   static double cost(Count sectors) {
@@ -48,14 +58,21 @@ class Hystor final : public ExtentPlacer {
   double score(const ExtentAccess& access, Count block_bytes) const override {
     return cost(access.request_blocks * block_bytes / 512);
   }
+  WriteArea write_area() const override {
+    const auto share_of = [](double share, Count blocks) {
+      return static_cast<Count>(share * static_cast<double>(blocks));
+    };
+    const Count blocks = share_of(params_.write_area, machine().tiers[0].capacity_blocks);
+    return {.blocks = blocks, .most_dirty = share_of(params_.high_water, blocks)};
+  }
   void end_epoch(std::vector<double>& scores) const override {
-    while (!scores.empty() && std::ranges::max(scores) >= saturation_) {
+    while (!scores.empty() && std::ranges::max(scores) >= params_.saturation) {
       for (double& score : scores) score /= 2;
     }
   }
 
  private:
-  double saturation_;
+  Params params_;
 };
 
 }  // namespace mcsim

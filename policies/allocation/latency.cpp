@@ -36,16 +36,38 @@ LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms) 
   for (const VmInfo& vm : vms) backend_ns_.push_back(machine.backend_read_ns(vm.name));
 }
 
+bool LatencyGoals::asks_trace() const {
+  return std::ranges::any_of(outstanding, [](const auto& of_vm) { return of_vm.second == 0; });
+}
+
+std::vector<Meter> LatencyGoals::with_responses(std::vector<Meter> meters) const {
+  if (asks_trace()) meters.push_back({.what = ResponseMeter{}});
+  return meters;
+}
+
 absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmInfo> vms) const {
+  return wanted_ns(vms, std::span<const Responses>());
+}
+
+std::vector<double> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
+                                            const Observation& seen) const {
+  const auto told = asks_trace() ? seen.meters.back().responses : std::span<const Responses>();
+  return *wanted_ns(vms, told);  // which was right before the first interval
+}
+
+absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
+                                                            std::span<const Responses> told) const {
   constexpr double kNothing = std::numeric_limits<double>::infinity();
   MCSIM_ASSIGN_OR_RETURN(std::vector<double> wanted,
                          per_vm("latency_ms", latency_ms, vms, kNothing, "a latency"));
   MCSIM_ASSIGN_OR_RETURN(const std::vector<double> rates, per_vm("iops", iops, vms, 0, "a rate"));
-  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> under_way,
+  MCSIM_ASSIGN_OR_RETURN(std::vector<double> under_way,
                          per_vm("outstanding", outstanding, vms, 1, "a number of accesses"));
   for (std::size_t v = 0; v < vms.size(); ++v) {
     wanted[v] *= 1e6;
-    if (rates[v] > 0) wanted[v] = std::min(wanted[v], under_way[v] * 1e9 / rates[v]);
+    if (under_way[v] == 0 && !told.empty()) under_way[v] = told[v].outstanding;
+    if (rates[v] > 0 && under_way[v] > 0)
+      wanted[v] = std::min(wanted[v], under_way[v] * 1e9 / rates[v]);
   }
   return wanted;
 }

@@ -12,6 +12,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/machine.hpp"
+#include "core/engine/system.hpp"
 #include "core/trace/accesses.hpp"
 
 // What VMs wait for, measured and predicted, and what they are promised of it.
@@ -84,11 +85,23 @@ struct LatencyGoals {
         Field{"iops", &LatencyGoals::iops,
               "accesses a second that a VM is promised: by Little's law outstanding / latency"},
         Field{"outstanding", &LatencyGoals::outstanding,
-              "accesses that a VM has under way at a time; 1 of one not named"},
+              "accesses that a VM has under way at a time, 1 of one not named; 0: as many as "
+              "requests were in the last interval, by the response times of the trace"},
     };
   }
-  // The latency in ns by which a VM has all that it is promised; infinity where that is nothing.
+  // The latency in ns by which a VM has all that it is promised; infinity where that is nothing,
+  // and of a rate while nothing tells how many accesses are outstanding.
   absl::StatusOr<std::vector<double>> wanted_ns(std::span<const VmInfo> vms) const;
+  // The same as a timer rings, by what the meters tell.
+  std::vector<double> wanted_ns(std::span<const VmInfo> vms, const Observation& seen) const;
+
+  // The meters of a system, and last that which tells of outstanding accesses, if one has to.
+  std::vector<Meter> with_responses(std::vector<Meter> meters) const;
+
+ private:
+  bool asks_trace() const;
+  absl::StatusOr<std::vector<double>> wanted_ns(std::span<const VmInfo> vms,
+                                                std::span<const Responses> told) const;
 };
 
 // What VMs are sure of, and why it is less than they were promised, if it is.

@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Host>> Maxperf::make_host(const Accesses& trace) 
   vms_ = trace.vms;
   latency_ = LatencyModel(context_.machine, vms_);
   measured_.resize(vms_.size());
-  MCSIM_ASSIGN_OR_RETURN(wanted_ns_, params_.wanted_ns(vms_));
+  MCSIM_RETURN_IF_ERROR(params_.wanted_ns(vms_).status());
   MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, vms_, 1));
   const std::vector<double> equal(vms_.size(), 1.0);
   const Division division =
@@ -75,11 +75,12 @@ absl::StatusOr<std::unique_ptr<Host>> Maxperf::make_host(const Accesses& trace) 
 absl::StatusOr<std::optional<Decision>> Maxperf::decide(const Observation& seen) {
   if (params_.curve == MaxperfCurve::kNeville) measure(seen);
   std::vector<bool> here;
+  const std::vector<double> wanted_ns = params_.wanted_ns(vms_, seen);
   Promises promises(latency_, vms_);
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     here.push_back(seen.since[v].accesses > 0 && !seen.departed[v]);
     if (!here[v]) continue;
-    promises.promise(v, wanted_ns_[v], [&](Count blocks) { return ratio(seen, v, blocks); });
+    promises.promise(v, wanted_ns[v], [&](Count blocks) { return ratio(seen, v, blocks); });
   }
   if (std::ranges::none_of(here, std::identity())) return std::nullopt;
   promises.fit(priorities_);

@@ -98,8 +98,8 @@ class Maxperf final : public System {
     return {{.name = "sizes", .clock = {.period = params_.interval.ns}}};
   }
   std::vector<Meter> meters() const override {
-    if (params_.curve == MaxperfCurve::kNeville) return {};
-    return {{.what = CurveMeter{}}};
+    if (params_.curve == MaxperfCurve::kNeville) return params_.with_responses({});
+    return params_.with_responses({{.what = CurveMeter{}}});
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -114,7 +114,6 @@ class Maxperf final : public System {
   SystemContext context_;
   std::vector<VmInfo> vms_;
   LatencyModel latency_;
-  std::vector<double> wanted_ns_;        // by VM
   std::vector<double> priorities_;       // by VM
   std::vector<MeasuredCurve> measured_;  // by VM
 };

@@ -54,19 +54,19 @@ class Slo final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = params_.distance_scope}}};
+    return params_.with_responses({{.what = CurveMeter{.scope = params_.distance_scope}}});
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
-    MCSIM_ASSIGN_OR_RETURN(wanted_ns_, params_.wanted_ns(trace.vms));
+    MCSIM_RETURN_IF_ERROR(params_.wanted_ns(trace.vms).status());
     missed_.assign(trace.vms.size(), 0);
     return OneCacheMaximizer::make_host(trace);
   }
 
  protected:
   std::string prepare(const Observation& seen) override {
-    std::vector<double> aimed_ns;
-    for (std::size_t v = 0; v < seen.vms(); ++v) aimed_ns.push_back(aimed(seen, v));
+    std::vector<double> aimed_ns = params_.wanted_ns(vms(), seen);
+    for (std::size_t v = 0; v < seen.vms(); ++v) aimed_ns[v] = aimed(seen, v, aimed_ns[v]);
     Promises promises = promise(seen, aimed_ns);
     promises.fit(priorities());
     for (std::size_t v = 0; v < seen.vms(); ++v) {
@@ -83,8 +83,7 @@ class Slo final : public OneCacheMaximizer {
  private:
   // What is aimed at so that the VM has what it wants. What can be had is not given up for what
   // cannot.
-  double aimed(const Observation& seen, std::size_t vm) {
-    const double wanted = wanted_ns_[vm];
+  double aimed(const Observation& seen, std::size_t vm, double wanted) {
     if (params_.correction == 0 || std::isinf(wanted) || seen.since[vm].accesses == 0) {
       return wanted;
     }
@@ -95,8 +94,7 @@ class Slo final : public OneCacheMaximizer {
   }
 
   Params params_;
-  std::vector<double> wanted_ns_;  // by VM
-  std::vector<double> missed_;     // by VM: e
+  std::vector<double> missed_;  // by VM: e
 };
 
 }  // namespace mcsim

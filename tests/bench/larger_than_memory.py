@@ -25,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dask_workers import local_workers
 from out_of_core import write
 from report import processor, row
 
@@ -117,10 +118,10 @@ def executor_of(processes: int, dask: bool, stack: ExitStack) -> Executor:
     if not dask:
         spawn = multiprocessing.get_context("spawn")
         return stack.enter_context(ProcessPoolExecutor(processes, mp_context=spawn))
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
-    cluster = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=None)
-    executor: Executor = stack.enter_context(Client(stack.enter_context(cluster))).get_executor()
+    cluster = stack.enter_context(local_workers(processes))
+    executor: Executor = stack.enter_context(Client(cluster)).get_executor()
     return executor
 
 

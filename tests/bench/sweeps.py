@@ -16,12 +16,17 @@ import argparse
 import heapq
 import random
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from dask_workers import local_workers
 
 import mcsim as mc
 from mcsim.base.threads import threads_given
@@ -92,16 +97,15 @@ def run_threads(folder: Path, cells: int) -> None:
 
 def run_dask(folder: Path, cells: int) -> None:
     """The same with local workers of Dask, each a process."""
-    from distributed import LocalCluster
-
     from mcsim.sweeps.dask import dask_executor
 
     workers = threads_given(None)
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     for what, requests in (("Dask, 1 M accesses a cell", 800_000), ("Dask, 1 k", 800)):
         spec, out = experiment(folder, requests), folder / f"dask{requests}"
-        with LocalCluster(**options) as cluster, dask_executor(cluster.scheduler_address) as found:
-            executor, threads = found
+        with (
+            local_workers(workers) as cluster,
+            dask_executor(cluster.scheduler_address) as (executor, threads),
+        ):
             everybody = cluster.get_client()
             warm = {"seed": list(range(8 * workers))}
             mc.sweep(spec, warm, out=out, executor=executor, jobs=threads)

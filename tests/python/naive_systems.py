@@ -82,6 +82,8 @@ class Twin:
         self.params = params
         self.data_path = {"writes": self.writes}
         self.unmet: list[list[int]] = []  # by decision: VMs that went without
+        tells = 0.0 in params.get("outstanding", {}).values()
+        self.waits = {"waits": {"meter": "responses"}} if tells else {}
 
     def of_vm(self, key: str, seen: Observation, otherwise: float) -> list[float]:
         given = self.params.get(key, {})
@@ -162,8 +164,11 @@ class Twin:
         by_latency = [1e6 * ms for ms in self.of_vm("latency_ms", seen, math.inf)]
         rates = self.of_vm("iops", seen, 0.0)
         outstanding = self.of_vm("outstanding", seen, 1.0)
+        if "waits" in seen.meters:
+            told = seen.meters["waits"]["outstanding"].tolist()
+            outstanding = [o or t for o, t in zip(outstanding, told, strict=True)]
         by_rate = [
-            o * 1e9 / r if r > 0 else math.inf for r, o in zip(rates, outstanding, strict=True)
+            o * 1e9 / r if r > 0 < o else math.inf for r, o in zip(rates, outstanding, strict=True)
         ]
         return [min(pair) for pair in zip(by_latency, by_rate, strict=True)]
 
@@ -239,7 +244,7 @@ class CentaurTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
         scope = params.get("distance_scope", "interval")
-        self.meters = {"curve": {"meter": "curve", "scope": scope}}
+        self.meters = {"curve": {"meter": "curve", "scope": scope}} | self.waits
 
     def allocate(self, seen: Observation) -> Any:
         curves, capacity = seen.meters["curve"], int(seen.capacities.sum())
@@ -360,7 +365,7 @@ class SloTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
         scope = params.get("distance_scope", "warm")
-        self.meters = {"curve": {"meter": "curve", "scope": scope}}
+        self.meters = {"curve": {"meter": "curve", "scope": scope}} | self.waits
         self.missed: dict[int, float] = {}
 
     def allocate(self, seen: Observation) -> Any:
@@ -393,8 +398,9 @@ class SloTwin(Twin):
 class MaxperfTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
+        self.meters = dict(self.waits)
         if params.get("curve", "exact") == "exact":
-            self.meters = {"curve": {"meter": "curve"}}
+            self.meters |= {"curve": {"meter": "curve"}}
         self.points: dict[int, list[tuple[int, float]]] = {}
 
     def allocate(self, seen: Observation) -> Any:

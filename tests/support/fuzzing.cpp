@@ -183,6 +183,7 @@ std::string what_is_wrong(const Accesses& trace) {
     if (trace.request_begin[r] > trace.request_begin[r + 1]) return "blocks that end first";
     if (trace.request_vm[r] >= trace.vms.size()) return "a request of no VM";
     if (trace.request_op[r] > 1) return "an unknown operation";
+    if (trace.keeps_responses && trace.request_response[r] < -1) return "a time below nothing";
     const VmInfo& vm = trace.vms[trace.request_vm[r]];
     for (const BlockId id : trace.blocks_of(r)) {
       if (id < vm.first_id || id - vm.first_id >= vm.unique_blocks) return "a block of no VM";
@@ -209,11 +210,11 @@ std::string read_accesses(Bytes input) {
 
 // Of two VMs and a few periods of 10 ns.
 Accesses profiled_trace() {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  AccessBuilder builder({.ops = OpFilter::kAll, .responses = true}, TimeBase::kClock);
   Requests rows;
   for (const Nanoseconds time : {0, 3, 9, 14, 21, 40}) {
     const auto offset = static_cast<std::uint64_t>(time) % 7 * 4096;
-    rows.push(time, 0, time % 2 == 0 ? Op::kRead : Op::kWrite, offset, 16'384);
+    rows.push(time, 0, time % 2 == 0 ? Op::kRead : Op::kWrite, offset, 16'384, 5);
   }
   bool added = true;
   for (const char* vm : {"a", "b"}) {
@@ -268,11 +269,11 @@ std::string bytes_of_file(Write write) {
 }
 
 // Of two VMs, one of which departs.
-std::string interned_file() {
+std::string interned_file(bool responses) {
   Requests rows;
-  rows.push(5, 0, Op::kRead, 0, 8192);
+  rows.push(5, 0, Op::kRead, 0, 8192, 3);
   rows.push(7, 0, Op::kWrite, 4096, 1);
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  AccessBuilder builder({.ops = OpFilter::kAll, .responses = responses}, TimeBase::kClock);
   bool added = true;
   for (const char* vm : {"a", "b"}) {
     added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
@@ -346,7 +347,7 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
         analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
-  add(entries.size() + 2, interned_file());
+  for (const bool responses : {false, true}) add(entries.size() + 2, interned_file(responses));
   for (std::size_t number = 0;; ++number) {
     const auto meter = profiled_meter(number);
     add(entries.size() + 3, std::string(1, static_cast<char>(number)) + profile_file(meter));

@@ -22,10 +22,12 @@ struct Row {
   VmId vm;
   Keys blocks;
   Op op = Op::kRead;
+  Nanoseconds took = -1;
 };
 
 inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
   Accesses trace;
+  trace.keeps_responses = true;
   std::vector<std::map<std::uint64_t, BlockId>> number(vm_count);
   for (const Row& row : rows) {
     for (const auto block : row.blocks) {
@@ -47,13 +49,14 @@ inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
     for (const auto block : row.blocks) {
       sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
     }
+    sink.push_response(row.took);
     sink.push_request(row.time, row.vm, static_cast<std::uint8_t>(row.op));
   }
   return std::move(sink).finish().value();
 }
 
 // A few VMs that come, go and fall silent over some periods; one in four requests writes,
-// unless none does.
+// unless none does, and one in nine took nobody knows how long.
 inline std::vector<Row> random_rows(Random& random, VmId vm_count) {
   std::vector<Row> rows;
   auto time = static_cast<Nanoseconds>(random.below(1000));
@@ -67,6 +70,7 @@ inline std::vector<Row> random_rows(Random& random, VmId vm_count) {
             writes && random.below(4) == 0 ? Op::kWrite : Op::kRead};
     const std::uint64_t first = random.below(footprint);
     for (std::uint64_t b = 0; b < 1 + random.below(4); ++b) row.blocks.push_back(first + b);
+    row.took = (time + static_cast<Nanoseconds>(31 * first)) % 9 * 50 - 1;
     rows.push_back(row);
     if (random.below(3) != 0) time += static_cast<Nanoseconds>(random.below(gap));
     if (random.below(60) == 0) time += 300;
@@ -90,11 +94,13 @@ inline MeterKind random_meter(Random& random, const TimerClock& clock, bool shor
   const auto window = [&] {
     return Duration{clock.period * static_cast<Nanoseconds>(random.below(6))};
   };
-  switch (random.below(7)) {
+  switch (random.below(8)) {
     case 0:
       return LoadMeter{};
     case 1:
       return ClassMeter{};
+    case 7:
+      return ResponseMeter{};
     case 2:
       return DistinctMeter{
           .ops = ops(), .window = window(), .reuses = static_cast<Count>(random.below(4))};
@@ -161,6 +167,21 @@ class Meters {
       load.reads += rows_[r].op == Op::kRead ? blocks : 0;
     }
     return load;
+  }
+
+  // What the last period is short of is a part of it without requests.
+  Responses responses(std::size_t period, VmId vm) const {
+    Nanoseconds together = 0;
+    Responses found;
+    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+      if (rows_[r].vm != vm || rows_[r].took == -1) continue;
+      ++found.requests;
+      together += rows_[r].took;
+    }
+    const auto ns = static_cast<double>(together);
+    if (found.requests > 0) found.mean_ns = ns / static_cast<double>(found.requests);
+    found.outstanding = ns / static_cast<double>(clock_.period);
+    return found;
   }
 
   Count distinct(const DistinctMeter& meter, std::size_t period, VmId vm) const {

@@ -39,7 +39,8 @@ inline std::vector<MeterSpec> meters_of_every_kind(Nanoseconds period) {
           {clock, LoadMeter{}},
           {clock, DistinctMeter{}},
           {clock, IntensityMeter{.window = {period / 2}}},
-          {clock, ClassMeter{}}};
+          {clock, ClassMeter{}},
+          {clock, ResponseMeter{}}};
 }
 
 // What those who look at curves rely on.
@@ -68,6 +69,9 @@ inline std::string what_is_wrong(const Characterised& found, const Accesses& tra
       }
       for (const Intensity& intensity : reader.reading().intensities) {
         if (!std::isfinite(intensity.value)) return "an intensity that is no number";
+      }
+      for (const Responses& of : reader.reading().responses) {
+        if (!std::isfinite(of.mean_ns + of.outstanding)) return "a time that is no number";
       }
     }
   }

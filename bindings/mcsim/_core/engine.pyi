@@ -47,6 +47,8 @@ class Accesses:
     @property
     def request_op(self) -> NDArray[np.uint8]: ...
     @property
+    def request_response(self) -> NDArray[np.int64]: ...
+    @property
     def access_count(self) -> int: ...
     @property
     def request_count(self) -> int: ...
@@ -68,6 +70,7 @@ class AccessBuilder:
         key: str = "aligned",
         whole_seconds: bool = False,
         line_blocks: int = 1,
+        responses: bool = False,
         cut_bytes: int = 0,
         sample_rate: float = 1.0,
         sample_seed: int = 1,
@@ -82,6 +85,7 @@ class AccessBuilder:
         op: NDArray[np.uint8],
         offset: NDArray[np.uint64],
         length: NDArray[np.uint32],
+        response: NDArray[np.int64] | None = None,
         *,
         only: int | None = None,
         shift: int = 0,
@@ -92,7 +96,13 @@ class AccessBuilder:
 
 class Device:
     def __init__(
-        self, name: str, read_ns: float, write_ns: float, dollars_per_gb: float
+        self,
+        name: str,
+        read_ns: float,
+        write_ns: float,
+        dollars_per_gb: float,
+        iops: float = 0,
+        bandwidth: float = 0,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -102,6 +112,11 @@ class Device:
     def write_ns(self) -> float: ...
     @property
     def dollars_per_gb(self) -> float: ...
+    @property
+    def iops(self) -> float: ...
+    @property
+    def bandwidth(self) -> float: ...
+    def busy_ns(self, bytes: float) -> float: ...
 
 class Machine:
     def __init__(
@@ -135,6 +150,7 @@ class System:
         key: str = "aligned",
         whole_seconds: bool = False,
         line_blocks: int = 1,
+        responses: bool = False,
     ) -> dict[str, Any]: ...
     @property
     def default_optimizer(self) -> str | None: ...

@@ -30,6 +30,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
+    Bandwidth,
     BlockBytes,
     Blocks,
     Interval,
@@ -124,6 +125,10 @@ class DeviceSpec(_Map):
     """how often all of it can be written before it is worn out; nothing: it does not wear"""
     write_amplification: Positive | None = None
     """what it writes for each byte that it is given; 1 if not given"""
+    iops: Positive | None = None
+    """operations that it can do in a second; if not given, one after the other, as reads take"""
+    bandwidth: Bandwidth | None = None
+    """bytes that it can read and write in a second; if not given, any number"""
 
 
 class PlacedSpec(_Map):
@@ -141,6 +146,10 @@ class PlacedSpec(_Map):
     """instead of the device's own"""
     write_amplification: Positive | None = None
     """instead of the device's own"""
+    iops: Positive | None = None
+    """instead of the device's own"""
+    bandwidth: Bandwidth | None = None
+    """instead of the device's own"""
 
     @property
     def quantities(self) -> Quantities:
@@ -149,6 +158,11 @@ class PlacedSpec(_Map):
         assert self.write is not None
         assert self.dollars_per_gb is not None
         return Quantities(self.read, self.write, self.dollars_per_gb)
+
+    @property
+    def can_do(self) -> tuple[float, float]:
+        """Operations and bytes a second, as the core takes them: 0 where nobody says."""
+        return self.iops or 0, self.bandwidth or 0
 
 
 class BackendSpec(PlacedSpec):

@@ -17,6 +17,7 @@ from mcsim.base import units
 
 __all__ = [
     "DEFAULT_BLOCK_BYTES",
+    "Bandwidth",
     "BlockBytes",
     "Blocks",
     "Interval",
@@ -90,6 +91,15 @@ def _read_positive(value: object) -> float:
     return float(value)
 
 
+def _read_bandwidth(value: object) -> int:
+    if not isinstance(value, str) or not value.rstrip().endswith("/s"):
+        raise ValueError(f"expected bytes a second such as 180MB/s, got {value!r}")
+    number = units.parse_bytes(value.rstrip().removesuffix("/s"))
+    if number == 0:
+        raise ValueError(f"expected more than nothing, got {value!r}")
+    return number
+
+
 def _read_share(value: object) -> float:
     """Read a share: a number, or counts such as `1576/1831`."""
     try:
@@ -137,6 +147,15 @@ Positive = Annotated[
     float,
     BeforeValidator(_read_positive),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+
+Bandwidth = Annotated[
+    int,
+    BeforeValidator(_read_bandwidth),
+    PlainSerializer(lambda number: f"{units.format_bytes(number)}/s"),
+    WithJsonSchema(
+        {"type": "string", "description": "bytes a second", "examples": ["180MB/s", "1GiB/s"]}
+    ),
 ]
 
 Blocks = Annotated[

@@ -161,9 +161,11 @@ class Allocator(Protocol):
         What to measure beside, by name: ``{"wss": {"meter": "distinct", "window": "1h"}}``, with
         ``"timer"`` for the one at which it is read, if that is not the first. There are
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
-        VM), ``load`` and ``classes`` (dicts of such arrays), with the parameters that
-        ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone knows:
-        a dict of arrays by VM, or None where another timer rang.
+        VM), ``load``, ``classes`` and ``responses`` (dicts of such arrays), with the parameters
+        that ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone
+        knows: a dict of arrays by VM, or None where another timer rang. ``responses`` needs
+        traces with response times: ``requests`` that have one, ``mean_ns`` of these, and
+        ``outstanding``, the requests under way at a time, in the mean.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}

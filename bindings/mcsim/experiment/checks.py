@@ -11,8 +11,10 @@ from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import WindowSpec
 from mcsim.config.values import Interval
+from mcsim.traces.workload import Workload
 
-__all__ = ["check_backend", "check_figures", "check_times", "check_unique", "silent_timers"]
+__all__ = ["check_backend", "check_figures", "check_responses", "check_times", "check_unique"]
+__all__ += ["silent_timers"]
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -48,6 +50,24 @@ def check_backend(spec: ExperimentSpec, source: Source, names: Sequence[str]) ->
         if name not in names:
             message = f"no VM {name!r}{did_you_mean(name, names)}"
             raise source.complain(("backend", "vms", name), message)
+
+
+def check_responses(workload: Workload, ops: str, source: Source, system: int) -> None:
+    """Hold a workload to have the response times that the system of that number asks for."""
+    if workload.time_base == "index":
+        lacks = "the workload has no clock, and without one there are none"
+    elif workload.synthetic:
+        lacks = "those of a synthetic workload are not known: give recorded traces"
+    else:
+        vms = [*workload.vms, *workload.warm_up.values()]
+        lack = [vm for vm in vms if not vm.has_responses(ops)]
+        if not lack:
+            return
+        lacks = (
+            f"the trace of {lack[0].name!r}, {lack[0].trace.metadata.source}, has none: give one "
+            "whose columns have them (`mcsim describe csv`: response)"
+        )
+    raise source.complain(("systems", system), f"it asks for response times: {lacks}")
 
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:

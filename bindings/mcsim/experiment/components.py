@@ -286,4 +286,4 @@ def python_policies(policy: object) -> list[str]:
 def _device(of: PlacedSpec) -> engine.Device:
     from mcsim._core import engine
 
-    return engine.Device(of.device, *of.quantities)
+    return engine.Device(of.device, *of.quantities, *of.can_do)

@@ -22,7 +22,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
-from mcsim.experiment.checks import silent_timers
+from mcsim.experiment.checks import check_responses, silent_timers
 from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
@@ -107,6 +107,13 @@ class Stages:
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
         own = own_view(spec)
         views: list[View] = [system.view(**own) for system in systems]
+        asking = [index for index, view in enumerate(views) if view.get("responses")]
+        if asking:
+            workload = self.prepared.workload
+            check_responses(workload, own["ops"], self.experiment.source, asking[0])
+            # All see them then, and what is interned and measured is shared.
+            own = {**own, "responses": True}
+            views = [{**view, "responses": True} for view in views]
         # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own), own]
         with self.work:

@@ -11,6 +11,7 @@ from mcsim.base import units
 from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
+from mcsim.results.demands import overloads
 from mcsim.results.models import devices, requests
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
@@ -172,6 +173,9 @@ _DEVICES = {
     "peak_utilization": "peak",
     "saturated_intervals": "saturated",
     "queueing_ns": "queueing",
+    "asked": "asked",
+    "peak_asked": "peak asked",
+    "overloaded_intervals": "over",
 }
 
 
@@ -179,6 +183,7 @@ def run_tables(results: Results) -> list[Table]:
     """Return all tables of a run."""
     tiers = [tier.device for tier in results.spec.tiers]
     compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
+    loaded = devices(results)
     return [
         from_arrow(
             _by_vm(compared, vms_of(results)),
@@ -213,13 +218,14 @@ def run_tables(results: Results) -> list[Table]:
             caption="A request waits for its slowest block.",
         ),
         from_arrow(
-            devices(results),
-            _DEVICES,
+            loaded,
+            {name: head for name, head in _DEVICES.items() if name in loaded.column_names},
             title="Devices",
             caption=(
                 "Reads and writes in blocks; saturated: intervals with more work than time; "
-                "queueing: mean wait in the others."
-            ),
+                "queueing: mean wait in the others. "
+                + "".join(f"{sentence}. " for sentence in overloads(results))
+            ).strip(),
         ),
     ]
 

@@ -13,8 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.config.spec import ExperimentSpec, PlacedSpec
+from mcsim.config.spec import ExperimentSpec
+from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
+from mcsim.results.loads import Load, loads
 from mcsim.results.render import STYLE, percent
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
@@ -202,7 +203,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     # By interval, VM and what served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
-    *tiers, _ = _loads(results, system)
+    *tiers, _ = loads(results, system)
     waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros(len(served))])
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
@@ -225,44 +226,23 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
         yield row
 
 
-@dataclass(frozen=True)
-class _Load:
-    """Operations on one device: arrays by interval."""
-
-    device: PlacedSpec
-    tier: int | None
-    reads: NDArray[np.int64]
-    writes: NDArray[np.int64]
-
-
 def devices(results: Results) -> pa.Table:
-    """Tell what each system did to each device: a table of schema `DEVICES`."""
+    """Tell what each system did to each device: a table of schema `DEVICES`.
+
+    Where a device says what it can do in a second, the columns of `ASKED` come behind.
+    """
     spec = results.spec
     rows = [
         {"system": system.title} | _device_row(spec, load)
         for system in spec.systems
-        for load in _loads(results, system.title)
+        for load in loads(results, system.title)
     ]
-    return pa.Table.from_pylist(rows, schema=DEVICES)
+    limited = any(map(is_limited, [*spec.tiers, spec.backend]))
+    schema = pa.schema([*DEVICES, *ASKED]) if limited else DEVICES
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _loads(results: Results, system: str) -> Iterator[_Load]:
-    def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
-        """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
-        total = np.sum([counts_of(table, name) for name in columns], axis=0)
-        return np.asarray(np.sum(total, axis=1), dtype=np.int64)
-
-    metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
-    reads = by_interval(metrics, ["reads_served", "moved_down"])
-    writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
-    *tiers, backend = devices_of(results.spec, reads.shape[1])
-    for k, tier in enumerate(tiers):
-        yield _Load(tier, k, reads[:, k], writes[:, k])
-    backend_reads = by_interval(vms, ["backend_reads"])[:, 0]
-    yield _Load(backend, None, backend_reads, by_interval(vms, ["backend_writes"])[:, 0])
-
-
-def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
+def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     device = load.device
     row: dict[str, Any] = {
         "device": device.device,
@@ -283,6 +263,7 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
     waits = _waits(spec, load)
     saturated = np.isnan(waits)
+    asked = asked_of(spec, load) if is_limited(device) else None
     kept = (load.reads + load.writes)[~saturated]
     operations = int(kept.sum())
     row |= {
@@ -290,12 +271,15 @@ def _device_row(spec: ExperimentSpec, load: _Load) -> dict[str, Any]:
         "peak_utilization": float(busy.max()),
         "saturated_intervals": int(saturated.sum()),
     }
+    if asked is not None:
+        row["asked"], row["peak_asked"] = float(asked.mean()), float(asked.max())
+        row["overloaded_intervals"] = int((asked > 1).sum())
     if operations:
         row["queueing_ns"] = sum((waits[~saturated] * kept).tolist()) / operations
     return row
 
 
-def _waits(spec: ExperimentSpec, load: _Load) -> NDArray[np.float64]:
+def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
     """Return how long operations queue in every interval; NaN where the device is saturated."""
     seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)
@@ -333,10 +317,18 @@ def render_devices(results: Results) -> RenderableType:
     table = Table(title=f"{results.title}: devices", **STYLE)
     table.add_column("system", overflow="fold")
     table.add_column("device")
-    for name in ("reads", "writes", "GB/day", "years", "busy %", "peak %", "saturated", "queueing"):
+    found = devices(results)
+    limited = "asked" in found.column_names
+    names = ["reads", "writes", "GB/day", "years", "busy %", "peak %", "saturated", "queueing"]
+    for name in names + ["asked %", "peak %", "over"] * limited:
         table.add_column(name, justify="right")
     shown = None
-    for row in devices(results).to_pylist():
+    for row in found.to_pylist():
+        asked = (
+            [percent(row["asked"]), percent(row["peak_asked"]), _count(row["overloaded_intervals"])]
+            if limited
+            else []
+        )
         table.add_row(
             row["system"] if row["system"] != shown else "",
             row["device"],
@@ -346,15 +338,23 @@ def render_devices(results: Results) -> RenderableType:
             _number(row["lifetime_years"]),
             percent(row["utilization"]),
             percent(row["peak_utilization"]),
-            "–" if row["saturated_intervals"] is None else str(row["saturated_intervals"]),
+            _count(row["saturated_intervals"]),
             _wait(row["queueing_ns"]),
+            *asked,
         )
         shown = row["system"]
     table.caption = (
         "reads and writes in blocks; saturated: intervals with more work than time; queueing: "
         "mean wait in the others"
     )
+    if limited:
+        table.caption += "; asked: of what a device can do; over: intervals that ask for more"
+        table.caption = "\n".join([table.caption, *overloads(results)])
     return table
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)
 
 
 def _wait(ns: float | None) -> str:

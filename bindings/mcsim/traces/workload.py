@@ -62,7 +62,7 @@ class WorkloadVm:
         )
 
     def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Iterate over times, VMs, operations, offsets and lengths within the bounds.
+        """Iterate over the columns of the store within the bounds, times after the shift.
 
         Those of other VMs of the trace may be among them.
         """
@@ -71,11 +71,23 @@ class WorkloadVm:
             times = batch.time + self.shift if self.shift else batch.time
             first = 0 if self.begin is None else int(np.searchsorted(times, self.begin))
             last = len(times) if self.end is None else int(np.searchsorted(times, self.end))
-            columns = (times, batch.vm, batch.op, batch.offset, batch.length)
+            columns = (times, *batch[1:])
             if first == 0 and last == len(times):
                 yield columns
             elif first < last:
                 yield tuple(np.ascontiguousarray(column[first:last]) for column in columns)
+
+    def has_responses(self, ops: str) -> bool:
+        """Whether a request has a response time, or there is none; of reads if `ops` says so."""
+        empty = True
+        for _, vm, op, _, _, response in self.batches():
+            chosen = np.ones(len(op), dtype=bool) if self.only is None else vm == self.only
+            if ops == "reads":
+                chosen &= op == 0
+            if np.any(response[chosen] >= 0):
+                return True
+            empty &= not chosen.any()
+        return empty
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ class Workload:
         ----------
         view : dict
             How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`,
-            `line_blocks`, and of a sample `cut_bytes`, `sample_rate`, `sample_seed`.
+            `line_blocks`, `responses`, and of a sample `cut_bytes`, `sample_rate`, `sample_seed`.
         progress : callable, optional
             Called with the number of requests read so far.
         path : Path, optional

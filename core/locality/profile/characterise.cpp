@@ -58,6 +58,9 @@ absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
     return check_intervals(trace.request_time, trace.time_base, "window", intensity->window.ns,
                            std::uint64_t{1} << 25);
   }
+  if (std::holds_alternative<ResponseMeter>(spec.what) && !trace.keeps_responses) {
+    return invalid_argument("the trace was interned without response times; say so there");
+  }
   const auto* distinct = std::get_if<DistinctMeter>(&spec.what);
   if (distinct == nullptr) return absl::OkStatus();
   constexpr Count kMostReuses = std::numeric_limits<std::uint32_t>::max() - 1;

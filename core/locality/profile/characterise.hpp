@@ -38,7 +38,7 @@ struct IntensitySeries {
 // What was measured for a meter; of a curve the distances by VM, to be added up when it is
 // looked at: meters that differ in what they count alone share it.
 using Measured = std::variant<std::vector<DistanceLog>, Series<Load>, Series<Count>,
-                              IntensitySeries, Series<ClassCounts>>;
+                              IntensitySeries, Series<ClassCounts>, Series<Responses>>;
 
 struct Metered {
   MeterSpec spec;

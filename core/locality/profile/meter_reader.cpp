@@ -129,6 +129,7 @@ Reading MeterReader::reading() const {
     void operator()(const std::vector<Count>& rows) const { reading.distinct = rows; }
     void operator()(const std::vector<Intensity>& rows) const { reading.intensities = rows; }
     void operator()(const std::vector<ClassCounts>& rows) const { reading.classes = rows; }
+    void operator()(const std::vector<Responses>& rows) const { reading.responses = rows; }
   };
   std::visit(Show{reading}, rows_);
   return reading;

@@ -18,6 +18,7 @@ struct Reading {
   std::span<const Count> distinct = {};
   std::span<const Intensity> intensities = {};
   std::span<const ClassCounts> classes = {};
+  std::span<const Responses> responses = {};
 };
 
 // A meter period by period, as a controller sees it.
@@ -41,7 +42,7 @@ class MeterReader {
   // By VM, as far as the meter has it.
   std::vector<RunningCurve> curves_;
   std::variant<std::vector<Load>, std::vector<Count>, std::vector<Intensity>,
-               std::vector<ClassCounts>>
+               std::vector<ClassCounts>, std::vector<Responses>>
       rows_;
 };
 

@@ -179,7 +179,20 @@ struct ClassMeter {
   friend bool operator==(const ClassMeter&, const ClassMeter&) = default;
 };
 
-using MeterKind = std::variant<CurveMeter, LoadMeter, DistinctMeter, IntensityMeter, ClassMeter>;
+// How long the requests of the period took where they were recorded, and how many were under
+// way. Whoever asks has response times kept with the trace, which has to have them.
+struct ResponseMeter {
+  static constexpr ComponentInfo kInfo{
+      .name = "responses",
+      .summary = "Mean response time and requests under way, of a trace with response times.",
+      .reference =
+          "Little: A proof for the queuing formula L = λW, Operations Research 9(3), 1961"};
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const ResponseMeter&, const ResponseMeter&) = default;
+};
+
+using MeterKind =
+    std::variant<CurveMeter, LoadMeter, DistinctMeter, IntensityMeter, ClassMeter, ResponseMeter>;
 
 struct MeterSpec {
   TimerClock clock;
@@ -217,6 +230,13 @@ struct ClassCounts {
   Count reuses() const { return again[0] + again[1] + again[2] + again[3]; }
   Count accesses() const { return cold[0] + cold[1] + reuses(); }
   friend bool operator==(const ClassCounts&, const ClassCounts&) = default;
+};
+
+struct Responses {
+  Count requests = 0;      // whose response time is known
+  double mean_ns = 0;      // of these; 0 if there are none
+  double outstanding = 0;  // under way at a time: their times together by the length of a period
+  friend bool operator==(const Responses&, const Responses&) = default;
 };
 
 }  // namespace mcsim

@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds
     "distinct blocks",
     "reuse intensity",
     "request classes",
+    "response times",
     "curves"};
 constexpr std::uint64_t kCurves = kKinds.size() - 1;
 
@@ -116,6 +117,7 @@ class Writer {
     for (const Count count : counts.cold) put(count);
     for (const Count count : counts.again) put(count);
   }
+  void put(const Responses& of) { put(of.requests), put(of.mean_ns), put(of.outstanding); }
 
   void flush() {
     if (words_.empty()) return;
@@ -252,6 +254,11 @@ class Reader {
   void take(ClassCounts& counts) {
     for (Count& count : counts.cold) count = words_.take_up_to<Count>(accesses_);
     for (Count& count : counts.again) count = words_.take_up_to<Count>(accesses_);
+  }
+  void take(Responses& of) {
+    of.requests = words_.take_up_to<Count>(trace_.request_count());
+    of.mean_ns = finite(words_.take());
+    of.outstanding = finite(words_.take());
   }
 
   double finite(std::uint64_t word) {

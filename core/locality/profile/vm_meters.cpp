@@ -367,6 +367,38 @@ class ClassesOfVm final : public VmMeter {
   ClassCounts counts_;
 };
 
+class ResponsesOfVm final : public VmMeter {
+ public:
+  ResponsesOfVm(const Accesses& trace, Nanoseconds period, VmId vm, Series<Responses>& into)
+      : trace_(trace), period_ns_(static_cast<double>(period)), vm_(vm), into_(into) {}
+
+  void count(const Stretch& stretch) override {
+    for (const std::size_t r : stretch.requests) {
+      const Nanoseconds took = trace_.request_response[r];
+      if (took < 0) continue;
+      ++requests_;
+      together_ns_ += static_cast<double>(took);
+    }
+  }
+
+  void end_period(std::size_t period) override {
+    const double together_ns = std::exchange(together_ns_, 0);
+    const Count requests = std::exchange(requests_, 0);
+    into_[period][vm_] = {
+        .requests = requests,
+        .mean_ns = requests == 0 ? 0 : together_ns / static_cast<double>(requests),
+        .outstanding = together_ns / period_ns_};
+  }
+
+ private:
+  const Accesses& trace_;
+  double period_ns_;
+  VmId vm_;
+  Series<Responses>& into_;
+  Count requests_ = 0;
+  double together_ns_ = 0;
+};
+
 template <class T>
 Series<T> rows(const MeterSetup& setup) {
   return Series<T>(setup.periods.size(), std::vector<T>(setup.trace.vms.size()));
@@ -394,6 +426,7 @@ Measured room_for(const MeterSetup& setup) {
       return IntensitySeries{.values = rows<Intensity>(setup), .samples = {}};
     }
     Measured operator()(const ClassMeter&) const { return rows<ClassCounts>(setup); }
+    Measured operator()(const ResponseMeter&) const { return rows<Responses>(setup); }
   };
   return std::visit(Room{setup}, setup.spec.what);
 }
@@ -431,6 +464,10 @@ std::unique_ptr<VmMeter> meter_of(const MeterSetup& setup, VmId vm, Measured& in
     }
     std::unique_ptr<VmMeter> operator()(const ClassMeter&) const {
       return std::make_unique<ClassesOfVm>(vm, std::get<Series<ClassCounts>>(into));
+    }
+    std::unique_ptr<VmMeter> operator()(const ResponseMeter&) const {
+      return std::make_unique<ResponsesOfVm>(setup.trace, setup.spec.clock.period, vm,
+                                             std::get<Series<Responses>>(into));
     }
   };
   return std::visit(Maker{setup, vm, into}, setup.spec.what);

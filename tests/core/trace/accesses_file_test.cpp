@@ -53,7 +53,8 @@ Requests random_requests(std::uint64_t seed, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     time += static_cast<Nanoseconds>(random.below(3) * kSecond / 3);
     requests.push(time, 0, random.below(4) == 0 ? Op::kWrite : Op::kRead, random.below(1 << 20),
-                  static_cast<std::uint32_t>(random.below(20'000)));
+                  static_cast<std::uint32_t>(random.below(20'000)),
+                  i % 7 == 6 ? -1 : static_cast<Nanoseconds>(i * 1'001));
   }
   return requests;
 }
@@ -64,7 +65,7 @@ absl::StatusOr<Accesses> build(AccessBuilder builder, std::size_t requests) {
     MCSIM_RETURN_IF_ERROR(builder.begin_vm("vm" + std::to_string(vm)));
     if (vm == 2) {
       Requests before;
-      before.push(-70, 0, Op::kRead, 0, 5000);
+      before.push(-70, 0, Op::kRead, 0, 5000, 17);
       before.push(-60, 0, Op::kWrite, 4096, 5000);
       MCSIM_RETURN_IF_ERROR(builder.add(before.view()));
       builder.end_warm_up();
@@ -87,6 +88,8 @@ void expect_same(const Accesses& a, const Accesses& b) {
   EXPECT_EQ(all(a.request_time), all(b.request_time));
   EXPECT_EQ(all(a.request_vm), all(b.request_vm));
   EXPECT_EQ(all(a.request_op), all(b.request_op));
+  EXPECT_EQ(a.keeps_responses, b.keeps_responses);
+  EXPECT_EQ(all(a.request_response), all(b.request_response));
   EXPECT_EQ(a.time_base, b.time_base);
   EXPECT_EQ(a.block_bytes, b.block_bytes);
   EXPECT_EQ(a.line_blocks, b.line_blocks);
@@ -111,6 +114,7 @@ TEST_F(AccessesFile, HoldsWhatWasWritten) {
     for (const std::uint32_t line : {1U, 4U}) {
       ExpandOptions options = kAll;
       options.line_blocks = line;
+      options.responses = line == 4;
       const Accesses trace = build({options, TimeBase::kClock}, requests).value();
       ASSERT_TRUE(write_accesses(trace, path()).ok());
       const auto read = open_accesses(path());
@@ -139,7 +143,7 @@ TEST_F(AccessesFile, OfManyPiecesIsTheSame) {
 TEST_F(AccessesFile, IsMadeByABuilderAsInMemory) {
   for (const bool whole_seconds : {false, true}) {
     ExpandOptions options = kAll;
-    options.whole_seconds = whole_seconds;
+    options.whole_seconds = options.responses = whole_seconds;
     const Accesses trace = build({options, TimeBase::kClock}, 20'000).value();
     ASSERT_TRUE(write_accesses(trace, path("oracle")).ok());
     // Nothing, a part and all of the streams waits on disk.
@@ -198,7 +202,9 @@ TEST_F(AccessesFile, CutShortOrLongerIsRefused) {
 }
 
 TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
-  ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 40).value(), path()).ok());
+  ExpandOptions kept = kAll;
+  kept.responses = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
   const std::string whole = bytes();
   int passed = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -210,7 +216,7 @@ TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
     // What is between the columns says nothing.
     if (accesses_in(view, words, "t").ok()) passed += whole[at] == 0 ? 1 : 1'000'000;
   }
-  EXPECT_LT(passed, 5 * 64);
+  EXPECT_LT(passed, 6 * 64);
 }
 
 TEST_F(AccessesFile, OfAnotherVersionOrKindIsRefused) {
@@ -289,6 +295,23 @@ TEST_F(AccessesFile, WithColumnsThatContradictIsRefused) {
   refuses([](Accesses& t) { t.request_vm = with<VmId>(t.request_vm, 3, 2); },
           "request 3 is of no VM");
   refuses([](Accesses& t) { t.departures = {{3, 1}}; }, "request 3 is of a VM that is gone");
+  refuses(
+      [](Accesses& t) {
+        t.keeps_responses = true;
+        t.request_response = std::vector<Nanoseconds>{4, -1, 0, 9, -2};
+      },
+      "request 4 took less than no time");
+}
+
+TEST_F(AccessesFile, HasResponseTimesOnlyIfTheyAreKept) {
+  ExpandOptions kept = kAll;
+  kept.responses = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
+  const std::string with = bytes();
+  ASSERT_EQ(testing::with_checksums(with), with);
+  ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 40).value(), path()).ok());
+  EXPECT_GE(with.size(), bytes().size() + (40 + 42 + 20) * 8);
+  EXPECT_FALSE(open_accesses(path()).value().keeps_responses);
 }
 
 TEST_F(AccessesFile, WithBlocksOfNoRequestIsRefused) {

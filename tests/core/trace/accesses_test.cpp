@@ -87,10 +87,12 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     for (int i = 0; i < 300; ++i) {
       at += static_cast<Nanoseconds>(random.below(3));
       vm.push(at, 0, Op::kRead, random.below(100'000),
-              static_cast<std::uint32_t>(random.below(20'000)));
+              static_cast<std::uint32_t>(random.below(20'000)), i % 50 - 1);
     }
   }
-  const Accesses a = build(vms);
+  const Accesses a = build(vms, {.responses = true});
+  EXPECT_TRUE(a.keeps_responses);
+  EXPECT_TRUE(build(vms).request_response.empty()) << "nobody asked for them";
   EXPECT_TRUE(std::ranges::is_sorted(a.request_time));
   std::vector<std::size_t> position(vms.size(), 0);
   std::map<BlockId, std::pair<VmId, std::uint64_t>> meaning;
@@ -98,6 +100,7 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     const VmId vm = a.request_vm[r];
     const std::size_t i = position[vm]++;
     ASSERT_EQ(a.request_time[r], vms[vm].time[i]);
+    ASSERT_EQ(a.request_response[r], vms[vm].response[i]);
     std::vector<std::uint64_t> blocks;
     const std::uint64_t end = vms[vm].offset[i] + vms[vm].length[i];
     for (std::uint64_t b = vms[vm].offset[i] / 4096; vms[vm].length[i] > 0 && b * 4096 < end; ++b) {
@@ -127,6 +130,37 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
   huge.push(9, 0, Op::kRead, ~std::uint64_t{0}, 2);
   EXPECT_EQ(message_of(builder.add(huge.view())),
             "web_0: offset 18446744073709551615 + length 2 is beyond 2^64");
+}
+
+TEST(AccessBuilder, SaysWhatIsWrongWithResponseTimes) {
+  const auto complaint = [](std::vector<Nanoseconds> response, TimeBase base) {
+    AccessBuilder builder({.responses = true}, base);
+    EXPECT_TRUE(builder.begin_vm("web_0").ok());
+    Requests r;
+    r.push(5, 0, Op::kRead, 0, 4096);
+    r.push(6, 0, Op::kRead, 0, 4096);
+    r.response = std::move(response);
+    if (const absl::Status added = builder.add(r.view()); !added.ok()) return message_of(added);
+    return message_of(std::move(builder).finish().status());
+  };
+  EXPECT_EQ(complaint({-1, 7}, TimeBase::kClock), "") << "one of them is enough";
+  EXPECT_EQ(complaint({-1, -1}, TimeBase::kClock),
+            "web_0: none of its 2 requests has a response time: expected a trace with a column of "
+            "them");
+  EXPECT_EQ(complaint({}, TimeBase::kClock), "web_0: 0 response times of 2 requests");
+  EXPECT_EQ(complaint({3, -2}, TimeBase::kClock),
+            "web_0: a request took -2 ns: expected a response time, or -1 for unknown");
+  EXPECT_EQ(complaint({3, 3}, TimeBase::kIndex),
+            "response times: a trace without a clock has none");
+}
+
+// A piece of a request takes as long as the whole.
+TEST(AccessBuilder, CutsResponseTimesWithTheirRequests) {
+  Requests r;
+  r.push(5, 0, Op::kRead, 0, 3 * 4096, 70);
+  r.push(6, 0, Op::kRead, 0, 4096, 80);
+  const Accesses a = build({r}, {.cut_bytes = 4096, .responses = true});
+  EXPECT_THAT(a.request_response, ElementsAre(70, 70, 70, 80));
 }
 
 TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {

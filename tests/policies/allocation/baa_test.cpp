@@ -19,6 +19,17 @@ TEST(Baa, ThoseWhoNeedOneDeviceEachHaveItToThemselves) {
   EXPECT_THAT(bottleneck_aware(std::vector{0.0}, 5'000, 100), ElementsAre(100));
 }
 
+// Of a device that says what it can do, that counts; the bytes of its operations too.
+TEST(Baa, DevicesSayWhatTheyCanDo) {
+  Device device{.name = "d", .read_ns = 1e6};
+  EXPECT_DOUBLE_EQ(device.busy_ns(4096), 1e6) << "one read after the other";
+  device.iops = 5'000;
+  EXPECT_DOUBLE_EQ(device.busy_ns(4096), 2e5) << "several at a time";
+  device.bandwidth = 4096 * 100;
+  EXPECT_DOUBLE_EQ(device.busy_ns(4096), 1e7) << "100 blocks a second";
+  EXPECT_DOUBLE_EQ(device.busy_ns(4), 2e5);
+}
+
 struct Clients {
   std::vector<double> hits;
   double fast;

@@ -158,6 +158,25 @@ TEST(Edt, AnExtentIsWhereItCostsLeast) {
   EXPECT_EQ(second_epoch({70, 60, 1}), 70) << "operations for one of them: the other has to wait";
 }
 
+// The same drives, which read in no time but say what they can do, by operations or by bytes.
+TEST(Edt, DevicesSayHowManyOperationsTheyCanDo) {
+  const Accesses trace = steady_extents({40, 41, 45});
+  const ParamMap last{{"memory", 0.0}, {"drive_gb", 3.0 * kExtent * 4096 / 1e9}};
+  const auto hits = hits_of(replay("edt", last, dear_and_cheap(), trace), 0);
+  for (const bool by_bytes : {false, true}) {
+    Machine machine = dear_and_cheap();
+    const auto can_do = [&](Device& device, double operations) {
+      device.read_ns = by_bytes ? 0 : 77;
+      (by_bytes ? device.bandwidth : device.iops) = operations * (by_bytes ? 4096 : 1);
+    };
+    can_do(machine.tiers[0].device, 1e9);
+    can_do(machine.backend, 1e8);
+    EXPECT_EQ(hits_of(replay("edt", last, machine, trace), 0), hits);
+    machine.tiers[0].device.iops = machine.tiers[0].device.bandwidth = 1e3;
+    EXPECT_NE(hits_of(replay("edt", last, machine, trace), 0), hits) << "too few for any";
+  }
+}
+
 TEST(Vfrm, CountsSmallReadsAloneIfAsked) {
   AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
   Requests requests;
@@ -216,6 +235,39 @@ TEST(ExtentPlacer, SaturatedCostsAreHalvedTogether) {
                    0);
   };
   EXPECT_NE(hits(1'000), hits(1e300)) << "what was long ago counts less";
+}
+
+Accesses reads_of(Accesses trace) {
+  trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 0);
+  return trace;
+}
+
+Count total(const RunResult& result, Count VmCounters::* of) {
+  Count sum = 0;
+  for (const auto& interval : result.intervals) {
+    for (const VmCounters& vm : interval) sum += vm.*of;
+  }
+  return sum;
+}
+
+// What is for writes is not for extents; and in it writes to the backend are absorbed.
+TEST(Hystor, AWriteAreaTakesSpaceFromExtentsAndWritesFromTheBackend) {
+  const Accesses trace = extent_trace(12);
+  const Machine machine = machine_of({10 * kExtent});
+  const ParamMap area{{"saturation", 1e300}, {"write_area", 0.3}};
+  const Accesses reads = reads_of(extent_trace(12));
+  EXPECT_EQ(hits_of(replay("hystor", area, machine, reads), 0), sorted_anew(reads, true, 7));
+  const ParamMap none{{"saturation", 1e300}};
+  const RunResult without = replay("hystor", none, machine_of({7 * kExtent}), trace);
+  const RunResult with = replay("hystor", area, machine, trace);
+  EXPECT_LT(total(with, &VmCounters::backend_writes), total(without, &VmCounters::backend_writes));
+  EXPECT_LT(total(with, &VmCounters::backend_reads), total(without, &VmCounters::backend_reads));
+  EXPECT_EQ(total(without, &VmCounters::write_backs), 0);
+  ParamMap clean = area;
+  clean["high_water"] = 0.0;
+  const RunResult never_dirty = replay("hystor", clean, machine, trace);
+  EXPECT_EQ(total(never_dirty, &VmCounters::dirty), 0);
+  EXPECT_GT(total(never_dirty, &VmCounters::write_backs), total(with, &VmCounters::write_backs));
 }
 
 TEST(PlacedHost, RefusesWhatDoesNotFit) {

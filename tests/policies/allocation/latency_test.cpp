@@ -60,6 +60,23 @@ TEST(LatencyGoals, AreTheStricterOfLatencyAndRate) {
   EXPECT_EQ(message_of(wrong.wanted_ns(kVms).status()), "latency_ms: there is no VM 'zebra'");
 }
 
+TEST(LatencyGoals, TakeOutstandingRequestsFromTheTraceWhereTheyAreGivenAsNone) {
+  const LatencyGoals goals{
+      .latency_ms = {{"b", 9}}, .iops = {{"a", 1'000}, {"b", 1'000}}, .outstanding = {{"a", 0}}};
+  const auto meters = goals.with_responses({{.what = CurveMeter{}}});
+  ASSERT_EQ(meters.size(), 2U);
+  EXPECT_STREQ(name_of(meters.back().what), "responses");
+  const std::vector<Responses> told{{.requests = 5, .mean_ns = 9, .outstanding = 1.5}, {}};
+  const std::vector<Reading> readings{{}, {.responses = told}};
+  const Allocation none(1, 2);
+  const Observation seen{.meters = readings, .counters = {}, .since = {}, .current = none};
+  EXPECT_THAT(goals.wanted_ns(kVms, seen), ElementsAre(1.5e6, 1e6));
+  // Before anything was told, and of a VM with nothing under way, nothing is promised.
+  EXPECT_THAT(goals.wanted_ns(kVms).value(),
+              ElementsAre(std::numeric_limits<double>::infinity(), 1e6));
+  EXPECT_EQ(LatencyGoals{}.with_responses({}).size(), 0U);
+}
+
 TEST(MeasuredCurve, IsThePolynomialThroughItsPointsWhereItRises) {
   MeasuredCurve curve;
   // r(c) = c² / 100

@@ -28,11 +28,12 @@ class NaiveVm {
     settle();
   }
 
-  void access(BlockId block, Count ghosts) {
+  void access(BlockId block, Count ghosts, Count tail) {
     const auto held = std::ranges::find(blocks_, block);
     accessed_.insert(block);
     if (held != blocks_.end()) {
       hit_.insert(block);
+      reading_.tail_hits += std::distance(held, blocks_.end()) <= tail ? 1 : 0;
       blocks_.erase(held);
     } else {
       // Its last eviction, if it did not come back since.
@@ -76,10 +77,11 @@ class NaiveVm {
 };
 
 constexpr Count kGhosts = 7;
+constexpr Count kTail = 4;
 
 void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveVm> vms,
                            std::vector<Allocation> targets) {
-  HostMeters meters(trace, {.ghosts = kGhosts});
+  HostMeters meters(trace, {.ghosts = kGhosts, .tail = kTail});
   ASSERT_TRUE(host.attach(meters).ok());
   const std::size_t step = trace.request_count() / (targets.size() + 1);
   for (std::size_t k = 0; k <= targets.size(); ++k) {
@@ -92,7 +94,7 @@ void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveV
         if (around) {
           vm.drop(block);
         } else {
-          vm.access(block, kGhosts);
+          vm.access(block, kGhosts, kTail);
         }
       }
     }

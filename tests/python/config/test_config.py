@@ -96,6 +96,21 @@ def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
         ("interval: 1h", "backend: {device: 3}", "web.yaml:3: backend.device: expected text"),
         ("interval: 1h", "figures: [", "not YAML: "),
         ("interval: 1h", "tiers: x", "duplicate key 'tiers'"),
+        (
+            "interval: 1h",
+            "backend: {device: hdd, iops: many}",
+            "web.yaml:3: backend.iops: expected a number above 0, got 'many'",
+        ),
+        (
+            "interval: 1h",
+            "backend: {device: hdd, bandwidth: 180}",
+            "web.yaml:3: backend.bandwidth: expected bytes a second such as 180MB/s, got 180",
+        ),
+        (
+            "interval: 1h",
+            "backend: {device: hdd, bandwidth: 0B/s}",
+            "web.yaml:3: backend.bandwidth: expected more than nothing, got '0B/s'",
+        ),
         (GOOD, "- a list", "web.yaml:1: expected keys such as 'name:' and 'workload:'"),
         (GOOD, "", "web.yaml:1: expected keys"),
     ],
@@ -368,6 +383,21 @@ def test_loading_writes_out_devices_parameters_and_optimizers(tmp_path: Path) ->
     assert multicache.optimizer is not None
     assert multicache.optimizer.params["iterations"] == 50
     assert spec.systems[0].params == {"legacy": False}
+
+
+def test_devices_say_what_they_can_do_only_if_they_are_given_it(tmp_path: Path) -> None:
+    assert load(tmp_path, COMPONENTS).backend.can_do == (0, 0)
+    given = (
+        "backend.device=hdd",
+        "backend.iops=140",
+        "backend.bandwidth=180MB/s",
+        "tiers.1.bandwidth=1GiB/s",
+    )
+    spec = load(tmp_path, COMPONENTS, *given)
+    assert spec.backend.can_do == (140, 180e6)
+    assert spec.tiers[1].can_do == (0, 2**30)
+    assert Experiment.load(spec).spec == spec
+    assert "iops" not in spec.expanded()["tiers"][0]
 
 
 def test_a_loaded_experiment_written_out_loads_as_the_same(tmp_path: Path) -> None:

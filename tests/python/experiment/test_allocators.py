@@ -25,6 +25,7 @@ TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
 CAPACITY = 24
 GHOSTS = 5
+TAIL = 3
 READ, WRITE = 0, 1
 
 
@@ -34,6 +35,11 @@ class Request:
     vm: int
     op: int
     blocks: tuple[int, ...]
+
+    @property
+    def took(self) -> int:
+        """How long it took when it was recorded; of some nobody knows."""
+        return (self.time * 7 + self.blocks[0]) % 40 - 1
 
 
 @dataclass
@@ -65,7 +71,7 @@ class Workload:
         return self.requests[-1].time - self.begin
 
     def intern(self) -> engine.Accesses:
-        builder = engine.AccessBuilder(ops="all")
+        builder = engine.AccessBuilder(ops="all", responses=True)
         for vm, name in enumerate(NAMES):
             mine = [r for r in self.requests if r.vm == vm]
             builder.begin_vm(name)
@@ -75,6 +81,7 @@ class Workload:
                 np.array([r.op for r in mine], np.uint8),
                 np.array([r.blocks[0] * 4096 for r in mine], np.uint64),
                 np.array([len(r.blocks) * 4096 for r in mine], np.uint32),
+                np.array([r.took for r in mine], np.int64),
             )
             if vm == 1 and self.departs is not None:
                 builder.depart(self.departs)
@@ -116,6 +123,7 @@ class NaiveCache:
         self.hit: list[set[int]] = [set() for _ in NAMES]
         self.accessed: list[set[int]] = [set() for _ in NAMES]
         self.ghost_hits = [0] * 3
+        self.tail_hits = [0] * 3
         self.peak = [len(held) for held in self.held]
 
     def access(self, request: Request) -> None:
@@ -138,6 +146,7 @@ class NaiveCache:
         self.accessed[vm].add(block)
         if hit:
             self.hit[vm].add(block)
+            self.tail_hits[vm] += block in list(self.held[vm])[:TAIL]
         else:
             self.ghost_hits[vm] += block in self.evicted[vm][-GHOSTS:]
             self.evicted[vm] = [-1 if of == block else of for of in self.evicted[vm]]
@@ -179,8 +188,9 @@ class Watcher:
         "useful": {"meter": "curve", "ops": "reads", "scope": "warm"},
         "load": {"meter": "load", "timer": "fast"},
         "classes": {"meter": "classes"},
-        "inside": {"meter": "host", "ghosts": GHOSTS},
+        "inside": {"meter": "host", "ghosts": GHOSTS, "tail": TAIL},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
+        "waits": {"meter": "responses", "timer": "fast"},
     }
     resize_mode: str = "eager"
     ri_window: int = 30
@@ -265,6 +275,7 @@ def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
     assert inside["touched"].tolist() == touched
     assert [inside["ghost_hits"][vm] for vm in there] == [cache.ghost_hits[vm] for vm in there]
     assert [inside["peak"][vm] for vm in there] == [cache.peak[vm] for vm in there]
+    assert [inside["tail_hits"][vm] for vm in there] == [cache.tail_hits[vm] for vm in there]
     cache.begin_window()
 
 
@@ -345,6 +356,10 @@ def check_own_meters(
     inside = [r for r in requests if fast - 20 <= r.time - workload.begin < fast]
     reads = sum(op == READ for _, op in last)
     assert load == {"requests": len(inside), "accesses": len(last), "reads": reads}
+    took = [r.took for r in inside if r.took >= 0]
+    waits = {name: column[vm] for name, column in seen.meters["waits"].items()}
+    mean = sum(took) / len(took) if took else 0
+    assert waits == {"requests": len(took), "mean_ns": mean, "outstanding": sum(took) / 20}
     distinct = len({block for block, _ in last})
     rush = len(last) / distinct / 20e-9 if last else 0
     assert seen.meters["rush"][vm] == pytest.approx(rush)

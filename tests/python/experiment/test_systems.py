@@ -38,7 +38,7 @@ def machine(*capacities: int, **vm_backend_ms: float) -> engine.Machine:
 
 def accesses(*vms: list[tuple[int, str, int]], departs: int | None = None) -> engine.Accesses:
     """A trace of (time, R or W, block) by VM; the first may depart."""
-    builder = engine.AccessBuilder(ops="all")
+    builder = engine.AccessBuilder(ops="all", responses=True)
     for v, rows in enumerate(vms):
         builder.begin_vm(f"vm{v}")
         time, ops, blocks = zip(*rows, strict=True) if rows else ((), (), ())
@@ -48,6 +48,7 @@ def accesses(*vms: list[tuple[int, str, int]], departs: int | None = None) -> en
             np.array([op == "W" for op in ops], dtype=np.uint8),
             np.array(blocks, dtype=np.uint64) * np.uint64(4096),
             np.full(len(rows), 4096, np.uint32),
+            np.array(time, dtype=np.int64) * 7 % 5,
         )
         if v == 0 and departs is not None:
             builder.depart(departs)
@@ -116,6 +117,9 @@ CASES = [
     ("slo", {"latency_ms": {"vm0": 4.0, "vm3": 2.0}}),
     ("slo", {"latency_ms": {"vm0": 3.0, "vm1": 5.0}, "correction": 0.5}),
     ("slo", {"iops": {"vm0": 300.0}, "outstanding": {"vm0": 2.0}, "weight": "rate"}),
+    ("centaur", {"iops": {"vm0": 300.0, "vm1": 400.0}, "outstanding": {"vm0": 0.0, "vm1": 0.0}}),
+    ("slo", {"iops": {"vm0": 300.0, "vm1": 50.0}, "outstanding": {"vm0": 0.0, "vm1": 2.0}}),
+    ("maxperf", {"iops": {"vm1": 300.0}, "outstanding": {"vm1": 0.0}}),
     ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}}),
     ("maxperf", {"latency_ms": {"vm0": 4.0, "vm1": 5.0}, "curve": "neville", "steps": 20}),
     ("maxperf", {"iops": {"vm2": 1e5}, "priorities": {"vm3": 9.0}}),
@@ -149,6 +153,31 @@ def test_every_decision_is_the_twins(
             infeasible += bool(mine["infeasible"])
     if params.get("iops", {}).get("vm3") or params.get("iops", {}).get("vm2") == 1e5:
         assert infeasible > 0
+
+
+def test_throughputs_are_of_what_the_devices_say_that_they_can_do() -> None:
+    """Trusts: the same rates as parameters, and one after the other where nobody says any."""
+    trace = random_accesses(2)
+
+    def objectives(flash: engine.Device, disk: engine.Device, **params: float) -> list[float]:
+        on = engine.Machine([(flash, 40)], disk)
+        system = engine.System("baa", {"period": INTERVAL, **params}, on)
+        return [decision["objective"] for decision in run(trace, system).decisions]
+
+    flash, disk = engine.Device("flash", 1e5, 2e5, 1.0), engine.Device("disk", 1e7, 1e7, 0.1)
+    wanted = objectives(flash, disk, fast_iops=50_000.0, slow_iops=140.0)
+    assert len(wanted) > 4
+    said = engine.Device("disk", 1e7, 1e7, 0.1, iops=140.0)
+    fast = engine.Device("flash", 1e5, 2e5, 1.0, iops=50_000.0, bandwidth=550e6)
+    assert objectives(fast, said) == pytest.approx(wanted)
+    slow = engine.Device("flash", 1e5, 2e5, 1.0, iops=50_000.0, bandwidth=4096 * 20_000.0)
+    by_bytes = objectives(flash, disk, fast_iops=20_000.0, slow_iops=140.0)
+    assert objectives(slow, said) == pytest.approx(by_bytes)
+    assert objectives(flash, disk) == pytest.approx(
+        objectives(flash, disk, fast_iops=1e4, slow_iops=100.0)
+    )
+    with pytest.raises(ConfigError, match="baa: a device that takes no time: say how many blocks"):
+        objectives(engine.Device("dram", 0, 0, 1.0), disk)
 
 
 @pytest.mark.parametrize("writes", ["through", "back", "around"])

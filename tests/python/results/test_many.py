@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mcsim
-from mcsim.results import models, tables
+from mcsim.results import tables
+from mcsim.results.loads import loads
 from mcsim.results.results import Results
 
 MIX = Path(__file__).parents[3] / "experiments" / "workloads" / "mix.yaml"
@@ -56,7 +57,7 @@ def test_loads_of_devices_are_those_of_their_intervals(results: Results) -> None
         own = metrics[metrics["system"] == system].groupby(["interval", "tier"])
         written = own[["fills", "promotions", "demotions", "updates"]].sum().sum(axis=1)
         assert len(written) == 60 * 2
-        for load in models._loads(results, system):
+        for load in loads(results, system):
             if load.tier is not None:
                 expected = written.xs(load.tier, level="tier").to_numpy()
                 np.testing.assert_array_equal(load.writes, expected)

@@ -2,6 +2,7 @@
 # customer by customer.
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import made_up
 import numpy as np
 import pytest
+from rich.console import Console
 
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-from mcsim.results import models
+from mcsim.results import demands, models
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -32,9 +34,9 @@ SPEC: dict[str, Any] = {
 }
 
 
-def results_of(tmp_path: Path, interval: str = "10s") -> Results:
+def results_of(tmp_path: Path, interval: str = "10s", **more: Any) -> Results:
     """Two intervals of two VMs: a reads and writes, b does nothing in the second."""
-    spec = ExperimentSpec.model_validate(SPEC | {"interval": interval})
+    spec = ExperimentSpec.model_validate(SPEC | {"interval": interval} | more)
     metrics = [
         made_up.of_tier("hierarchy", 0, "a", 0, 600, fills=400, read_requests=100),
         made_up.of_tier("hierarchy", 0, "b", 0, 400, updates=600, write_requests=40),
@@ -93,6 +95,64 @@ def test_devices_are_loaded_and_worn(tmp_path: Path) -> None:
     assert hdd["peak_utilization"] == pytest.approx(2)
     assert hdd["saturated_intervals"] == 1
     assert hdd["queueing_ns"] == pytest.approx(5 * MS)  # M/D/1, half busy
+
+
+LIMITED = SPEC["backend"] | {"iops": 140, "bandwidth": "1MB/s"}
+
+
+def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
+    results = results_of(tmp_path, backend=LIMITED)
+    # Blocks of 4 KiB at 10^6 bytes/s: 244.1 a second, more than its 140 operations.
+    first, second = 500 / 140 / 10, 2000 / 140 / 10
+    found = demands.demands(results)
+    assert found.schema.equals(demands.DEMANDS)
+    assert found.to_pylist() == [
+        {
+            "system": "hierarchy",
+            "device": "hdd",
+            "tier": None,
+            "interval": interval,
+            "operations": operations,
+            "bytes": operations * 4096,
+            "asked": pytest.approx(asked),
+        }
+        for interval, operations, asked in ((0, 500, first), (1, 2000, second))
+    ]
+    flash, hdd = models.devices(results).to_pylist()
+    assert flash["asked"] is flash["overloaded_intervals"] is None
+    assert hdd["asked"] == pytest.approx((first + second) / 2)
+    assert (hdd["peak_asked"], hdd["overloaded_intervals"]) == (pytest.approx(second), 1)
+    assert demands.overloads(results) == [
+        "hierarchy: hdd is asked for more than it can do in 1 of 2 intervals, in interval 1 for "
+        "1.43 times as much"
+    ]
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(models.render_devices(results))
+    shown = " ".join(console.export_text().split())
+    assert "asked for more than it can do in 1 of 2 intervals" in shown
+
+
+def test_bytes_are_asked_for_where_operations_are_few_enough(tmp_path: Path) -> None:
+    tiers = [SPEC["tiers"][0] | {"iops": 1e6, "bandwidth": "409600B/s"}]
+    flash, _ = models.devices(results_of(tmp_path, tiers=tiers)).to_pylist()
+    # 2000 blocks in 10 s and 1000, where 100 a second can be.
+    assert flash["peak_asked"] == pytest.approx(2)
+    assert flash["asked"] == pytest.approx(1.5)
+    assert flash["overloaded_intervals"] == 1  # the other is just full
+
+
+def test_nothing_is_said_of_devices_that_say_nothing(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    assert models.devices(results).schema.equals(models.DEVICES)
+    assert len(demands.demands(results)) == 0
+    assert demands.overloads(results) == []
+
+
+def test_without_a_clock_there_is_no_demand(tmp_path: Path) -> None:
+    results = results_of(tmp_path, "1000 references", backend=LIMITED)
+    assert demands.demands(results)["asked"].null_count == 2
+    assert models.devices(results)["asked"].null_count == 2
+    assert demands.overloads(results) == []
 
 
 def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:

@@ -76,6 +76,8 @@ void expect_naive(const std::vector<Row>& rows, VmId vm_count, const MeterSpec& 
         ASSERT_EQ(std::get<Series<Count>>(*found->measured)[k][vm], twin.distinct(*of, k, vm));
       } else if (std::holds_alternative<ClassMeter>(spec.what)) {
         ASSERT_EQ(std::get<Series<ClassCounts>>(*found->measured)[k][vm], twin.classes(k, vm));
+      } else if (std::holds_alternative<ResponseMeter>(spec.what)) {
+        ASSERT_EQ(std::get<Series<Responses>>(*found->measured)[k][vm], twin.responses(k, vm));
       } else {
         const Intensity& value = std::get<IntensitySeries>(*found->measured).values[k][vm];
         ASSERT_DOUBLE_EQ(value.value, intensities[k].value);
@@ -401,7 +403,7 @@ std::vector<HitCurve> whole_curves(const Accesses& trace) {
 TEST(Characterise, OfNoRequestsHasNoPeriods) {
   for (const MeterKind& meter :
        {MeterKind{CurveMeter{}}, MeterKind{LoadMeter{}}, MeterKind{DistinctMeter{.reuses = 1}},
-        MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}}) {
+        MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}, MeterKind{ResponseMeter{}}}) {
     EXPECT_EQ(metered_of({}, {.clock = {}, .what = meter}, 2).periods(), 0U);
   }
   EXPECT_EQ(whole_curves(intern({}, 2)), std::vector<HitCurve>(2));
@@ -421,6 +423,27 @@ TEST(Characterise, AnIndexedTraceIsCutByReferences) {
   EXPECT_EQ(
       message_of(characterise_one(trace, {.clock = {.period = 0}, .what = LoadMeter{}}).status()),
       "interval: must be positive, got 0 references");
+}
+
+// Three requests a second that take half of one: one and a half are under way.
+TEST(ResponseMeter, IsLittlesLaw) {
+  std::vector<Row> rows;
+  for (Nanoseconds at = 0; at < 12; ++at) {
+    rows.push_back({at * kSecond / 3, 0, {1}, Op::kRead, kSecond / 2});
+  }
+  const auto found = metered_of(rows, {.clock = {.period = kSecond}, .what = ResponseMeter{}});
+  for (const auto& period : std::get<Series<Responses>>(*found.measured)) {
+    EXPECT_EQ(period[0].outstanding, 1.5);
+    EXPECT_EQ(period[0].mean_ns, 5e8);
+    EXPECT_EQ(period[0].outstanding, static_cast<double>(period[0].requests) * 0.5);
+  }
+}
+
+TEST(ResponseMeter, IsRefusedWhereResponseTimesAreNotKept) {
+  Accesses trace = intern({{0, 0, {1}}, {1, 0, {1}}}, 1);
+  trace.keeps_responses = false;
+  EXPECT_EQ(message_of(characterise_one(trace, {.clock = {}, .what = ResponseMeter{}}).status()),
+            "meter 'responses': the trace was interned without response times; say so there");
 }
 
 TEST(Characterise, WholeCurvesAreThoseOfEachVmsStream) {

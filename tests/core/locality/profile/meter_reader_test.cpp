@@ -33,6 +33,7 @@ struct Shown {
   void operator()(const Series<Count>& of) const { expect(reading.distinct, of); }
   void operator()(const IntensitySeries& of) const { expect(reading.intensities, of.values); }
   void operator()(const Series<ClassCounts>& of) const { expect(reading.classes, of); }
+  void operator()(const Series<Responses>& of) const { expect(reading.responses, of); }
 
   template <class T>
   void expect(std::span<const T> shown, const Series<T>& of) const {

@@ -1,0 +1,45 @@
+"""Operations that a run asks of each device, interval by interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mcsim.config.spec import PlacedSpec
+from mcsim.results.results import Results
+from mcsim.results.schemas import counts_of, of_system
+from mcsim.results.tables import devices_of
+
+__all__ = ["Load", "loads"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Operations on one device: arrays by interval."""
+
+    device: PlacedSpec
+    tier: int | None
+    reads: NDArray[np.int64]
+    writes: NDArray[np.int64]
+
+
+def loads(results: Results, system: str) -> Iterator[Load]:
+    """Go through the devices that a system used: its tiers, then the backend."""
+
+    def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
+        total = np.sum([counts_of(table, name) for name in columns], axis=0)
+        return np.asarray(np.sum(total, axis=1), dtype=np.int64)
+
+    metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
+    reads = by_interval(metrics, ["reads_served", "moved_down"])
+    writes = by_interval(metrics, ["fills", "promotions", "demotions", "updates"])
+    *tiers, backend = devices_of(results.spec, reads.shape[1])
+    for k, tier in enumerate(tiers):
+        yield Load(tier, k, reads[:, k], writes[:, k])
+    backend_reads = by_interval(vms, ["backend_reads"])[:, 0]
+    yield Load(backend, None, backend_reads, by_interval(vms, ["backend_writes"])[:, 0])

@@ -1,0 +1,142 @@
+"""Response times of traces, from files to what systems see.
+
+Trusts: sums over the lines of the file, worked out in the test; runs that nobody asked to keep
+response times, whose numbers must not depend on it; and the messages that are expected.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.traces import interned as interned_traces
+from mcsim.traces.cache import INTERNED
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+SECOND = 10**9
+
+
+class Watcher:
+    """Keeps what it is told of response times."""
+
+    meters = {"waits": {"meter": "responses"}, "load": {"meter": "load"}}  # noqa: RUF012
+    interval = "10s"
+    told: list[dict[str, Any]]
+
+    def allocate(self, seen: mcsim.Observation) -> None:
+        type(self).told.append(seen.meters["waits"])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    Watcher.told = []
+    return tmp_path
+
+
+def lines_of(seed: int, count: int = 600) -> list[tuple[int, int, int, int]]:
+    """Milliseconds, block, microseconds and whether it writes."""
+    draw = random.Random(seed)
+    times = sorted(draw.randrange(0, 60_000) for _ in range(count))
+    return [(t, draw.randrange(50), draw.randrange(40_000), draw.randrange(2)) for t in times]
+
+
+def write(path: Path, lines: list[tuple[int, int, int, int]]) -> None:
+    rows = [f"{t},{'RW'[op]},{4096 * b},4096,{us}" for t, b, us, op in lines]
+    path.write_text("\n".join(["time_ms,op,offset,length,response_us", *rows]) + "\n")
+
+
+def experiment(*systems: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "name": "waits",
+        "interval": "10s",
+        "ops": "all",
+        "workload": {"vms": ["a", "b"]},
+        "tiers": [{"device": "flash", "capacity_blocks": 20}],
+        "systems": list(systems),
+    } | more
+
+
+def run(folder: Path, given: Any, **more: Any) -> Any:
+    return mcsim.run(given, trace_dirs=[folder], out=folder / "results", figures=False, **more)
+
+
+def test_an_allocator_sees_what_the_lines_of_the_files_add_up_to(folder: Path) -> None:
+    lines = {name: lines_of(seed) for seed, name in enumerate("ab")}
+    for name, of_vm in lines.items():
+        write(folder / f"{name}.csv", of_vm)
+    run(folder, experiment({"name": Watcher}))
+    start = min(of_vm[0][0] for of_vm in lines.values())
+    assert len(Watcher.told) == 5
+    for interval, told in enumerate(Watcher.told):
+        for vm, of_vm in enumerate(lines.values()):
+            inside = [
+                us
+                for t, _, us, _ in of_vm
+                if interval * 10_000 <= t - start < interval * 10_000 + 10_000
+            ]
+            assert told["requests"][vm] == len(inside)
+            assert told["mean_ns"][vm] == pytest.approx(1000 * np.mean(inside), rel=1e-12)
+            assert told["outstanding"][vm] == pytest.approx(sum(inside) / 10e6, rel=1e-12)
+
+
+def test_those_who_do_not_ask_count_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
+    for seed, name in enumerate("ab"):
+        write(folder / f"{name}.csv", lines_of(seed))
+    plain = run(folder, experiment("lru", {"name": "slo", "interval": "10s"}))
+    files = {path.name: path.read_bytes() for path in (folder / "cache" / INTERNED).glob("*.acc*")}
+    together = run(folder, experiment("lru", {"name": "slo", "interval": "10s"}, {"name": Watcher}))
+    assert len(Watcher.told) == 5
+    for table in ("metrics", "vms", "decisions"):
+        rows = together.to_pandas(table)
+        rows = rows[~rows["system"].str.contains("Watcher")].reset_index(drop=True)
+        assert rows.equals(plain.to_pandas(table))
+    # What is kept without response times is as it was, and found again; with them it is another.
+    kept = {path.name: path for path in (folder / "cache" / INTERNED).glob("*.acc*")}
+    assert {name: kept[name].read_bytes() for name in files} == files
+    (other,) = set(kept) - set(files)
+    assert kept[other].stat().st_size >= len(next(iter(files.values()))) + 8 * 1200
+
+
+def refused(folder: Path, given: dict[str, Any]) -> str:
+    path = folder / "mine.yaml"
+    YAML().dump(given, path)
+    with pytest.raises(ConfigError) as caught:
+        run(folder, path)
+    return str(caught.value).replace(str(folder), "")
+
+
+ASKS = {"name": "slo", "interval": "10s", "iops": {"a": 100.0}, "outstanding": {"a": 0}}
+
+
+def test_who_asks_for_what_a_trace_lacks_is_told_so_with_the_line(folder: Path) -> None:
+    for seed, name in enumerate("ab"):
+        write(
+            folder / f"{name}.csv",
+            [(t, b, -1 if seed else 5, op) for t, b, _, op in lines_of(seed)],
+        )
+    assert refused(folder, experiment("lru", ASKS)).endswith(
+        "systems[1]: it asks for response times: the trace of 'b', b.csv, has none: give one whose "
+        "columns have them (`mcsim describe csv`: response)"
+    )
+    assert "mine.yaml:" in refused(folder, experiment("lru", ASKS))
+    profile = experiment(ASKS | {"iops": {"cyclic": 9.0}, "outstanding": {"cyclic": 0}})
+    profile["workload"] = {"profile": str(TINY)}
+    assert "those of a synthetic workload are not known: give recorded traces" in refused(
+        folder, profile
+    )
+
+
+def test_a_trace_without_a_clock_has_no_response_times(folder: Path) -> None:
+    (folder / "a.txt").write_text("".join(f"{i % 7}\n" for i in range(100)))
+    given = experiment(ASKS | {"interval": "20 references"}, interval="20 references")
+    given["workload"] = {"vms": [{"name": "a", "trace": "a.txt", "format": "keys"}]}
+    assert "the workload has no clock, and without one there are none" in refused(folder, given)
