@@ -9,6 +9,8 @@
 namespace mcsim {
 namespace {
 
+using testing::random_trace;
+
 constexpr std::size_t kVms = 3;
 
 Accesses trace_of(std::uint64_t seed) {
