@@ -26,6 +26,13 @@ enum class Sharing : std::uint8_t {
   kContended,  // one per VM, and space that one does not use another may
 };
 
+// What a stretch of requests is served for.
+enum class Stretch : std::uint8_t {
+  kThrough,  // VMs that are let in and write through, all of them
+  kOpen,     // VMs that are let in
+  kAny,
+};
+
 template <int kTiers>
 class ExclusiveLru final : public Host {
  public:
@@ -160,17 +167,18 @@ class ExclusiveLru final : public Host {
     while (range.begin < range.end) {
       if (book_.flush_due(trace.request_time[range.begin])) flush();
       const RequestRange stretch{range.begin, book_.next_flush(trace, range)};
-      if (book_.all(WriteMode::kThrough) && !gate_.any_shut()) {
-        replay_stretch<kSharing, true>(trace, stretch);
+      if (gate_.any_shut()) {
+        replay_stretch<kSharing, Stretch::kAny>(trace, stretch);
+      } else if (book_.all(WriteMode::kThrough)) {
+        replay_stretch<kSharing, Stretch::kThrough>(trace, stretch);
       } else {
-        replay_stretch<kSharing, false>(trace, stretch);
+        replay_stretch<kSharing, Stretch::kOpen>(trace, stretch);
       }
       range.begin = stretch.end;
     }
   }
 
-  // Plainly: every block comes in.
-  template <Sharing kSharing, bool kPlain>
+  template <Sharing kSharing, Stretch kStretch>
   void replay_stretch(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
@@ -178,10 +186,10 @@ class ExclusiveLru final : public Host {
       Vm& vm = vms_[trace.request_vm[r]];
       const std::size_t begin = trace.request_begin[r];
       const std::size_t end = trace.request_begin[r + 1];
-      if constexpr (!kPlain) {
+      if constexpr (kStretch != Stretch::kThrough) {
         const WriteMode mode = book_.mode(vm.index);
         if (trace.request_op[r] != 0 && mode == WriteMode::kBack) {
-          write_to_cache<kSharing>(vm, ids, begin, end);
+          write_to_cache<kSharing, kStretch>(vm, ids, begin, end);
           continue;
         }
         if (trace.request_op[r] != 0 && mode == WriteMode::kAround) {
@@ -193,7 +201,7 @@ class ExclusiveLru final : public Host {
       std::size_t slowest = 0;
       for (std::size_t i = begin; i < end; ++i) {
         prefetch(ids, i);
-        const std::size_t tier = !kPlain && stays_out<kSharing>(vm, ids[i])
+        const std::size_t tier = stays_out<kSharing, kStretch>(vm, ids[i])
                                      ? pass_by(vm, ids[i])
                                      : serve<kSharing>(vm, ids[i]);
         ++tally.found[tier];
@@ -204,13 +212,13 @@ class ExclusiveLru final : public Host {
   }
 
   // Into the cache, where the block is when all has settled.
-  template <Sharing kSharing>
+  template <Sharing kSharing, Stretch kStretch>
   void write_to_cache(Vm& vm, std::span<const BlockId> ids, std::size_t begin, std::size_t end) {
     Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
     std::size_t slowest = 0;
     for (std::size_t i = begin; i < end; ++i) {
       prefetch(ids, i);
-      if (stays_out<kSharing>(vm, ids[i])) {
+      if (stays_out<kSharing, kStretch>(vm, ids[i])) {
         slowest = pass_by(vm, ids[i]);
         ++vm.tallies[use_of(WriteMode::kThrough)].found[slowest];
         continue;
@@ -241,7 +249,7 @@ class ExclusiveLru final : public Host {
 
   // The tier that had the block, kTiers if none.
   template <Sharing kSharing>
-  std::size_t serve(Vm& vm, BlockId id) {
+  [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
     const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
     if (meters_ != nullptr) meters_->access(vm.index, id, tier < kTiers, true);
     if (tier == 0) return tier;
@@ -252,9 +260,10 @@ class ExclusiveLru final : public Host {
   }
 
   // Whether no tier has the block, and none may.
-  template <Sharing kSharing>
+  template <Sharing kSharing, Stretch kStretch>
   bool stays_out(Vm& vm, BlockId id) {
-    return gate_.shut(vm.index) && log_.tier(stack_of<kSharing>(vm), id) == kTiers;
+    return kStretch == Stretch::kAny && gate_.shut(vm.index) &&
+           log_.tier(stack_of<kSharing>(vm), id) == kTiers;
   }
   std::size_t pass_by(Vm& vm, BlockId id) {
     if (meters_ != nullptr) meters_->access(vm.index, id, false, false);

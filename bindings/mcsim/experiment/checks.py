@@ -14,7 +14,7 @@ from mcsim.config.values import Interval
 from mcsim.traces.workload import Workload
 
 __all__ = ["check_backend", "check_figures", "check_responses", "check_times", "check_unique"]
-__all__ += ["silent_timers"]
+__all__ += ["missing_writes", "silent_timers"]
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -114,6 +114,12 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
         check(vm.arrives, (*where, "arrives"))
         check(vm.departs, (*where, "departs"))
         check_order(vm.arrives, vm.departs, (*where, "departs"))
+
+
+def missing_writes(system: engine.System, accesses: engine.Accesses) -> Iterable[str]:
+    """Tell that a system goes by what is written, if nothing is."""
+    if any(spec.meter == "classes" for spec in system.meters) and not accesses.request_op.any():
+        yield "it goes by what writes do, and none is replayed: `ops: all`, of traces with some"
 
 
 def silent_timers(

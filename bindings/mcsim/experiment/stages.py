@@ -22,7 +22,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
-from mcsim.experiment.checks import check_responses, silent_timers
+from mcsim.experiment.checks import check_responses, missing_writes, silent_timers
 from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
@@ -199,8 +199,9 @@ class Stages:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
         title = self._titles[index]
-        for silence in silent_timers(system, accesses, spec):
-            self.reporter.note(f"{title}: {silence}")
+        told = [*missing_writes(system, accesses), *silent_timers(system, accesses, spec)]
+        for sentence in told:
+            self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
         result = self._replay_watched(accesses, system, measured, cuts, title)
         names = [vm.name for vm in accesses.vms]

@@ -860,6 +860,14 @@ def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
     assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
 
 
+def test_a_system_that_goes_by_writes_says_so_where_none_is_replayed(tmp_path: Path) -> None:
+    says = "eci-cache: it goes by what writes do, and none is replayed: `ops: all`, of traces with"
+    for ops, told in (("reads", True), ("all", False)):
+        given = tiny(systems=["lru", {"name": "eci-cache", "interval": "1h"}], ops=ops)
+        results = mcsim.run(given, out=tmp_path, figures=False)
+        assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
+
+
 @pytest.mark.parametrize("name", ["metrics.parquet", "DONE"])
 def test_a_finished_run_that_is_damaged_is_told_once_and_run_again(
     tmp_path: Path, name: str

@@ -350,7 +350,8 @@ def test_mistakes_in_a_meter_spec_are_named() -> None:
 
 def test_meters_are_described() -> None:
     described = {entry["name"]: entry for entry in core.describe_meters()}
-    assert list(described) == ["curve", "load", "distinct", "intensity", "classes", "host"]
+    names = ["curve", "load", "distinct", "intensity", "classes", "responses", "host"]
+    assert list(described) == names
     del described["host"]  # which is no meter of the trace
     for name, entry in described.items():
         params = core.MeterSpec(name).params

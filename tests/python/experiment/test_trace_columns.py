@@ -1,7 +1,7 @@
-"""Response times of traces, from files to what systems see.
+"""Response times and classes, from columns of files to what systems see.
 
 Trusts: sums over the lines of the file, worked out in the test; runs that nobody asked to keep
-response times, whose numbers must not depend on it; and the messages that are expected.
+response times, whose numbers must not depend on it; and a sequence whose hits are known.
 """
 
 from __future__ import annotations
@@ -140,3 +140,21 @@ def test_a_trace_without_a_clock_has_no_response_times(folder: Path) -> None:
     given = experiment(ASKS | {"interval": "20 references"}, interval="20 references")
     given["workload"] = {"vms": [{"name": "a", "trace": "a.txt", "format": "keys"}]}
     assert "the workload has no clock, and without one there are none" in refused(folder, given)
+
+
+def test_a_column_of_classes_is_read_as_the_vms(folder: Path) -> None:
+    """Scans of a class that does not matter leave what matters where it is."""
+    rows = []
+    for i in range(4000):
+        metadata = i % 4 == 0
+        block = (i // 4) % 10 if metadata else 100 + i
+        rows.append(f"{i},{'metadata' if metadata else 'data'},R,{4096 * block},4096")
+    (folder / "classed.csv").write_text("\n".join(["time_ms,class,op,offset,length", *rows]) + "\n")
+    vms = [{"trace": "classed.csv", "vms": "all", "options": {"vm": "class"}}]
+    classes = {"metadata": 0, "data": 7}
+    results = run(
+        folder, experiment("lru", {"name": "dss", "classes": classes}, workload={"vms": vms})
+    )
+    counts = results.to_pandas("vms").groupby(["system", "vm"])[["accesses", "misses"]].sum()
+    assert counts.loc["dss", "metadata"].tolist() == [1000, 10]
+    assert counts.loc["lru", "metadata"].tolist() == [1000, 1000]
