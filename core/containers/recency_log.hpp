@@ -127,6 +127,11 @@ class RecencyLog {
   // What an access will touch.
   void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
 
+  // A block that demote may return of that tier some calls later, for who will touch more of it.
+  BlockId soon(const Stack& stack, std::size_t tier) const {
+    return log_[stack.boundary[tier] + kAhead];
+  }
+
   // Calls visit(tier, id) for every block of the stack, oldest first.
   template <class Visit>
   void for_each(const Stack& stack, Visit visit) const {

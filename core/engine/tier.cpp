@@ -12,42 +12,56 @@ Tier::Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
       filter_(std::move(filter)),
       selective_(parts_[0].cache->selective()),
       excess_(parts_.size()) {
-  // Empty caches have no victims. Where targets only matter once the tier is full, what
-  // a cache may hold grows with what it holds.
+  give_room();
+}
+
+Tier::Tier(Count capacity, std::span<const Count> targets, LruParts parts, DivisionRules rules)
+    : capacity_(capacity),
+      lru_(std::move(parts)),
+      rules_(rules),
+      selective_(false),
+      excess_(targets.size()) {
+  for (const Count target : targets) parts_.push_back({.cache = nullptr, .target = target});
+  give_room();
+}
+
+// Empty caches have no victims. Where targets only matter once the tier is full, what a cache
+// may hold grows with what it holds.
+void Tier::give_room() {
+  std::vector<BlockId> victims;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    parts_[part].cache->resize(rules_.mode == ResizeMode::kLazy ? 0 : parts_[part].target);
+    resize(part, rules_.mode == ResizeMode::kLazy ? 0 : parts_[part].target, victims);
     count_excess(part);
   }
 }
 
 bool Tier::take(std::size_t part, BlockId block) {
-  if (!parts_[part].cache->take(block)) return false;
+  if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
   --held_;
   count_excess(part);
   return true;
 }
 
-bool Tier::admits(std::size_t part, BlockId block, Count request_blocks) {
-  if (!has_room(part)) return false;
-  TierCache& own = *parts_[part].cache;
+bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
   if (filter_) {
     const bool full = held_ == capacity_ ||
-                      (rules_.mode != ResizeMode::kLazy && own.size() >= parts_[part].target);
+                      (rules_.mode != ResizeMode::kLazy && size(part) >= parts_[part].target);
     if (!filter_->admits({.block = block, .request_blocks = request_blocks, .full = full})) {
       return false;
     }
   }
-  return own.admits({.block = block});
+  return parts_[part].cache->admits({.block = block});
 }
 
-void Tier::insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
+void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
   const std::size_t before = victims.size();
-  TierCache& own = *parts_[part].cache;
   if (shares_space()) make_room(part, victims);
-  if (own.capacity() > 0) {
-    own.insert(a, victims);
-  } else {
+  if (room(part) == 0) {
     victims.push_back(a.block);
+  } else if (lru_) {
+    lru_->insert(part, a.block, victims);
+  } else {
+    parts_[part].cache->insert(a, victims);
   }
   count_excess(part);
   held_ += 1 - static_cast<Count>(victims.size() - before);
@@ -60,7 +74,7 @@ void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victim
   const std::size_t before = victims.size();
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     parts_[part].target = targets[part];
-    if (!shares_space()) parts_[part].cache->resize(targets[part], victims);
+    if (!shares_space()) resize(part, targets[part], victims);
     count_excess(part);
   }
   held_ -= static_cast<Count>(victims.size() - before);
@@ -84,17 +98,16 @@ void Tier::count_held() {
 // Lets the cache of the part hold one block more, or leaves it as it is, so that a block
 // of its own goes.
 void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
-  TierCache& own = *parts_[part].cache;
   const bool strict = rules_.mode == ResizeMode::kStrictOwn;
-  if (strict && own.capacity() != parts_[part].target) own.resize(parts_[part].target, victims);
-  if (strict && own.size() == parts_[part].target) return;
+  if (strict && room(part) != parts_[part].target) resize(part, parts_[part].target, victims);
+  if (strict && size(part) == parts_[part].target) return;
   if (held_ == capacity_) {
     const std::size_t giver = donor_for(part);
-    if (giver == part) return own.resize(own.size(), victims);
-    parts_[giver].cache->resize(size(giver) - 1, victims);
+    if (giver == part) return resize(part, size(part), victims);
+    resize(giver, size(giver) - 1, victims);
     count_excess(giver);
   }
-  if (own.size() == own.capacity()) own.resize(own.size() + 1, victims);
+  if (size(part) == room(part)) resize(part, size(part) + 1, victims);
 }
 
 // The part that gives a block when `part` gets one in a tier that is full. Targets sum
@@ -105,20 +118,23 @@ std::size_t Tier::donor_for(std::size_t part) {
 }
 
 absl::Status Tier::failure() const {
+  if (lru_) return absl::OkStatus();
   for (const Part& part : parts_) MCSIM_RETURN_IF_ERROR(part.cache->failure());
   return absl::OkStatus();
 }
 
 std::size_t Tier::bytes() const {
+  if (lru_) return lru_->bytes();
   std::size_t bytes = 0;
   for (const Part& part : parts_) bytes += part.cache->bytes();
   return bytes;
 }
 
 absl::Status Tier::check() const {
+  if (lru_) MCSIM_RETURN_IF_ERROR(lru_->check());
   Count held = 0;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    MCSIM_RETURN_IF_ERROR(parts_[part].cache->check());
+    if (!lru_) MCSIM_RETURN_IF_ERROR(parts_[part].cache->check());
     held += size(part);
     if (rules_.mode == ResizeMode::kEager && size(part) > parts_[part].target) {
       return internal_error("part {} holds {} blocks of {}", part, size(part), parts_[part].target);

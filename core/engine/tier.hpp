@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/containers/greatest.hpp"
 #include "core/engine/admission.hpp"
 #include "core/engine/division.hpp"
+#include "core/engine/lru_parts.hpp"
 #include "core/engine/tier_cache.hpp"
 
 namespace mcsim {
@@ -16,7 +18,7 @@ namespace mcsim {
 // One tier of a host: a cache for each part of it, all under some eviction policy, and
 // what decides who may come in. A part is what a VM, or a group of them, has of the
 // tier. How much each cache may hold follows from its target and the rules: never more
-// than the tier in all.
+// than the tier in all. Caches under LRU may lie together in LruParts.
 class Tier {
  public:
   struct Part {
@@ -27,22 +29,30 @@ class Tier {
   // Without a filter every block may come in. Targets sum to at most the capacity.
   Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
        std::unique_ptr<AdmissionFilter> filter);
+  // All parts under LRU, empty, and whatever asks to come in.
+  Tier(Count capacity, std::span<const Count> targets, LruParts parts, DivisionRules rules);
 
   Count capacity() const { return capacity_; }
   Count target(std::size_t part) const { return parts_[part].target; }
-  bool holds(std::size_t part, BlockId block) const { return parts_[part].cache->contains(block); }
+  bool holds(std::size_t part, BlockId block) const {
+    return lru_ ? lru_->holds(block) : parts_[part].cache->contains(block);
+  }
 
   // An access looks for the block here.
   void record(BlockId block) {
     if (filter_) filter_->record(block);
   }
   // An access if the block is held; else false.
-  bool touch(std::size_t part, const Access<>& a) { return parts_[part].cache->touch(a); }
+  bool touch(std::size_t part, const Access<>& a) {
+    return lru_ ? lru_->touch(part, a.block) : parts_[part].cache->touch(a);
+  }
   // The block leaves without being a victim; false if it was not held.
   bool take(std::size_t part, BlockId block);
 
   // Whether a block that is not held may come in, if it asks to, and may stay.
-  bool admits(std::size_t part, BlockId block, Count request_blocks);
+  bool admits(std::size_t part, BlockId block, Count request_blocks) {
+    return has_room(part) && (!has_filter() || passes(part, block, request_blocks));
+  }
   // As far as space goes: another may have to leave for it.
   bool has_room(std::size_t part) {
     return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;
@@ -50,17 +60,29 @@ class Tier {
   // Brings in a block that was just admitted, or demoted and held nowhere in this tier. The
   // victims, maybe of other parts, are added to those already there: where there is no room,
   // the block itself.
-  void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
+  void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
+    if (!lru_ || shares_space() || lru_->capacity(part) == 0) return enter(part, a, victims);
+    const std::size_t before = victims.size();
+    lru_->insert(part, a.block, victims);
+    held_ += 1 - static_cast<Count>(victims.size() - before);
+  }
   // New targets, one a part, that sum to at most the capacity.
   void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
 
+  // Of caches that have a column of the slot table, towards an access to a block that is there.
+  bool has_slots() const { return !lru_; }
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
+  // Of all others; and a block that may soon be a victim of the part.
+  void prefetch(BlockId block) const { lru_->prefetch(block); }
+  BlockId soon_leaves(std::size_t part) const { return lru_->soon(part); }
 
   // Whether blocks come and go as each part's policy alone says, so that a part can be
   // asked for many at once.
-  bool independent_parts() const { return rules_.mode == ResizeMode::kEager && !has_filter(); }
+  bool independent_parts() const {
+    return rules_.mode == ResizeMode::kEager && !has_filter() && !lru_;
+  }
   TierCache& cache(std::size_t part) { return *parts_[part].cache; }
   // To be called when that is done.
   void count_held();
@@ -70,12 +92,23 @@ class Tier {
   // Whether not every block may come in for which there is room.
   bool has_filter() const { return filter_ != nullptr || selective_; }
   absl::Status failure() const;
-  bool needs_next_use() const { return parts_[0].cache->needs_next_use(); }
+  bool needs_next_use() const { return !lru_ && parts_[0].cache->needs_next_use(); }
   std::size_t bytes() const;
   absl::Status check() const;
 
  private:
-  Count size(std::size_t part) const { return parts_[part].cache->size(); }
+  Count size(std::size_t part) const {
+    return lru_ ? lru_->size(part) : parts_[part].cache->size();
+  }
+  Count room(std::size_t part) const {
+    return lru_ ? lru_->capacity(part) : parts_[part].cache->capacity();
+  }
+  void resize(std::size_t part, Count room, std::vector<BlockId>& victims) {
+    lru_ ? lru_->resize(part, room, victims) : parts_[part].cache->resize(room, victims);
+  }
+  void give_room();
+  bool passes(std::size_t part, BlockId block, Count request_blocks);
+  void enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
   // Whether a part may hold more than its target, or less while it wants more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
   bool has_room_lazily(std::size_t part);
@@ -88,6 +121,7 @@ class Tier {
   Count capacity_;
   Count held_ = 0;
   std::vector<Part> parts_;
+  std::optional<LruParts> lru_;  // then parts have no caches of their own
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;

@@ -7,10 +7,9 @@
 #include "core/engine/next_use.hpp"
 
 namespace mcsim {
-namespace {
 
 // The VM of an access some way ahead; accesses are asked for in order.
-class LookAhead {
+class TieredHost::LookAhead {
  public:
   LookAhead(const Accesses& trace, std::size_t request) : trace_(trace), request_(request) {}
 
@@ -23,6 +22,8 @@ class LookAhead {
   const Accesses& trace_;
   std::size_t request_;
 };
+
+namespace {
 
 // The target of each part of a tier: what its VMs are granted together.
 std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::size_t> part_of) {
@@ -38,6 +39,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       tiers_(std::move(setup.tiers)),
       table_(std::move(setup.table)),
       part_of_(std::move(setup.part_of)),
+      any_slots_(std::ranges::any_of(tiers_, &Tier::has_slots)),
       changeable_(setup.changeable),
       blocks_(trace.id_count()),
       line_blocks_(trace.line_blocks),
@@ -103,6 +105,36 @@ void TieredHost::serve(const Accesses& trace, RequestRange range) {
   }
 }
 
+// Towards the accesses after this one.
+void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const {
+  if (i + kIndexAhead >= ids.size()) return;
+  const BlockId far = ids[i + kIndexAhead];
+  if (book_.dirty() > 0) book_.prefetch(far);
+  if (!any_slots_) {
+    for (const Tier& tier : tiers_) tier.prefetch(far);
+    return;
+  }
+  table_->prefetch(far);
+  const BlockId soon = ids[i + kSlotAhead];
+  const std::size_t own = part(near.vm_of(i + kSlotAhead));
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (!tiers_[k].has_slots()) {
+      tiers_[k].prefetch(far);
+    } else if (has_slot(soon, k)) {
+      tiers_[k].prefetch_slot(own, soon);
+    }
+  }
+}
+
+// Towards what becomes of the tier's victims after this one.
+void TieredHost::look_ahead_of_victims(std::size_t tier, std::size_t vm) const {
+  const BlockId soon = tiers_[tier].soon_leaves(part(vm));
+  if (book_.dirty() > 0) book_.prefetch(soon);
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (k != tier) tiers_[k].prefetch(soon);
+  }
+}
+
 template <bool kPlain>
 void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
   const std::span<const BlockId> ids(trace.ids);
@@ -117,13 +149,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      if (i + kIndexAhead < ids.size()) {
-        table_->prefetch(ids[i + kIndexAhead]);
-        const std::size_t soon = part(near.vm_of(i + kSlotAhead));
-        for (std::size_t k = 0; k < tiers_.size(); ++k) {
-          if (has_slot(ids[i + kSlotAhead], k)) tiers_[k].prefetch_slot(soon, ids[i + kSlotAhead]);
-        }
-      }
+      look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
       if constexpr (!kPlain) {
         if (knows_future()) {
@@ -298,8 +324,9 @@ void TieredHost::leave(std::size_t tier, BlockId block, Count request_blocks) {
   const Request owner{.vm = owners_.vm_of(block), .blocks = request_blocks};
   TierCounters& left = count(owner.vm, tier);
   --left.occupancy;
+  if (!any_slots_) look_ahead_of_victims(tier, owner.vm);
   if (!kPlain && chain_ == Chain::kInclusive) drop_above(tier, owner.vm, block);
-  bool newest = book_.dirty(block, tier);
+  bool newest = book_.dirty() > 0 && book_.dirty(block, tier);
   if (!kPlain && newest && book_.dirty_above(block, tier)) {
     book_.outdate(block, tier);
     newest = false;

@@ -122,11 +122,15 @@ class TieredHost final : public Host {
     std::size_t served_by;
   };
 
+  class LookAhead;
+
   TieredHost(TieredSetup setup, const Accesses& trace);
 
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
+  void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
+  void look_ahead_of_victims(std::size_t tier, std::size_t vm) const;
   template <bool kPlain>
   void replay_as(const Accesses& trace, RequestRange range);
   template <bool kPlain>
@@ -163,7 +167,7 @@ class TieredHost final : public Host {
   }
   // Whether the tier may have the block: it has, or remembers it.
   bool has_slot(BlockId block, std::size_t tier) const {
-    return table_->find(block, tier) != kNoSlot;
+    return !tiers_[tier].has_slots() || table_->find(block, tier) != kNoSlot;
   }
   bool knows_future() const { return next_uses_.size() > 0; }
   NextUse& next_use(std::size_t tier, BlockId block) {
@@ -180,6 +184,7 @@ class TieredHost final : public Host {
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
+  bool any_slots_;  // in the table
   bool changeable_;
   std::size_t blocks_;
   std::uint32_t line_blocks_;

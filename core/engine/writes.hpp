@@ -131,7 +131,10 @@ class WriteBook {
     copies_[block] &= static_cast<std::uint8_t>(~bit(tier));
   }
 
-  void prefetch(BlockId block) const { prefetch_line(&bits_[block / 64]); }
+  void prefetch(BlockId block) const {
+    prefetch_line(&bits_[block / 64]);
+    if (copies_.size() > 0) prefetch_line(&copies_[block]);
+  }
   void count(std::size_t vm, VmCounters& of) const;
 
  private:

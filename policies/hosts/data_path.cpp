@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -94,13 +95,25 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
               division.rules, std::move(filter));
 }
 
-// What `exclusive_lru.hpp` does, in a structure made for it.
-bool is_lru(const DataPathParams& params, const TierTexts& of, const Accesses& trace) {
+// Whether there are structures made for it: exclusive_lru.hpp and lru_parts.hpp.
+bool is_lru(const TierTexts& of, const Accesses& trace) {
   const auto is_lru = [](const ComponentSpec& policy) {
     return policy.name == "lru" && policy.params.empty();
   };
-  return params.chain == Chain::kExclusive && trace.line_blocks == 1 && !params.update_around &&
-         std::ranges::all_of(of.policies, is_lru) && std::ranges::all_of(of.filters, is_none);
+  return trace.line_blocks == 1 && std::ranges::all_of(of.policies, is_lru) &&
+         std::ranges::all_of(of.filters, is_none);
+}
+
+// A tier of LRU in the logs of LruParts; none if there are too many entries.
+std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& trace,
+                             const Division& division) {
+  std::vector<std::uint64_t> most;
+  for (const IdRange& ids : ids_of_parts(trace, division)) {
+    const Count room = division.changeable ? capacity : division.targets[tier][most.size()];
+    most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
+  }
+  if (LruParts::entries(most) >= kNoBlock) return std::nullopt;
+  return Tier(capacity, division.targets[tier], LruParts(trace.id_count(), most), division.rules);
 }
 
 // What works on blocks does not on lines.
@@ -146,6 +159,25 @@ Allocation by_vm(const Division& division) {
     }
   }
   return targets;
+}
+
+// Tiers of LRU that have copies of a block.
+absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& params,
+                                                      const Machine& machine, const Accesses& trace,
+                                                      const Division& division, std::uint64_t seed,
+                                                      WriteRules writes) {
+  TieredSetup setup{.chain = params.chain,
+                    .tiers = {},
+                    .table = nullptr,
+                    .part_of = division.part_of,
+                    .changeable = division.changeable,
+                    .writes = std::move(writes)};
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    std::optional<Tier> tier = lru_tier(machine.tiers[k].capacity_blocks, k, trace, division);
+    if (!tier) return make_tiered_host(params, machine, trace, division, seed);
+    setup.tiers.push_back(*std::move(tier));
+  }
+  return TieredHost::make(std::move(setup), trace);
 }
 
 }  // namespace
@@ -205,13 +237,18 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                                                      const Division& division, std::uint64_t seed) {
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of,
                          read_tiers(params.policy, params.admission, machine.tiers.size()));
-  const std::size_t parts = division.targets.at(0).size();
-  const bool shared = parts == 1 && !division.changeable;
-  if (machine.fleet.several() || !is_lru(params, of, trace) ||
-      (!shared && parts != trace.vms.size())) {
+  if (machine.fleet.several() || !is_lru(of, trace)) {
     return make_tiered_host(params, machine, trace, division, seed);
   }
   MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
+  if (params.chain != Chain::kExclusive) {
+    return make_lru_copies(params, machine, trace, division, seed, std::move(writes));
+  }
+  const std::size_t parts = division.targets.at(0).size();
+  const bool shared = parts == 1 && !division.changeable;
+  if (params.update_around || (!shared && parts != trace.vms.size())) {
+    return make_tiered_host(params, machine, trace, division, seed);
+  }
   if (shared) return make_shared_lru(machine, trace, std::move(writes));
   return make_divided_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
 }

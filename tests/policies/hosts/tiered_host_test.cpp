@@ -221,7 +221,6 @@ TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
 }
 
 TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
-  if (GetParam().chain != Chain::kExclusive) GTEST_SKIP() << "made for exclusive chains";
   expect_counts_of_versions(GetParam(), true);
 }
 

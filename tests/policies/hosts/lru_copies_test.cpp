@@ -1,0 +1,139 @@
+// Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in LruParts.
+#include <gtest/gtest.h>
+
+#include "core/engine/tiered_host.hpp"
+#include "policies/allocation/dividing.hpp"
+#include "policies/hosts/data_path.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::random_trace;
+
+constexpr std::size_t kVms = 3;
+
+Accesses trace_of(std::uint64_t seed) {
+  Accesses trace = random_trace(3'000, static_cast<VmId>(kVms), 80, seed);
+  Random random(seed + 1);
+  std::vector<std::uint8_t> ops(trace.request_count());
+  for (std::uint8_t& op : ops) op = static_cast<std::uint8_t>(random.below(2));
+  trace.request_op = std::move(ops);
+  return trace;
+}
+
+// Some VMs get nothing of some tiers.
+Allocation random_targets(const Machine& machine, Random& random) {
+  Allocation targets(machine.tiers.size(), kVms);
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    Count left = machine.tiers[k].capacity_blocks;
+    for (std::size_t vm = 0; vm < kVms; ++vm) {
+      left -= targets.at(k, vm) =
+          static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
+    }
+  }
+  return targets;
+}
+
+// Targets, modes, who is shut out and who departs.
+void decide_at_random(Host& host, const Machine& machine, bool changeable, std::uint64_t seed) {
+  Random random(seed);
+  if (changeable && random.below(4) == 0) {
+    ASSERT_TRUE(host.resize(random_targets(machine, random)).ok());
+  }
+  if (random.below(4) == 0) {
+    std::vector<WriteMode> modes;
+    for (std::size_t vm = 0; vm < kVms; ++vm) {
+      modes.push_back(static_cast<WriteMode>(random.below(3)));
+    }
+    ASSERT_TRUE(host.set_write_modes(modes).ok());
+  }
+  if (random.below(6) == 0) {
+    std::vector<bool> admits;
+    for (std::size_t vm = 0; vm < kVms; ++vm) admits.push_back(random.below(4) != 0);
+    ASSERT_TRUE(host.set_admission(admits).ok());
+  }
+  if (random.below(9) == 0) host.release(random.below(kVms));
+}
+
+void expect_same(const Host& ours, const Host& theirs) {
+  const std::vector<VmCounters> all = ours.counters();
+  const std::vector<VmCounters> wanted = theirs.counters();
+  for (std::size_t vm = 0; vm < kVms; ++vm) {
+    for (const auto& [name, counter] : VmCounters::kTotals) {
+      ASSERT_EQ(all[vm].*counter, wanted[vm].*counter) << name << " of VM " << vm;
+    }
+    ASSERT_EQ(all[vm].reads_served.requests, wanted[vm].reads_served.requests);
+    ASSERT_EQ(all[vm].writes_served.requests, wanted[vm].writes_served.requests);
+    for (std::size_t k = 0; k < all[vm].tiers.size(); ++k) {
+      for (const auto& [name, counter] : TierCounters::kTotals) {
+        ASSERT_EQ(all[vm].tiers[k].*counter, wanted[vm].tiers[k].*counter) << name << " of " << k;
+      }
+      for (const auto& [name, counter] : TierCounters::kLevels) {
+        ASSERT_EQ(all[vm].tiers[k].*counter, wanted[vm].tiers[k].*counter) << name << " of " << k;
+      }
+    }
+  }
+  ASSERT_TRUE(ours.check_invariants().ok()) << ours.check_invariants();
+}
+
+void expect_same_at_random(const DataPathParams& params, const Machine& machine,
+                           const Division& division, std::uint64_t seed) {
+  const Accesses trace = trace_of(seed);
+  const auto ours = make_data_path(params, machine, trace, division, 1).value();
+  const auto theirs = make_tiered_host(params, machine, trace, division, 1).value();
+  for (std::size_t r = 0; r < trace.request_count(); r += 20) {
+    SCOPED_TRACE(fmt::format("request {}", r));
+    decide_at_random(*ours, machine, division.changeable, seed + r);
+    decide_at_random(*theirs, machine, division.changeable, seed + r);
+    const RequestRange next{r, std::min(r + 20, trace.request_count())};
+    ours->replay(trace, next);
+    theirs->replay(trace, next);
+    expect_same(*ours, *theirs);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+struct Way {
+  Chain chain;
+  DivisionRules rules;
+};
+
+class LruCopies : public ::testing::TestWithParam<Way> {};
+
+TEST_P(LruCopies, AreWhatThePolicyMakesOfThemWhateverHappens) {
+  const auto& [chain, rules] = GetParam();
+  std::uint64_t seed = 100;
+  for (const std::vector<Count>& capacities :
+       {std::vector<Count>{12, 40}, {30}, {6, 14, 50}, {6, 0, 20}, {0, 15}}) {
+    Machine machine;
+    for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
+    for (int variant = 0; variant < 4; ++variant) {
+      SCOPED_TRACE(fmt::format("{} tiers, variant {}", capacities.size(), variant));
+      DataPathParams params;
+      params.chain = chain;
+      params.writes = "back";
+      if (variant == 1) params.dirty_limit = 0.2;
+      if (variant == 2) params.flush_every = {300};
+      if (variant == 3) params.update_around = true;
+      Random random(++seed);
+      const Allocation targets = random_targets(machine, random);
+      expect_same_at_random(params, machine, one_part_each(targets, rules), seed);
+      expect_same_at_random(params, machine, shared_by_all(machine, trace_of(seed)), seed);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LruCopies,
+                         ::testing::Values(Way{Chain::kVictim, {ResizeMode::kEager}},
+                                           Way{Chain::kInclusive, {ResizeMode::kEager}},
+                                           Way{Chain::kIndependent, {ResizeMode::kEager}},
+                                           Way{Chain::kVictim, {ResizeMode::kLazy}},
+                                           Way{Chain::kInclusive,
+                                               {ResizeMode::kLazy, VictimRule::kFirstOver}},
+                                           Way{Chain::kIndependent, {ResizeMode::kStrictOwn}}),
+                         [](const auto& way) { return fmt::format("n{}", way.index); });
+
+}  // namespace
+}  // namespace mcsim
