@@ -42,7 +42,7 @@ TEST(Meters, MistakesAreNamed) {
     return message_of(meter_named(name, params).status());
   };
   EXPECT_EQ(complaint("curves", {}),
-            "no meter 'curves'; there are curve, load, distinct, intensity, classes");
+            "no meter 'curves'; there are curve, load, distinct, intensity, classes, responses");
   EXPECT_EQ(complaint("curve", {{"opps", std::string("reads")}}),
             "unknown parameter 'opps' (did you mean 'ops'?)");
   EXPECT_EQ(complaint("load", {{"window", std::int64_t{1}}}),
