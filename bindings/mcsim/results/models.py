@@ -13,7 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -320,58 +320,56 @@ def render_requests(results: Results) -> RenderableType:
     return table
 
 
-def render_devices(results: Results) -> RenderableType:
-    """Show `devices` in at most 100 columns."""
-    from rich.table import Table
-
-    table = Table(title=f"{results.title}: devices", **STYLE)
-    table.add_column("system", overflow="fold")
-    table.add_column("device")
-    found = devices(results)
-    limited = "asked" in found.column_names
-    names = ["reads", "writes", "GB/day", "years", "busy %", "peak %", "saturated", "queueing"]
-    for name in names + ["asked %", "peak %", "over"] * limited:
-        table.add_column(name, justify="right")
-    shown = None
-    for row in found.to_pylist():
-        asked = (
-            [percent(row["asked"]), percent(row["peak_asked"]), _count(row["overloaded_intervals"])]
-            if limited
-            else []
-        )
-        table.add_row(
-            row["system"] if row["system"] != shown else "",
-            row["device"],
-            units.format_count(row["reads"]),
-            units.format_count(row["writes"]),
-            _number(row["written_bytes_per_day"], 1e-9),
-            _number(row["lifetime_years"]),
-            percent(row["utilization"]),
-            percent(row["peak_utilization"]),
-            _count(row["saturated_intervals"]),
-            _wait(row["queueing_ns"]),
-            *asked,
-        )
-        shown = row["system"]
-    table.caption = (
-        "reads and writes in blocks; saturated: intervals with more work than time; queueing: "
-        "mean wait in the others"
-    )
-    if limited:
-        table.caption += "; asked: of what a device can do; over: intervals that ask for more"
-        table.caption = "\n".join([table.caption, *overloads(results)])
-    return table
-
-
-def _count(value: int | None) -> str:
-    return "–" if value is None else str(value)
-
-
-def _wait(ns: float | None) -> str:
-    if ns is None:
-        return "–"
+def _wait(ns: float) -> str:
     return "0" if ns < 0.01 else units.format_latency(ns)
 
 
-def _number(value: float | None, scale: float = 1) -> str:
-    return "–" if value is None else f"{value * scale:.3g}"
+# Column of `devices`, its head, and how a value is shown.
+_OF_DEVICES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("reads", "reads", units.format_count),
+    ("writes", "writes", units.format_count),
+    ("written_bytes_per_day", "GB/day", lambda written: f"{written * 1e-9:.3g}"),
+    ("lifetime_years", "years", "{:.3g}".format),
+    ("utilization", "busy %", percent),
+    ("peak_utilization", "peak %", percent),
+    ("saturated_intervals", "saturated", str),
+    ("queueing_ns", "queueing", _wait),
+    ("asked", "asked %", percent),
+    ("peak_asked", "peak %", percent),
+    ("overloaded_intervals", "over", str),
+)
+
+
+def render_devices(results: Results) -> RenderableType:
+    """Show `devices` in at most 100 columns; those that say nothing are left out."""
+    from rich.table import Table
+
+    rows = devices(results).to_pylist()
+    columns = [
+        (name, head, show)
+        for name, head, show in _OF_DEVICES
+        if any(row.get(name) is not None for row in rows)
+    ]
+    table = Table(title=f"{results.title}: devices", **STYLE)
+    table.add_column("system", overflow="fold")
+    table.add_column("device")
+    for _, head, _ in columns:
+        table.add_column(head, justify="right")
+    shown = None
+    for row in rows:
+        table.add_row(
+            row["system"] if row["system"] != shown else "",
+            row["device"],
+            *("–" if row[name] is None else show(row[name]) for name, _, show in columns),
+        )
+        shown = row["system"]
+    explained = {
+        "reads": "reads and writes in blocks",
+        "saturated_intervals": "saturated: intervals with more work than time",
+        "queueing_ns": "queueing: mean wait in the others",
+        "asked": "asked: of what a device can do; over: intervals that ask for more",
+    }
+    there = {name for name, _, _ in columns}
+    said = "; ".join(text for name, text in explained.items() if name in there)
+    table.caption = "\n".join([said, *(overloads(results) if "asked" in there else ())])
+    return table

@@ -160,6 +160,21 @@ def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
         assert row["utilization"] is row["written_bytes_per_day"] is row["queueing_ns"] is None
 
 
+def test_columns_that_say_nothing_are_not_shown(tmp_path: Path) -> None:
+    def shown(interval: str) -> str:
+        console = Console(width=100, record=True, file=io.StringIO())
+        console.print(models.render_devices(results_of(tmp_path / interval[:2], interval)))
+        return " ".join(console.export_text().split())
+
+    of_time, of_references = shown("10s"), shown("1000 references")
+    assert "reads writes GB/day years busy % peak % saturated queueing" in of_time
+    assert "reads and writes in blocks; saturated: intervals with more work than time" in of_time
+    assert "device reads writes" in of_references
+    for name in ("GB/day", "busy", "saturated", "queueing", "–"):
+        assert name not in of_references
+    assert of_references.endswith("reads and writes in blocks")
+
+
 def test_reads_queue_behind_what_else_a_tier_does(tmp_path: Path) -> None:
     a, b, everybody = models.reads_behind_writes(results_of(tmp_path)).to_pylist()
     wait = (100 * 1 + 100 * 4) / 1000 / (2 * 0.7)  # ms, as above: of the first interval
