@@ -29,6 +29,7 @@
 #include "policies/replay/miniature.hpp"
 #include "policies/replay/simulate.hpp"
 #include "tests/support/binary_program_solver.hpp"
+#include "tests/support/own_file.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -175,7 +176,9 @@ TEST(FailingAllocations, Interning) {
 
 TEST(FailingAllocations, InterningIntoAFile) {
   const Requests requests = some_requests();
-  const std::string path = ::testing::TempDir() + "/failing_allocations.accesses";
+  const testing::OwnFile interned("accesses");
+  const testing::OwnFile copied("copied");
+  const std::string& path = interned.path();
   fail_every_allocation([&] {
     // Of the builder's own name of the file.
     return guarded("builder", [&]() -> absl::Status {
@@ -189,8 +192,7 @@ TEST(FailingAllocations, InterningIntoAFile) {
   });
   fail_every_allocation([&] { return open_accesses(path).status(); });
   const Accesses trace = open_accesses(path).value();
-  const std::string copy = path + ".copy";
-  fail_every_allocation([&] { return write_accesses(trace, copy); });
+  fail_every_allocation([&] { return write_accesses(trace, copied.path()); });
 }
 
 TEST(FailingAllocations, InterningIsOverOnceMemoryRanOut) {
@@ -205,7 +207,8 @@ TEST(FailingAllocations, InterningIsOverOnceMemoryRanOut) {
 }
 
 TEST(FailingAllocations, Readers) {
-  const std::string path = ::testing::TempDir() + "/failing_allocations";
+  const testing::OwnFile own("text");
+  const std::string& path = own.path();
   for (const std::string& text :
        {std::string("1 1 0 0\n2 1 0 1\n"), std::string("time_ns,vm,offset\n1,a,0\n2,b,0\n"),
         std::string("128166372003061629,web,0,Read,7014609920,24576,41286\n")}) {
@@ -235,7 +238,8 @@ TEST(FailingAllocations, Characterising) {
   fail_every_allocation([&] { return characterise(trace, specs, nullptr, 2).status(); });
 
   const Characterised found = *characterise(trace, specs);
-  const std::string path = ::testing::TempDir() + "/failing_allocations.profile";
+  const testing::OwnFile own("profile");
+  const std::string& path = own.path();
   for (const MeterSpec& spec : specs) {
     fail_every_allocation([&] { return write_profile(found, spec, path); });
     fail_every_allocation([&] { return read_profile(trace, spec, path).status(); });

@@ -8,11 +8,12 @@
 
 #include "core/trace/reader.hpp"
 #include "core/trace/text.hpp"
+#include "tests/support/own_file.hpp"
 
 namespace mcsim {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 struct Read {
   absl::Status status;
@@ -407,7 +408,8 @@ TEST(Readers, FilesWhoseNamesCannotBeShownLendThemEscaped) {
 
 // What detect_format says of a file with that content.
 std::string detected(const std::string& content) {
-  const std::string path = ::testing::TempDir() + "/detected";
+  const testing::OwnFile own("detected");
+  const std::string& path = own.path();
   std::FILE* file = std::fopen(path.c_str(), "wb");
   std::fwrite(content.data(), 1, content.size(), file);
   std::fclose(file);

@@ -11,6 +11,7 @@
 #include "core/engine/export_policies.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/simulate.hpp"
+#include "tests/support/own_file.hpp"
 #include "tests/support/policy_traces.hpp"
 
 namespace mcsim {
@@ -82,9 +83,9 @@ TEST(Plugin, WhatIsNoneIsRefused) {
   EXPECT_EQ(refusal("no/such.so"), "no/such.so: there is no such file");
   EXPECT_EQ(refusal(library("none")),
             library("none") + ": exports no eviction policies: it lacks MCSIM_EXPORT_POLICIES(…)");
-  const std::string text = ::testing::TempDir() + "/text.so";
-  std::ofstream(text) << "no library";
-  EXPECT_THAT(refusal(text), HasSubstr(text + ": cannot be loaded: "));
+  const testing::OwnFile text("text.so");
+  std::ofstream(text.path()) << "no library";
+  EXPECT_THAT(refusal(text.path()), HasSubstr(text.path() + ": cannot be loaded: "));
 }
 
 // The example, built against the installed headers as strangers would build it.
