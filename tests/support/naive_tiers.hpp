@@ -20,6 +20,7 @@ class Tiers {
   struct Copy {
     BlockId block;
     Count version;
+    friend bool operator==(const Copy&, const Copy&) = default;
   };
   using List = std::list<Copy>;  // most recent first
 
@@ -68,7 +69,9 @@ class Tiers {
     }
     if (found == lists_.size() && !admitted_[part]) return write_backend(block, version);
     if (mode == WriteMode::kThrough) write_backend(block, version);
+    written_ = {block, version};
     bring_in(part, block, found, version);
+    written_ = {kNoBlock, 0};
     if (found == 0) {
       copy(0, part, block)->version = version;
       ++counts_.writes[0];
@@ -194,7 +197,8 @@ class Tiers {
     for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
       if (const Copy* const of = copy(k, part, victim.block)) below = std::max(below, of->version);
     }
-    const bool is_new = !outdated && victim.version > below;
+    const bool above = victim == written_ && find(part, victim.block) < tier;
+    const bool is_new = !outdated && !above && victim.version > below;
     const bool demotes = chain_ == Chain::kExclusive || chain_ == Chain::kVictim;
     if (!demotes && !is_new) return;
     if (tier + 1 == lists_.size()) {
@@ -218,6 +222,9 @@ class Tiers {
   std::vector<std::vector<Count>> capacity_;
   std::vector<std::vector<List>> lists_;  // [tier][part]
   std::vector<bool> admitted_;            // by part
+  // What comes in may be pushed out of a slower tier by what leaves the faster ones for it: they
+  // have what is new of it.
+  Copy written_{kNoBlock, 0};
   std::map<BlockId, Count> newest_;
   std::map<BlockId, Count> on_backend_;
   Counts counts_;

@@ -230,7 +230,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Chain::kExclusive, {5, 9, 30}, 3}, Case{Chain::kVictim, {9, 20}, 2},
                       Case{Chain::kVictim, {5, 9, 30}, 1}, Case{Chain::kInclusive, {9, 20}, 2},
                       Case{Chain::kInclusive, {5, 9, 30}, 1}, Case{Chain::kIndependent, {9, 20}, 2},
-                      Case{Chain::kIndependent, {5, 9, 30}, 1}));
+                      Case{Chain::kIndependent, {5, 9, 30}, 1},
+                      // Dirty victims push what comes in out of slower tiers that are smaller.
+                      Case{Chain::kVictim, {9, 4}, 1}, Case{Chain::kInclusive, {9, 4}, 1},
+                      Case{Chain::kIndependent, {9, 4}, 1}, Case{Chain::kVictim, {9, 1}, 1},
+                      Case{Chain::kIndependent, {9, 1}, 1}, Case{Chain::kIndependent, {9, 1, 6}, 1},
+                      Case{Chain::kIndependent, {9, 4, 1}, 1}));
 
 void expect_same(const std::vector<VmCounters>& ours, const std::vector<VmCounters>& theirs) {
   for (std::size_t vm = 0; vm < ours.size(); ++vm) {
