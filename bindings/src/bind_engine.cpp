@@ -392,6 +392,21 @@ py::dict vm_arrays(const RunResult& result) {
   return d;
 }
 
+// By VM; one a tier, divided by slashes, where they were decided by tier.
+std::vector<std::string> modes_in_words(const Decision& decision) {
+  std::vector<std::string> words;
+  for (const WriteMode mode : decision.write_modes) words.emplace_back(name_of(mode));
+  for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
+    if (words.empty()) {
+      words.resize(tier.size());
+    } else {
+      for (std::string& of_vm : words) of_vm += " / ";
+    }
+    for (std::size_t vm = 0; vm < tier.size(); ++vm) words[vm] += name_of(tier[vm]);
+  }
+  return words;
+}
+
 py::list decision_list(const RunResult& result) {
   py::list list;
   for (const DecisionRecord& record : result.decisions) {
@@ -411,9 +426,7 @@ py::list decision_list(const RunResult& result) {
     d["evaluations"] = record.decision.evaluations;
     d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
-    std::vector<std::string> modes;
-    for (const WriteMode mode : record.decision.write_modes) modes.emplace_back(name_of(mode));
-    d["write_modes"] = modes;
+    d["write_modes"] = modes_in_words(record.decision);
     py::list migrations;
     for (const Migration& of : record.decision.migrations) {
       migrations.append(

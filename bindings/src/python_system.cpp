@@ -126,7 +126,9 @@ class PythonSystem final : public System {
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
   Actions actions() const override { return actions_; }
-  Actions host_supports() const override { return with_migrations(System::host_supports()); }
+  Actions host_supports() const override {
+    return with_migrations(divided_host_supports(data_path_));
+  }
   std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
@@ -158,9 +160,12 @@ class PythonSystem final : public System {
     }
     for (const Migration& migration : decision.migrations) host_of[migration.vm] = migration.host;
     decision.infeasible = answer.attr("infeasible").cast<std::string>();
-    if (const py::object modes = answer.attr("write_modes"); !modes.is_none()) {
-      MCSIM_ASSIGN_OR_RETURN(decision.write_modes,
-                             modes_named(modes.cast<std::vector<std::string>>(), seen.vms()));
+    if (const py::list modes = words(answer.attr("write_modes")); !modes.empty()) {
+      if (py::isinstance<py::str>(modes[0])) {
+        MCSIM_ASSIGN_OR_RETURN(decision.write_modes, modes_named(modes, seen.vms()));
+      } else {
+        MCSIM_ASSIGN_OR_RETURN(decision.write_modes_by_tier, modes_by_tier(modes, seen.vms()));
+      }
     }
     if (const py::object admits = answer.attr("admits"); !admits.is_none()) {
       decision.admits = admits.cast<std::vector<bool>>();
@@ -351,8 +356,24 @@ class PythonSystem final : public System {
     return targets;
   }
 
-  absl::StatusOr<std::vector<WriteMode>> modes_named(const std::vector<std::string>& names,
+  // None are as they are.
+  static py::list words(const py::object& modes) { return modes.is_none() ? py::list() : modes; }
+
+  absl::StatusOr<ModesByTier> modes_by_tier(const py::list& rows, std::size_t vms) const {
+    if (rows.size() != machine_.tiers.size()) {
+      return invalid_argument("{}: allocate() gave write modes of {} tiers, and there are {}",
+                              name_, rows.size(), machine_.tiers.size());
+    }
+    ModesByTier modes;
+    for (const py::handle& row : rows) {
+      MCSIM_ASSIGN_OR_RETURN(modes.emplace_back(), modes_named(row, vms));
+    }
+    return modes;
+  }
+
+  absl::StatusOr<std::vector<WriteMode>> modes_named(const py::handle& given,
                                                      std::size_t vms) const {
+    const auto names = given.cast<std::vector<std::string>>();
     if (names.size() != vms) {
       return invalid_argument("{}: allocate() gave {} write modes for {} VMs", name_, names.size(),
                               vms);

@@ -13,19 +13,22 @@ namespace mcsim {
 
 // What a decision may change.
 enum class Action : std::uint8_t {
-  kTargets,     // what each VM is granted
-  kWriteModes,  // what becomes of each VM's writes
-  kAdmission,   // whether blocks of a VM come in
-  kPlacements,  // where extents live
-  kMigrations,  // on which host VMs are
+  kTargets,           // what each VM is granted
+  kWriteModes,        // what becomes of each VM's writes
+  kWriteModesByTier,  // and by tier
+  kAdmission,         // whether blocks of a VM come in
+  kPlacements,        // where extents live
+  kMigrations,        // on which host VMs are
 };
 
 template <>
 struct Choices<Action> {
-  static constexpr std::array names{
-      std::pair{"targets", Action::kTargets}, std::pair{"write_modes", Action::kWriteModes},
-      std::pair{"admits", Action::kAdmission}, std::pair{"placements", Action::kPlacements},
-      std::pair{"migrations", Action::kMigrations}};
+  static constexpr std::array names{std::pair{"targets", Action::kTargets},
+                                    std::pair{"write_modes", Action::kWriteModes},
+                                    std::pair{"write_modes_by_tier", Action::kWriteModesByTier},
+                                    std::pair{"admits", Action::kAdmission},
+                                    std::pair{"placements", Action::kPlacements},
+                                    std::pair{"migrations", Action::kMigrations}};
 };
 
 // A set of them: what a host can do, what a system decides, what a decision has.

@@ -52,6 +52,12 @@ class FleetHost final : public Host {
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
     return tiers_->set_write_modes(modes);
   }
+  absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override {
+    return tiers_->check_write_modes_by_tier(modes);
+  }
+  absl::Status set_write_modes_by_tier(const ModesByTier& modes) override {
+    return tiers_->set_write_modes_by_tier(modes);
+  }
   absl::Status attach(HostMeters& meters) override { return tiers_->attach(meters); }
   void release(std::size_t vm) override;
   absl::Status failure() const override { return tiers_->failure(); }

@@ -81,6 +81,15 @@ class Host {
     return absl::OkStatus();
   }
 
+  // Changes it by tier and VM, in hosts that write each tier in its own way; and whether that can
+  // be done with these, in which case it will be.
+  virtual absl::Status set_write_modes_by_tier(const ModesByTier& modes) {
+    return check_write_modes_by_tier(modes);
+  }
+  virtual absl::Status check_write_modes_by_tier(const ModesByTier&) const {
+    return absl::FailedPreconditionError("this host writes alike in all its tiers");
+  }
+
   // Changes of which VMs blocks come in that it does not hold, at any time (Gate).
   virtual absl::Status set_admission(const std::vector<bool>&) {
     return absl::FailedPreconditionError("this host lets in blocks of all VMs");

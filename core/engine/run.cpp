@@ -228,7 +228,8 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // All of it, or nothing: what there is for each VM is refused for its number alone.
+  // All of it, or nothing: what there is for each VM is refused for its number alone, or for what
+  // its host cannot do.
   absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
     const Actions beyond = actions_of(decision).without(actions_);
     if (beyond != Actions()) {
@@ -236,7 +237,12 @@ class Runner {
                               names_of(beyond), names_of(actions_));
     }
     const std::vector<WriteMode>& modes = decision.write_modes;
+    const ModesByTier& by_tier = decision.write_modes_by_tier;
     const std::vector<bool>& admits = decision.admits;
+    if (!modes.empty() && !by_tier.empty()) {
+      return invalid_argument("write modes: they are by VM or by tier and VM, not both");
+    }
+    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->check_write_modes_by_tier(by_tier));
     if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
     if (!admits.empty() && admits.size() != trace_.vms.size()) return host_->set_admission(admits);
     if (!decision.migrations.empty()) {
@@ -246,6 +252,7 @@ class Runner {
       MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
     }
     if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes_by_tier(by_tier));
     if (!admits.empty()) MCSIM_RETURN_IF_ERROR(host_->set_admission(admits));
     return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
   }

@@ -6,6 +6,7 @@ Actions actions_of(const Decision& decision) {
   Actions actions;
   if (decision.targets) actions.add(Action::kTargets);
   if (!decision.write_modes.empty()) actions.add(Action::kWriteModes);
+  if (!decision.write_modes_by_tier.empty()) actions.add(Action::kWriteModesByTier);
   if (!decision.admits.empty()) actions.add(Action::kAdmission);
   if (!decision.placements.empty()) actions.add(Action::kPlacements);
   if (!decision.migrations.empty()) actions.add(Action::kMigrations);

@@ -66,6 +66,7 @@ struct Observation {
 struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
+  ModesByTier write_modes_by_tier = {};     // instead of them; empty: as they are
   // By VM, whether blocks come in that are not held (Gate); empty: as it is.
   std::vector<bool> admits = {};
   std::vector<Placement> placements = {};  // where there are extents: those that move

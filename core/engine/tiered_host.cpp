@@ -25,6 +25,11 @@ class TieredHost::LookAhead {
 
 namespace {
 
+// Around, through, back: what of it may follow what, where a tier has what faster ones have.
+int when_inclusive(WriteMode mode) {
+  return mode == WriteMode::kAround ? 0 : mode == WriteMode::kThrough ? 1 : 2;
+}
+
 // The target of each part of a tier: what its VMs are granted together.
 std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::size_t> part_of) {
   std::vector<Count> sums(*std::ranges::max_element(part_of) + 1, 0);
@@ -33,6 +38,28 @@ std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::
 }
 
 }  // namespace
+
+absl::Status check_chain_writes(Chain chain, const ModesByTier& modes) {
+  for (std::size_t k = 1; k < modes.size(); ++k) {
+    for (std::size_t vm = 0; vm < modes[k].size(); ++vm) {
+      const WriteMode above = modes[k - 1][vm];
+      const WriteMode here = modes[k][vm];
+      if (chain == Chain::kExclusive && here != above) {
+        return invalid_argument(
+            "an exclusive chain has one copy of a block, which cannot be written {} in one tier "
+            "and {} in another; victim, inclusive and independent chains have several",
+            name_of(above), name_of(here));
+      }
+      if (chain == Chain::kInclusive && when_inclusive(here) < when_inclusive(above)) {
+        return invalid_argument(
+            "in an inclusive chain a tier has what faster ones have: it cannot be written {} below "
+            "one that is written {}; the order is around, through, back",
+            name_of(here), name_of(above));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
     : chain_(setup.chain),
@@ -56,6 +83,7 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   if (setup.tiers.empty() || setup.tiers.size() > kMaxTiers) {
     return invalid_argument("tiers: expected 1 to {}, got {}", kMaxTiers, setup.tiers.size());
   }
+  MCSIM_RETURN_IF_ERROR(check_chain_writes(setup.chain, setup.writes.by_tier));
   std::unique_ptr<TieredHost> host(new TieredHost(std::move(setup), trace));
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
     MCSIM_ASSIGN_OR_RETURN(host->next_uses_,
@@ -169,13 +197,15 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
 
 template <bool kPlain>
 TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a) {
-  switch (book_.mode(request.vm)) {
-    case WriteMode::kThrough:
+  switch (book_.way(request.vm)) {
+    case WriteBook::Way::kThrough:
       return write_through<kPlain>(request, a);
-    case WriteMode::kBack:
+    case WriteBook::Way::kBack:
       return write_to_cache<kPlain>(request, a);
-    case WriteMode::kAround:
+    case WriteBook::Way::kAround:
       return write_around(request, a);
+    case WriteBook::Way::kByTier:
+      return write_by_tier(request, a);
   }
   __builtin_unreachable();
 }
@@ -188,7 +218,7 @@ TieredHost::Outcome TieredHost::write_through(const Request& request, const Acce
   if (outcome.top == backend()) return outcome;
   // What came into a tier came with its new data.
   if (outcome.top == outcome.found) ++count(request.vm, outcome.top).updates;
-  if (!kPlain) update_from(outcome.low + 1, request.vm, a.block);
+  if (!kPlain && !one_copy()) update_copies(outcome.low + 1, backend(), request.vm, a.block);
   return outcome;
 }
 
@@ -220,16 +250,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
   std::size_t found = backend();
   for (std::size_t k = tiers_.size(); k-- > 0;) {
-    TierCounters& counts = count(request.vm, k);
-    if (book_.rules().update_around) {
-      if (!tiers_[k].touch(part(request.vm), a)) continue;
-      ++counts.updates;
-    } else {
-      if (!tiers_[k].take(part(request.vm), a.block)) continue;
-      ++counts.invalidations;
-      --counts.occupancy;
-    }
-    found = k;
+    if (write_past(k, request.vm, a)) found = k;
   }
   if (meters_ != nullptr && found < backend()) {
     if (book_.rules().update_around) {
@@ -240,6 +261,136 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
   }
   ++counters_[request.vm].backend_writes;
   return {found, backend(), backend(), backend()};
+}
+
+// Around the tier: a copy there leaves, or is updated. False if it has none.
+bool TieredHost::write_past(std::size_t tier, std::size_t vm, const Access<>& a) {
+  TierCounters& counts = count(vm, tier);
+  if (book_.rules().update_around) {
+    if (!tiers_[tier].touch(part(vm), a)) return false;
+    ++counts.updates;
+  } else {
+    if (!tiers_[tier].take(part(vm), a.block)) return false;
+    ++counts.invalidations;
+    --counts.occupancy;
+  }
+  return true;
+}
+
+TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Access<>& a) {
+  const std::size_t vm = request.vm;
+  if (gate_.shut(vm) && !holds_any(vm, a.block)) {
+    ++counters_[vm].backend_writes;
+    return pass_by(request, a);
+  }
+  const Route route = route_of(request, a);
+  const std::size_t end = route.end;
+  const auto enters = [&](std::size_t k) { return (route.enters >> k & 1) != 0; };
+  if (end < backend()) {
+    book_.mark(vm, a.block);  // as in write_to_cache
+  } else {
+    ++counters_[vm].backend_writes;
+  }
+  // Where it ends comes last: who comes in before may push the block out of slower tiers.
+  for (std::size_t k = end; k-- > 0;) {
+    if (enters(k)) bring_in(k, request, a, route);
+  }
+  for (std::size_t k = tiers_.size(); k-- > end + 1;) {
+    if (enters(k)) bring_in(k, request, a, route);
+  }
+  std::size_t low = end;
+  if (end < backend()) {
+    write_at_end(request, a, route);
+    for (std::size_t k = end + 1; k < tiers_.size(); ++k) {
+      if (enters(k) && holds(k, vm, a.block)) low = k;
+    }
+    if (low > 0) book_.move(a.block, 0, low);
+  }
+  // Copies that there were, and those that victims pushed further down just now.
+  for (std::size_t k = 0; k < end; ++k) {
+    if (book_.mode(vm, k) == WriteMode::kAround) {
+      write_past(k, vm, a);
+    } else if (!enters(k) && holds(k, vm, a.block)) {
+      ++count(vm, k).updates;
+    }
+  }
+  while (book_.too_many()) write_back(book_.oldest());
+  return {route.held, route.found, low, end};
+}
+
+void TieredHost::write_at_end(const Request& request, const Access<>& a, const Route& route) {
+  const std::size_t end = route.end;
+  const bool has =
+      end == route.found ? holds(end, request.vm, a.block) : tiers_[end].touch(part(request.vm), a);
+  if (has) {
+    ++count(request.vm, end).updates;
+  } else {
+    bring_in(end, request, a, route);
+  }
+}
+
+// From the fastest tier on.
+TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a) {
+  Route route{.held = backend(), .found = backend(), .end = backend()};
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (book_.mode(request.vm, k) != WriteMode::kAround) {
+      look_in(k, request, a, route);
+    } else if (holds(k, request.vm, a.block)) {
+      route.held = std::min(route.held, k);
+      // It is old from now on: what is new must not come in below.
+      if (route.end < backend()) route.found = std::min(route.found, k);
+    }
+  }
+  if (chain_ == Chain::kInclusive) keep_inclusive(route);
+  if (meters_ != nullptr) {
+    const bool stays = route.enters != 0 || route.found < backend() ||
+                       (book_.rules().update_around && route.held < backend());
+    if (stays || route.held == backend()) {
+      meters_->access(request.vm, a.block, route.held < backend(), stays);
+    } else {
+      meters_->left(request.vm, a.block);
+    }
+  }
+  return route;
+}
+
+// Whether the tier has the block, or is to, and whether the write ends there.
+void TieredHost::look_in(std::size_t tier, const Request& request, const Access<>& a,
+                         Route& route) {
+  const bool found = route.found < backend();
+  const bool ended = route.end < backend();
+  const bool back = book_.mode(request.vm, tier) == WriteMode::kBack;
+  if (found && (ended || !back)) return;
+  tiers_[tier].record(a.block);
+  const bool has =
+      found ? holds(tier, request.vm, a.block) : tiers_[tier].touch(part(request.vm), a);
+  if (has && !found) {
+    route.found = tier;
+    route.held = std::min(route.held, tier);
+  }
+  // Below where it ends those that write through are not reached. Victims make a chain in which a
+  // block comes into one tier, and here into the one that it ends at.
+  const bool may_enter =
+      !has && (back || !ended) && !(demotes() && route.enters != 0 && (ended || !back));
+  const bool enters = may_enter && admits(tier, request, a.block);
+  route.enters |= static_cast<unsigned>(enters) << tier;
+  if (back && !ended && (has || enters)) route.end = tier;
+}
+
+// A tier that refuses the block keeps it from those above: then the write ends below it, where
+// every tier that is left writes back.
+void TieredHost::keep_inclusive(Route& route) {
+  std::size_t top = route.found;
+  while (top > 0 && (route.enters >> (top - 1) & 1) != 0) --top;
+  route.enters = route.enters >> top << top;
+  route.end = std::max(route.end, top);
+}
+
+void TieredHost::bring_in(std::size_t tier, const Request& request, const Access<>& a,
+                          const Route& route) {
+  TierCounters& counts = count(request.vm, tier);
+  ++(route.found < backend() && route.found > tier ? counts.promotions : counts.fills);
+  insert<false>(tier, request, a);
 }
 
 // Looks for the block from the fastest tier on, and brings it up as the chain has it.
@@ -331,12 +482,18 @@ void TieredHost::leave(std::size_t tier, BlockId block, Count request_blocks) {
     book_.outdate(block, tier);
     newest = false;
   }
-  if ((kPlain || newest || demotes()) && push_down<kPlain>(tier, owner, block, newest)) {
+  if (!kPlain && newest && book_.way(owner.vm) == WriteBook::Way::kByTier) {
+    if (write_on(tier, owner, block)) {
+      ++left.moved_down;
+      return;
+    }
+  } else if ((kPlain || newest || demotes()) && push_down<kPlain>(tier, owner, block, newest)) {
     ++left.moved_down;
     return;
+  } else if (newest) {
+    write_back(block);
   }
   ++left.evictions;
-  if (newest) write_back(block);
   if (meters_ != nullptr && (one_copy() || !holds_any(owner.vm, block))) {
     meters_->evicted(owner.vm, block);
   }
@@ -363,6 +520,66 @@ bool TieredHost::push_down(std::size_t tier, const Request& owner, BlockId block
   return false;
 }
 
+// What is new of a victim, as the modes of its VM say; false if no slower tier has the block then.
+bool TieredHost::write_on(std::size_t tier, const Request& owner, BlockId block) {
+  Access<> a{.block = block, .op = Op::kWrite};
+  if (knows_future()) a.next_use = next_use(tier, block);
+  bool taken = false;
+  for (std::size_t k = tier + 1; k < tiers_.size(); ++k) {
+    const WriteMode mode = book_.mode(owner.vm, k);
+    if (mode == WriteMode::kAround) {
+      write_past(k, owner.vm, a);
+      continue;
+    }
+    const bool back = mode == WriteMode::kBack;
+    const bool has_copy = tiers_[k].touch(part(owner.vm), a);
+    if (!has_copy && ((taken && !back) || !admits(k, owner, block))) continue;
+    if (back) book_.move(block, tier, k);
+    if (has_copy) {
+      ++count(owner.vm, k).updates;
+    } else {
+      put_below(k, owner, a);
+    }
+    if (back) return true;
+    taken = true;
+  }
+  book_.write_back(owner.vm, block);
+  return taken;
+}
+
+// The block came from a faster tier.
+void TieredHost::put_below(std::size_t tier, const Request& owner, const Access<>& a) {
+  ++count(owner.vm, tier).demotions;
+  if (knows_future()) next_use(tier, a.block) = a.next_use;
+  insert<false>(tier, owner, a);
+}
+
+// What is dirty in tiers that do not write back goes to slower ones that do, or to the backend.
+void TieredHost::settle(std::size_t vm, BlockId block) {
+  const Request owner{.vm = vm, .blocks = 1};
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (!book_.dirty(block, k) || book_.mode(vm, k) == WriteMode::kBack) continue;
+    if (book_.dirty_above(block, k)) {
+      book_.outdate(block, k);
+      continue;
+    }
+    const auto takes = [&](std::size_t to) {
+      return book_.mode(vm, to) == WriteMode::kBack &&
+             (holds(to, vm, block) || admits(to, owner, block));
+    };
+    std::size_t to = k + 1;
+    while (to < tiers_.size() && !takes(to)) ++to;
+    if (to == backend()) return write_back(block);
+    for (std::size_t between = k + 1; between < to; ++between) book_.outdate(block, between);
+    update_copies(k + 1, to + 1, vm, block);
+    book_.move(block, k, to);
+    if (holds(to, vm, block)) continue;
+    Access<> a{.block = block, .op = Op::kWrite};
+    if (knows_future()) a.next_use = next_use(k, block);
+    put_below(to, owner, a);
+  }
+}
+
 // The copies above go with the one that leaves, and leave it what they have that is new.
 void TieredHost::drop_above(std::size_t tier, std::size_t vm, BlockId block) {
   for (std::size_t k = 0; k < tier; ++k) {
@@ -373,10 +590,9 @@ void TieredHost::drop_above(std::size_t tier, std::size_t vm, BlockId block) {
   }
 }
 
-// Writes new data into the copies that this tier and slower ones have.
-void TieredHost::update_from(std::size_t tier, std::size_t vm, BlockId block) {
-  if (one_copy()) return;
-  for (std::size_t k = tier; k < tiers_.size(); ++k) {
+// Writes new data into the copies that tiers from one to before another have.
+void TieredHost::update_copies(std::size_t from, std::size_t end, std::size_t vm, BlockId block) {
+  for (std::size_t k = from; k < end; ++k) {
     if (tiers_[k].holds(part(vm), block)) ++count(vm, k).updates;
   }
 }
@@ -387,7 +603,7 @@ void TieredHost::write_back(BlockId block) {
   if (!one_copy()) {
     std::size_t newest = 0;
     while (!book_.dirty(block, newest)) ++newest;
-    update_from(newest + 1, vm, block);
+    update_copies(newest + 1, backend(), vm, block);
   }
   book_.write_back(vm, block);
 }
@@ -400,12 +616,30 @@ absl::Status TieredHost::set_write_modes(std::span<const WriteMode> modes) {
   return book_.set_modes(modes, owners_, [&](BlockId block) { write_back(block); });
 }
 
+absl::Status TieredHost::check_write_modes_by_tier(const ModesByTier& modes) const {
+  const std::size_t vms = counters_.size();
+  const auto of_all = [&](const std::vector<WriteMode>& tier) { return tier.size() == vms; };
+  if (modes.size() == tiers_.size() && std::ranges::all_of(modes, of_all)) {
+    return check_chain_writes(chain_, modes);
+  }
+  return invalid_argument("write modes by tier: expected {} tiers x {} VMs, got {} x {}",
+                          tiers_.size(), vms, modes.size(), modes.empty() ? 0 : modes[0].size());
+}
+
+absl::Status TieredHost::set_write_modes_by_tier(const ModesByTier& modes) {
+  MCSIM_RETURN_IF_ERROR(check_write_modes_by_tier(modes));
+  book_.set_modes_by_tier(modes, owners_,
+                          [&](BlockId block) { settle(owners_.vm_of(block), block); });
+  return absl::OkStatus();
+}
+
 absl::Status TieredHost::set_admission(const std::vector<bool>& admits) {
   return gate_.set(admits);
 }
 
 Actions TieredHost::supports() const {
   Actions all{Action::kWriteModes, Action::kAdmission};
+  if (!one_copy()) all.add(Action::kWriteModesByTier);
   if (changeable_) all.add(Action::kTargets);
   return all;
 }
@@ -492,6 +726,9 @@ absl::Status TieredHost::check_invariants() const {
       held[k * counters_.size() + vm] += holds ? 1 : 0;
       if (!one_copy() && book_.dirty(block, k) && !holds) {
         return internal_error("block {} is dirty in tier {}, which does not hold it", block, k);
+      }
+      if (holds && book_.dirty(block, k) && book_.mode(vm, k) != WriteMode::kBack) {
+        return internal_error("block {} is dirty in tier {}, which does not write back", block, k);
       }
     }
     if (book_.dirty(block) && where == 0) {

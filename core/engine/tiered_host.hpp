@@ -40,6 +40,9 @@ struct TieredSetup {
   WriteRules writes;
 };
 
+// Whether tiers of a chain may be written so, each in its own way.
+absl::Status check_chain_writes(Chain chain, const ModesByTier& modes);
+
 // Tiers under any policies, for VMs that share them or have parts of their own, with
 // writes.
 //
@@ -62,6 +65,26 @@ struct TieredSetup {
 //   back     yes        where it comes in    that copy   are old, until they are overwritten
 //   around   no         the backend          no          leave; or are updated, if so asked
 //
+// Modes may differ by tier where blocks have several copies. A write goes from the fastest tier
+// down, to the first that writes back and has the block or lets it in, or else to the backend;
+// the VM waits for what it ended at:
+//
+//   around       on the way it passes by: a copy leaves, or is updated, if so asked
+//   through      on the way it comes in, clean, where a read would; a copy is updated
+//   back         where it ends it comes in, whatever had the block, or updates the copy
+//   below that   it comes into those that write back, where a read would; others are not reached
+//
+// The slowest tier that it so came into, of those that write back, has the dirty copy. What is new
+// of a victim goes on as a write does, from the next slower tier: past those that are written
+// around, into the next that has the block or takes it, and on from there if that one is written
+// through. Modes that change leave nothing dirty in a tier that does not write back: it goes to
+// the first slower one that does, and has the block or takes it, or to the backend; copies between
+// are updated. What is flushed, or exceeds a limit, goes to the backend from any tier.
+//
+// In an inclusive chain a tier has what faster ones have, so that from the fastest tier on some may
+// be written around, then some through, then some back, and in no other order. An exclusive chain
+// has one copy of a block, which is not clean in one tier and dirty in another: one mode for all.
+//
 // Of a VM that is shut out (Gate) a block that no tier holds passes all of them by: a read is
 // served, and a write goes to the backend, whatever the mode.
 //
@@ -82,6 +105,8 @@ class TieredHost final : public Host {
   Actions supports() const override;
   absl::Status resize(const Allocation& targets) override;
   absl::Status set_write_modes(std::span<const WriteMode> modes) override;
+  absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override;
+  absl::Status set_write_modes_by_tier(const ModesByTier& modes) override;
   absl::Status set_admission(const std::vector<bool>& admits) override;
   absl::Status attach(HostMeters& meters) override;
   void release(std::size_t vm) override;
@@ -122,6 +147,16 @@ class TieredHost final : public Host {
     std::size_t served_by;
   };
 
+  // Where a write goes whose modes differ by tier: what had the block, the fastest of all tiers
+  // and of those that are not written around; where it ends; and a bit for each tier that it is to
+  // come into.
+  struct Route {
+    std::size_t held;
+    std::size_t found;
+    std::size_t end;
+    unsigned enters = 0;
+  };
+
   class LookAhead;
 
   TieredHost(TieredSetup setup, const Accesses& trace);
@@ -140,6 +175,13 @@ class TieredHost final : public Host {
   template <bool kPlain>
   Outcome write_to_cache(const Request& request, const Access<>& a);
   Outcome write_around(const Request& request, const Access<>& a);
+  bool write_past(std::size_t tier, std::size_t vm, const Access<>& a);
+  Outcome write_by_tier(const Request& request, const Access<>& a);
+  Route route_of(const Request& request, const Access<>& a);
+  void look_in(std::size_t tier, const Request& request, const Access<>& a, Route& route);
+  static void keep_inclusive(Route& route);
+  void write_at_end(const Request& request, const Access<>& a, const Route& route);
+  void bring_in(std::size_t tier, const Request& request, const Access<>& a, const Route& route);
   template <bool kPlain>
   Outcome fetch(const Request& request, const Access<>& a);
   Outcome pass_by(const Request& request, const Access<>& a);
@@ -151,8 +193,11 @@ class TieredHost final : public Host {
   void leave(std::size_t tier, BlockId block, Count request_blocks);
   template <bool kPlain>
   bool push_down(std::size_t tier, const Request& owner, BlockId block, bool dirty);
+  bool write_on(std::size_t tier, const Request& owner, BlockId block);
+  void put_below(std::size_t tier, const Request& owner, const Access<>& a);
+  void settle(std::size_t vm, BlockId block);
   void drop_above(std::size_t tier, std::size_t vm, BlockId block);
-  void update_from(std::size_t tier, std::size_t vm, BlockId block);
+  void update_copies(std::size_t from, std::size_t end, std::size_t vm, BlockId block);
 
   void write_back(BlockId block);
   void flush();

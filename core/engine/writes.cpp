@@ -21,7 +21,11 @@ WriteBook::WriteBook(WriteRules rules, const Accesses& trace, Copies copies)
       tallies_(trace.vms.size()) {
   if (flushes() || limited()) queue_.emplace(trace.id_count());
   rules_.modes.resize(trace.vms.size(), WriteMode::kThrough);
-  assign(std::vector(rules_.modes));
+  if (rules_.by_tier.empty()) {
+    assign(rules_.modes);
+  } else {
+    assign_by_tier(rules_.by_tier);
+  }
 }
 
 absl::Status WriteBook::check_modes(std::span<const WriteMode> modes) const {
@@ -30,9 +34,25 @@ absl::Status WriteBook::check_modes(std::span<const WriteMode> modes) const {
 }
 
 void WriteBook::assign(std::span<const WriteMode> modes) {
-  rules_.modes.assign(modes.begin(), modes.end());
+  ways_.clear();
   of_mode_ = {};
-  for (const WriteMode mode : modes) ++of_mode_[static_cast<std::size_t>(mode)];
+  for (const WriteMode mode : modes) {
+    ways_.push_back(static_cast<Way>(mode));
+    ++of_mode_[static_cast<std::size_t>(mode)];
+  }
+}
+
+void WriteBook::assign_by_tier(ModesByTier modes) {
+  rules_.by_tier = std::move(modes);
+  assign(rules_.by_tier[0]);
+  for (std::size_t vm = 0; vm < vm_count(); ++vm) {
+    const WriteMode first = mode(vm);
+    if (std::ranges::all_of(rules_.by_tier, [&](const auto& tier) { return tier[vm] == first; })) {
+      continue;
+    }
+    ways_[vm] = Way::kByTier;
+    --of_mode_[static_cast<std::size_t>(first)];
+  }
 }
 
 bool WriteBook::flush_due(Nanoseconds time) {

@@ -34,8 +34,12 @@ struct Choices<WriteMode> {
                                     std::pair{"around", WriteMode::kAround}};
 };
 
+// Modes by tier and VM, for hosts whose tiers are written each in its own way (TieredHost).
+using ModesByTier = std::vector<std::vector<WriteMode>>;
+
 struct WriteRules {
-  std::vector<WriteMode> modes;  // by VM
+  std::vector<WriteMode> modes;  // by VM, the same in all tiers
+  ModesByTier by_tier = {};      // instead of them; or empty
   // Written around, a block that the cache has is updated instead of dropped.
   bool update_around = false;
   // More dirty blocks than this are written back at once, the oldest first.
@@ -55,6 +59,9 @@ enum class Copies : std::uint8_t { kOne, kSeveral };
 // block is in two versions at once. Nothing of this is touched before something is written
 // back, so that modes may change at any time and cost nothing until they do.
 //
+// A VM has one mode for all tiers, unless they were set by tier and differ: then the book says
+// so, and what becomes of its writes is for the host to say.
+//
 // A bit a block of the trace, a byte with several copies, and 8 bytes a dirty block where their
 // order matters.
 class WriteBook {
@@ -62,12 +69,24 @@ class WriteBook {
   WriteBook(WriteRules rules, const Accesses& trace, Copies copies);
 
   const WriteRules& rules() const { return rules_; }
-  WriteMode mode(std::size_t vm) const { return rules_.modes[vm]; }
+  // Of a VM, where it is the same in all tiers.
+  WriteMode mode(std::size_t vm) const { return static_cast<WriteMode>(ways_[vm]); }
+  // The same, or that it is not.
+  enum class Way : std::uint8_t {
+    kThrough = static_cast<std::uint8_t>(WriteMode::kThrough),
+    kBack = static_cast<std::uint8_t>(WriteMode::kBack),
+    kAround = static_cast<std::uint8_t>(WriteMode::kAround),
+    kByTier
+  };
+  Way way(std::size_t vm) const { return ways_[vm]; }
+  WriteMode mode(std::size_t vm, std::size_t tier) const {
+    return way(vm) == Way::kByTier ? rules_.by_tier[tier][vm] : mode(vm);
+  }
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
   bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
 
-  // New modes, one a VM. Calls write_back(block) for what is dirty of VMs that no longer write
-  // back, which it must then not be any more.
+  // New modes, one a VM, for all tiers. Calls write_back(block) for what is dirty of VMs that no
+  // longer write back, which it must then not be any more.
   template <class WriteBack>
   absl::Status set_modes(std::span<const WriteMode> modes, const BlockOwners& owners,
                          WriteBack write_back) {
@@ -76,8 +95,19 @@ class WriteBook {
       if (modes[vm] == WriteMode::kBack || tallies_[vm].dirty == 0) continue;
       for_each_dirty(owners.first_of(vm), owners.end_of(vm), write_back);
     }
+    rules_.by_tier.clear();
     assign(modes);
     return absl::OkStatus();
+  }
+  // New modes by tier and VM. Then calls settle(block) for what is dirty of VMs with a tier that
+  // does not write back: no copy in such a tier must be dirty any more.
+  template <class Settle>
+  void set_modes_by_tier(ModesByTier modes, const BlockOwners& owners, Settle settle) {
+    assign_by_tier(std::move(modes));
+    for (std::size_t vm = 0; vm < vm_count(); ++vm) {
+      if (way(vm) == Way::kBack || tallies_[vm].dirty == 0) continue;
+      for_each_dirty(owners.first_of(vm), owners.end_of(vm), settle);
+    }
   }
 
   // Whether all dirty blocks are to be written back before a request at this time, which says
@@ -147,9 +177,10 @@ class WriteBook {
   static constexpr std::uint8_t bit(std::size_t tier) {
     return static_cast<std::uint8_t>(1U << tier);
   }
-  std::size_t vm_count() const { return rules_.modes.size(); }
+  std::size_t vm_count() const { return tallies_.size(); }
   absl::Status check_modes(std::span<const WriteMode> modes) const;
   void assign(std::span<const WriteMode> modes);
+  void assign_by_tier(ModesByTier modes);
 
   void clean(std::size_t vm, BlockId block) {
     if (copies_.size() > 0) copies_[block] = 0;
@@ -171,7 +202,8 @@ class WriteBook {
   }
 
   WriteRules rules_;
-  std::array<std::size_t, 3> of_mode_{};  // VMs
+  std::vector<Way> ways_;                 // by VM
+  std::array<std::size_t, 3> of_mode_{};  // VMs that have it in all tiers
   Nanoseconds begin_;                     // of the trace
   std::uint64_t next_flush_;              // since then
   Pages<std::uint64_t> bits_;             // by block

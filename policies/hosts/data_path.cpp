@@ -136,13 +136,26 @@ absl::Status check_lines(const TierTexts& of, const Division& division, const Ac
   return absl::OkStatus();
 }
 
+// Of all that is said, if there are no names of VMs yet.
+absl::StatusOr<ModesByTier> write_modes(const DataPathParams& params, std::size_t tiers,
+                                        const std::vector<std::string>& vms) {
+  MCSIM_ASSIGN_OR_RETURN(ModesByTier modes,
+                         vms.empty() ? read_writes(params.writes, tiers)
+                                     : read_writes(params.writes, tiers, {vms.begin(), vms.end()}));
+  const absl::Status possible = check_chain_writes(params.chain, modes);
+  if (!possible.ok()) return invalid_argument("writes: {}", message_of(possible));
+  return modes;
+}
+
 absl::StatusOr<WriteRules> write_rules(const DataPathParams& params, const Machine& machine,
                                        const Accesses& trace) {
-  WriteRules rules{
-      .modes = {}, .update_around = params.update_around, .flush_every = params.flush_every.ns};
-  std::vector<std::string_view> names;
+  WriteRules rules{.modes = {},
+                   .by_tier = {},
+                   .update_around = params.update_around,
+                   .flush_every = params.flush_every.ns};
+  std::vector<std::string> names;
   for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
-  MCSIM_ASSIGN_OR_RETURN(rules.modes, read_writes(params.writes, names));
+  MCSIM_ASSIGN_OR_RETURN(rules.by_tier, write_modes(params, machine.tiers.size(), names));
   if (params.dirty_limit < 1) {
     double space = 0;
     for (const TierSpec& tier : machine.tiers) space += static_cast<double>(tier.capacity_blocks);
@@ -191,8 +204,13 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   for (const ComponentSpec& filter : of.filters) {
     MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
   }
-  if (context.vms.empty()) return check_writes(params.writes);
-  return read_writes(params.writes, {context.vms.begin(), context.vms.end()}).status();
+  return write_modes(params, tiers, context.vms).status();
+}
+
+Actions divided_host_supports(const DataPathParams& params) {
+  Actions all{Action::kTargets, Action::kWriteModes, Action::kAdmission};
+  if (params.chain != Chain::kExclusive) all.add(Action::kWriteModesByTier);
+  return all;
 }
 
 absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode) {

@@ -38,7 +38,8 @@ struct DataPathParams {
               "divided by /"},
         Field{"writes", &P::writes,
               "what becomes of writes: through, back or around; VMs of their own as in "
-              "'through, web_0=back'"},
+              "'through, web_0=back'; one for all tiers or, unless the chain is exclusive, one a "
+              "tier, fastest first, divided by /"},
         Field{"update_around", &P::update_around,
               "written around, a block that is held is updated instead of dropped"},
         Field{"dirty_limit", &P::dirty_limit,
@@ -66,6 +67,9 @@ Division one_part_each(const Allocation& targets, DivisionRules rules);
 
 // By VM, the host that it is on at first.
 std::vector<std::size_t> hosts_of(const Machine& machine, const Accesses& trace);
+
+// What decisions may change of it where the space is divided.
+Actions divided_host_supports(const DataPathParams& params);
 
 // What can be said of the parameters before there is a trace: names, and how many.
 absl::Status check(const DataPathParams& params, const SystemContext& context);

@@ -36,17 +36,24 @@ absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::s
 
 struct WriteChoice {
   std::optional<std::string_view> vm;  // all if there is none
-  WriteMode mode;
+  std::vector<WriteMode> modes;        // by tier
 };
 
-absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text) {
+absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text, std::size_t tiers) {
   std::vector<WriteChoice> choices;
   for (const std::string_view item : split(text, ',')) {
     const std::size_t equals = item.find('=');
     const bool for_all = equals == std::string_view::npos;
-    const std::string_view word = for_all ? item : trimmed(item.substr(equals + 1));
-    MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>("writes", word));
-    choices.push_back({.vm = std::nullopt, .mode = mode});
+    const std::string_view words = for_all ? item : trimmed(item.substr(equals + 1));
+    std::vector<WriteMode> modes;
+    for (const std::string_view word : split(words, '/')) {
+      MCSIM_ASSIGN_OR_RETURN(modes.emplace_back(), choice_named<WriteMode>("writes", word));
+    }
+    if (modes.size() == 1) modes.resize(tiers, modes.front());
+    if (modes.size() != tiers) {
+      return invalid_argument("writes: {} of them for {} tiers", modes.size(), tiers);
+    }
+    choices.push_back({.vm = std::nullopt, .modes = std::move(modes)});
     if (!for_all) choices.back().vm = trimmed(item.substr(0, equals));
   }
   return choices;
@@ -62,24 +69,32 @@ absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view a
   return texts;
 }
 
-absl::StatusOr<std::vector<WriteMode>> read_writes(std::string_view text,
-                                                   const std::vector<std::string_view>& vms) {
-  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text));
-  std::vector<WriteMode> modes(vms.size(), WriteMode::kThrough);
-  for (const auto& [vm, mode] : choices) {
+absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers,
+                                        const std::vector<std::string_view>& vms) {
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text, tiers));
+  ModesByTier modes(tiers, std::vector(vms.size(), WriteMode::kThrough));
+  for (const auto& [vm, of_tiers] : choices) {
     if (!vm) {
-      std::ranges::fill(modes, mode);
+      for (std::size_t k = 0; k < tiers; ++k) std::ranges::fill(modes[k], of_tiers[k]);
       continue;
     }
     const auto found = std::ranges::find(vms, *vm);
     if (found == vms.end()) {
       return not_found("writes: no VM '{}'{}", *vm, did_you_mean(*vm, vms));
     }
-    modes[static_cast<std::size_t>(found - vms.begin())] = mode;
+    const auto index = static_cast<std::size_t>(found - vms.begin());
+    for (std::size_t k = 0; k < tiers; ++k) modes[k][index] = of_tiers[k];
   }
   return modes;
 }
 
-absl::Status check_writes(std::string_view text) { return write_choices(text).status(); }
+absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers) {
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text, tiers));
+  ModesByTier modes(tiers);
+  for (const WriteChoice& choice : choices) {
+    for (std::size_t k = 0; k < tiers; ++k) modes[k].push_back(choice.modes[k]);
+  }
+  return modes;
+}
 
 }  // namespace mcsim

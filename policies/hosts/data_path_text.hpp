@@ -7,7 +7,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/writes.hpp"
 
-// What the parameters of a data path say in words: "lru / arc", "through, web_0=back".
+// What the parameters of a data path say in words: "lru / arc", "through / back, web_0=back".
 namespace mcsim {
 
 // What each tier is made of, fastest first.
@@ -20,10 +20,10 @@ struct TierTexts {
 absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view admission,
                                      std::size_t tiers);
 
-// A mode for all VMs, or modes of some; the later word counts.
-absl::StatusOr<std::vector<WriteMode>> read_writes(std::string_view text,
-                                                   const std::vector<std::string_view>& vms);
-// The same before it is known which VMs there are.
-absl::Status check_writes(std::string_view text);
+// A mode for all VMs, or modes of some; the later word counts. Each is said as above.
+absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers,
+                                        const std::vector<std::string_view>& vms);
+// Before it is known which VMs there are, all that is said, in the place of VMs.
+absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers);
 
 }  // namespace mcsim

@@ -22,7 +22,8 @@ class Tiers {
     Count version;
     friend bool operator==(const Copy&, const Copy&) = default;
   };
-  using List = std::list<Copy>;  // most recent first
+  using List = std::list<Copy>;          // most recent first
+  using Modes = std::vector<WriteMode>;  // by tier
 
   struct Counts {
     std::vector<Count> hits;    // the last: misses
@@ -41,6 +42,7 @@ class Tiers {
       : chain_(chain), capacity_(std::move(capacity)) {
     for (const auto& parts : capacity_) lists_.emplace_back(parts.size());
     admitted_.assign(lists_[0].size(), true);
+    modes_.assign(lists_[0].size(), Modes(lists_.size(), WriteMode::kThrough));
     counts_.hits.resize(lists_.size() + 1);
     counts_.writes.resize(lists_.size());
   }
@@ -59,30 +61,71 @@ class Tiers {
     return version == newest_[block];
   }
 
+  // With this mode in all tiers from now on; what is dirty was written back, if it does not write
+  // back.
   void write(std::size_t part, BlockId block, WriteMode mode) {
+    modes_[part].assign(lists_.size(), mode);
+    write(part, block);
+  }
+
+  // As the modes in force have it.
+  void write(std::size_t part, BlockId block) {
+    const Modes& modes = modes_[part];
     const Count version = ++newest_[block];
-    const std::size_t found = find(part, block);
-    ++counts_.hits[found];
-    if (mode == WriteMode::kAround) {
-      for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
-      return write_backend(block, version);
-    }
-    if (found == lists_.size() && !admitted_[part]) return write_backend(block, version);
-    if (mode == WriteMode::kThrough) write_backend(block, version);
+    const std::size_t had = find(part, block);
+    ++counts_.hits[had];
+    if (had == lists_.size() && !admitted_[part]) return write_backend(block, version);
+    const std::size_t end = first_back(modes, 0);
+    if (end == lists_.size()) write_backend(block, version);
+    std::size_t found = 0;
+    // On its way it passes some by; below, what it does not reach has old data.
+    const auto passed = [&](std::size_t k) { return k < end && modes[k] == WriteMode::kAround; };
+    while (found < lists_.size() && (passed(found) || !holds(found, part, block))) ++found;
+    if (found < lists_.size() && modes[found] != WriteMode::kAround) to_front(found, part, block);
+    if (chain_ == Chain::kExclusive && found > 0 && found < lists_.size())
+      erase(found, part, block);
+    // Into tiers above where it was found: faster ones than the last that it goes to, then slower
+    // ones, which it is still in if nothing pushes it out again; and then into that one.
     written_ = {block, version};
-    bring_in(part, block, found, version);
+    for (std::size_t k = end; k-- > 0;) {
+      if (k < found && wanted(modes, k)) put(k, part, {block, version});
+    }
+    for (std::size_t k = lists_.size(); k-- > end + 1;) {
+      if (k < found && everywhere() && modes[k] == WriteMode::kBack) put(k, part, {block, version});
+    }
+    if (end < lists_.size()) {
+      if (Copy* const of = copy(end, part, block)) {
+        if (end != found) to_front(end, part, block);
+        of->version = version;
+        ++counts_.writes[end];
+      } else {
+        put(end, part, {block, version});
+      }
+    }
     written_ = {kNoBlock, 0};
-    if (found == 0) {
-      copy(0, part, block)->version = version;
-      ++counts_.writes[0];
+    for (std::size_t k = 0; k < end; ++k) {
+      modes[k] == WriteMode::kAround ? erase(k, part, block) : update(k, part, block, version);
     }
-    if (mode == WriteMode::kBack) return;
-    for (std::size_t k = 0; k < lists_.size(); ++k) {
-      Copy* const old = copy(k, part, block);
-      if (old == nullptr || old->version == version) continue;
-      old->version = version;
-      ++counts_.writes[k];
+  }
+
+  // Modes by tier from now on. No tier that does not write back has what slower ones lack.
+  void write_modes(std::size_t part, Modes modes) {
+    modes_[part] = std::move(modes);
+    for (const auto& [block, newest] : std::map(newest_)) {
+      for (std::size_t k = 0; k < lists_.size(); ++k) {
+        if (modes_[part][k] != WriteMode::kBack && is_dirty_in(k, part, block))
+          settle(k, part, block);
+      }
     }
+  }
+
+  // Whether nothing is lost if all tiers faster than the first that writes back are.
+  bool survives(std::size_t part, BlockId block) {
+    Count kept = on_backend_[block];
+    for (std::size_t k = first_back(modes_[part], 0); k < lists_.size(); ++k) {
+      if (const Copy* const of = copy(k, part, block)) kept = std::max(kept, of->version);
+    }
+    return kept == newest_[block];
   }
 
   void resize(std::vector<std::vector<Count>> capacity) {
@@ -157,13 +200,62 @@ class Tiers {
     list.splice(list.begin(), list, at);
   }
 
+  bool everywhere() const { return chain_ == Chain::kInclusive || chain_ == Chain::kIndependent; }
+
   // `version` is what the copies above `found` get.
   void bring_in(std::size_t part, BlockId block, std::size_t found, Count version) {
     if (found == 0) return to_front(0, part, block);
     if (chain_ == Chain::kExclusive && found < lists_.size()) erase(found, part, block);
     if (chain_ != Chain::kExclusive && found < lists_.size()) to_front(found, part, block);
-    const bool everywhere = chain_ == Chain::kInclusive || chain_ == Chain::kIndependent;
-    for (std::size_t k = everywhere ? found : 1; k-- > 0;) put(k, part, {block, version});
+    for (std::size_t k = everywhere() ? found : 1; k-- > 0;) put(k, part, {block, version});
+  }
+
+  // The first tier from one on that writes back, or the number of tiers.
+  static std::size_t first_back(const Modes& modes, std::size_t from) {
+    while (from < modes.size() && modes[from] != WriteMode::kBack) ++from;
+    return from;
+  }
+  // Whether a block that is written comes into the tier, as far as the chain goes: into all, or
+  // into the first that is not written around.
+  bool wanted(const Modes& modes, std::size_t tier) const {
+    const auto around = std::count(modes.begin(), modes.begin() + static_cast<std::ptrdiff_t>(tier),
+                                   WriteMode::kAround);
+    return modes[tier] != WriteMode::kAround &&
+           (everywhere() || around == static_cast<std::ptrdiff_t>(tier));
+  }
+
+  void update(std::size_t tier, std::size_t part, BlockId block, Count version) {
+    Copy* const of = copy(tier, part, block);
+    if (of == nullptr || of->version == version) return;
+    of->version = version;
+    ++counts_.writes[tier];
+  }
+
+  // Whether the tier's copy is newer than what slower tiers and the backend have, and no faster
+  // one has a newer.
+  bool is_dirty_in(std::size_t tier, std::size_t part, BlockId block) {
+    const Copy* const here = copy(tier, part, block);
+    if (here == nullptr || on_backend_[block] >= here->version) return false;
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      const Copy* const of = copy(k, part, block);
+      if (of == nullptr || k == tier) continue;
+      if (k < tier ? of->version > here->version : of->version >= here->version) return false;
+    }
+    return true;
+  }
+
+  // Into the next tier that writes back, or to the backend, and into all copies on the way.
+  void settle(std::size_t tier, std::size_t part, BlockId block) {
+    const Count version = copy(tier, part, block)->version;
+    const std::size_t to = first_back(modes_[part], tier + 1);
+    for (std::size_t k = tier + 1; k < lists_.size() && k <= to; ++k) {
+      update(k, part, block, version);
+    }
+    if (to == lists_.size()) {
+      write_backend(block, version);
+    } else if (!holds(to, part, block)) {
+      put(to, part, {block, version});
+    }
   }
 
   // A copy that the tier does not have.
@@ -199,18 +291,35 @@ class Tiers {
     }
     const bool above = victim == written_ && find(part, victim.block) < tier;
     const bool is_new = !outdated && !above && victim.version > below;
-    const bool demotes = chain_ == Chain::kExclusive || chain_ == Chain::kVictim;
-    if (!demotes && !is_new) return;
-    if (tier + 1 == lists_.size()) {
-      if (is_new) write_backend(victim.block, victim.version);
-      return;
-    }
-    Copy* const held = copy(tier + 1, part, victim.block);
-    if (held == nullptr) return put(tier + 1, part, victim);
+    if (is_new) return write_on(tier, part, victim);
+    if (everywhere() || tier + 1 == lists_.size()) return;
+    if (!holds(tier + 1, part, victim.block)) return put(tier + 1, part, victim);
     to_front(tier + 1, part, victim.block);
-    if (!is_new) return;
-    copy(tier + 1, part, victim.block)->version = victim.version;
-    ++counts_.writes[tier + 1];
+  }
+
+  // A victim that is new: past tiers that are written around, to the first that is not, and if that
+  // is written through, on until the backend or one that writes back.
+  void write_on(std::size_t tier, std::size_t part, Copy victim) {
+    bool taken = false;
+    for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
+      const WriteMode mode = modes_[part][k];
+      if (mode == WriteMode::kAround) {
+        erase(k, part, victim.block);
+        continue;
+      }
+      if (Copy* const of = copy(k, part, victim.block)) {
+        to_front(k, part, victim.block);
+        of->version = victim.version;
+        ++counts_.writes[k];
+      } else if (!taken || mode == WriteMode::kBack) {
+        put(k, part, victim);
+      } else {
+        continue;
+      }
+      if (mode == WriteMode::kBack) return;
+      taken = true;
+    }
+    write_backend(victim.block, victim.version);
   }
 
   void write_backend(BlockId block, Count version) {
@@ -222,6 +331,7 @@ class Tiers {
   std::vector<std::vector<Count>> capacity_;
   std::vector<std::vector<List>> lists_;  // [tier][part]
   std::vector<bool> admitted_;            // by part
+  std::vector<Modes> modes_;              // by part
   // What comes in may be pushed out of a slower tier by what leaves the faster ones for it: they
   // have what is new of it.
   Copy written_{kNoBlock, 0};

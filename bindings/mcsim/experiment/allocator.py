@@ -137,9 +137,10 @@ class Decision:
     targets : int array of shape (tiers, vms), optional
         Blocks of each tier for each VM from now on, no more than there are; some may be left
         to nobody. As they are if not given.
-    write_modes : sequence of str, by VM, optional
-        ``"through"``, ``"back"`` or ``"around"``. What a VM no longer writes back is written
-        back at once. As they are if not given.
+    write_modes : sequence of str by VM, or array of str of shape (tiers, vms), optional
+        ``"through"``, ``"back"`` or ``"around"``, for all tiers alike or by tier, which chains can
+        that have several copies of a block. What a VM no longer writes back is written back at
+        once: to the next slower tier that writes back, or to the backend. As they are if not given.
     infeasible : str
         Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
     admits : bool array, by VM, optional
@@ -152,7 +153,7 @@ class Decision:
     """
 
     targets: ArrayLike | None = None
-    write_modes: Sequence[str] | None = None
+    write_modes: Sequence[str] | Sequence[Sequence[str]] | NDArray[np.str_] | None = None
     infeasible: str = ""
     admits: ArrayLike | None = None
     migrations: Sequence[Migration] | None = None
@@ -185,9 +186,10 @@ class Allocator(Protocol):
         What curves are of: the interval that ended, all since the trace began, or the interval
         with all that came before it remembered.
     ``actions`` : sequence of str
-        What its decisions may have, of ``"targets"``, ``"write_modes"`` and ``"admits"``; all of
-        it if not given. What the host cannot change is refused as the experiment is loaded, and
-        a decision that has more as it is taken.
+        What its decisions may have, of ``"targets"``, ``"write_modes"``, ``"admits"``,
+        ``"write_modes_by_tier"`` where the chain of `data_path` has several copies of a block, and
+        ``"migrations"`` where there are hosts; all of it if not given. What the host cannot change
+        is refused as the experiment is loaded, and a decision that has more as it is taken.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
         or when it brings a block in itself.

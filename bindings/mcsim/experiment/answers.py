@@ -28,7 +28,12 @@ def check_declared(answer: Decision, actions: Sequence[str] | None, doing: str) 
     if actions is None:
         return
     for name in ("targets", "write_modes", "admits", "migrations"):
-        if getattr(answer, name) is not None and name not in actions:
+        given = getattr(answer, name)
+        if given is None:
+            continue
+        if name == "write_modes" and not are_words(_listed(given)):
+            name = "write_modes_by_tier"
+        if name not in actions:
             declared = ", ".join(actions) or "nothing"
             raise ConfigError(f"{doing}: {name} decided, and `actions` has {declared}")
 
@@ -53,9 +58,7 @@ def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
     if targets is not None:
         targets = _checked_targets(targets, seen, doing)
     if modes is not None:
-        if not are_words(modes):
-            raise ConfigError(f"{doing}: expected names of write modes, got {_short(modes)}")
-        modes = list(modes)
+        modes = _checked_modes(modes, doing)
     if admits is not None:
         admits = _checked_admission(admits, seen, doing)
     if not isinstance(answer.infeasible, str):
@@ -83,6 +86,22 @@ def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[n
     if array.dtype.kind == "f" and (odd := array[np.isnan(array) | (array != np.rint(array))]).size:
         raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
     return array
+
+
+def _listed(given: object) -> object:
+    return given.tolist() if isinstance(given, np.ndarray) else given
+
+
+def _checked_modes(given: object, doing: str) -> list[str] | list[list[str]]:
+    """Return names of write modes, by VM or by tier and VM, or say what is wrong with them."""
+    modes = _listed(given)
+    if isinstance(modes, (list, tuple)) and modes:
+        if are_words(modes):
+            return list(modes)
+        rows = [_listed(row) for row in modes]
+        if all(are_words(row) for row in rows):
+            return [list(row) for row in rows]  # type: ignore[call-overload]
+    raise ConfigError(f"{doing}: expected names of write modes, got {_short(given)}")
 
 
 def _checked_admission(given: object, seen: Observation, doing: str) -> list[bool]:

@@ -30,7 +30,7 @@ class Components:
     """Builds the systems of an experiment and their optimisers, from declared names.
 
     What the core refuses is blamed on the line that asked for it: where several
-    parameters are given, the one that is refused alone.
+    parameters are given, the one that is refused alone as it is with the others.
     """
 
     def __init__(self, spec: ExperimentSpec, source: Source, code: Code) -> None:
@@ -104,7 +104,7 @@ class Components:
         try:
             return make(params, optimizer)
         except ConfigError as error:
-            self._blame_parameter(make, params, where)
+            self._blame_parameter(make, params, where, str(error))
             at = (*where, "optimizer") if optimizer is not None else where
             raise self._source.complain(at, str(error), about=where) from None
 
@@ -122,17 +122,23 @@ class Components:
         try:
             return make(params)
         except ConfigError as error:
-            self._blame_parameter(make, params, where)
+            self._blame_parameter(make, params, where, str(error))
             raise self._source.complain(where, str(error)) from None
 
     def _blame_parameter(
-        self, make: Callable[[dict[str, Any]], object], params: dict[str, Any], where: Location
+        self,
+        make: Callable[[dict[str, Any]], object],
+        params: dict[str, Any],
+        where: Location,
+        message: str,
     ) -> None:
+        """Complain of the one that is refused so alone; what is refused otherwise lacks the others."""
         for key, value in params.items():
             try:
                 make({key: value})
             except ConfigError as error:
-                raise self._source.complain((*where, key), str(error), about=where) from None
+                if str(error) == message:
+                    raise self._source.complain((*where, key), message, about=where) from None
 
     def _declaration(
         self, kind: str, given: ComponentSpec, where: Location

@@ -144,8 +144,9 @@ def _decisions(
     }
     for name in ("objective", "upper_bound", "evaluations", "infeasible"):
         columns[name] = [d[name] for d in decisions]
-    if any(d["admits"] for d in decisions):
-        columns["admits"] = [d["admits"] or None for d in decisions]
+    for name in ("admits", "write_modes"):
+        if any(d[name] for d in decisions):
+            columns[name] = [d[name] or None for d in decisions]
     return _table("decisions", title, columns)
 
 

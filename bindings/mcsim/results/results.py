@@ -242,7 +242,9 @@ class Results:
         """Objective and bound of every decision; `interval` is the first it acts in.
 
         `infeasible` says why what was asked of a system cannot be had, where it cannot. `admits`,
-        a list by VM in the order of `vms`, is there if VMs were shut out or let in.
+        a list by VM in the order of `vms`, is there if VMs were shut out or let in, and
+        `write_modes`, such a list, if modes were decided: ``"back"``, or by tier
+        ``"through / back"``.
         """
         return self.to_arrow("decisions")
 

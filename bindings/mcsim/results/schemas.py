@@ -103,7 +103,12 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 
 # Columns beside these, of runs that say anything in them.
 _NOW_AND_THEN: Mapping[str, pa.Schema] = {
-    "decisions": pa.schema([("admits", pa.list_(pa.bool_()))]),  # by VM; null: as it was
+    "decisions": pa.schema(  # by VM; null: as it was
+        [
+            ("admits", pa.list_(pa.bool_())),
+            ("write_modes", pa.list_(pa.string())),  # "back", or by tier "through / back"
+        ]
+    ),
     # Of several hosts:
     "metrics": pa.schema(
         [(name, pa.int64()) for name in ("transfers", "remote_reads", "remote_requests")]

@@ -224,6 +224,107 @@ TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
   expect_counts_of_versions(GetParam(), true);
 }
 
+// Any modes by tier that the chain has, of each VM.
+ModesByTier random_modes_by_tier(const Case& c, Random& random) {
+  const std::size_t tiers = c.capacity.size();
+  ModesByTier modes(tiers, std::vector<WriteMode>(c.vms));
+  do {
+    for (std::vector<WriteMode>& tier : modes) {
+      for (WriteMode& mode : tier) mode = static_cast<WriteMode>(random.below(3));
+    }
+  } while (!check_chain_writes(c.chain, modes).ok());
+  return modes;
+}
+
+class ModesOfTiers : public ::testing::TestWithParam<Case> {};
+
+// Whatever targets, modes, gates and departures there are: what is counted, and that all is kept
+// in the first tier that writes back, below it or by the backend.
+void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru) {
+  const Machine machine = machine_of(c.capacity);
+  const Accesses trace = with_writes(random_trace(3'000, c.vms, 60, seed), seed + 1, 0.6);
+  Random random(seed + 2);
+  Allocation targets = random_targets(machine, c.vms, random, 1);
+  const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
+  const DataPathParams params = params_of(kLru, c.chain);
+  const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
+                                 : make(params, machine, trace, division());
+  naive::Tiers twin(c.chain, division().targets);
+  std::vector<VmCounters> before = host->counters();
+  for (std::size_t r = 0; r < trace.request_count(); ++r) {
+    if (random.below(60) == 0) {
+      targets = random_targets(machine, c.vms, random, 1);
+      ASSERT_TRUE(host->resize(targets).ok());
+      twin.resize(division().targets);
+      ASSERT_EQ(counts_of(*host), twin.counts()) << "targets, request " << r;
+    }
+    if (r == 0 || random.below(40) == 0) {
+      const ModesByTier modes = random_modes_by_tier(c, random);
+      ASSERT_TRUE(host->set_write_modes_by_tier(modes).ok());
+      for (VmId vm = 0; vm < c.vms; ++vm) {
+        naive::Tiers::Modes of_vm;
+        for (const std::vector<WriteMode>& tier : modes) of_vm.push_back(tier[vm]);
+        twin.write_modes(vm, of_vm);
+      }
+      ASSERT_EQ(counts_of(*host), twin.counts()) << "modes, request " << r;
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+    if (random.below(200) == 0) {
+      const VmId vm = trace.request_vm[r];
+      host->release(vm);
+      twin.release(vm);
+    }
+    if (random.below(130) == 0) {
+      const std::vector<bool> admits = random_gate(c.vms, random);
+      for (VmId vm = 0; vm < c.vms; ++vm) twin.admit(vm, admits[vm]);
+      ASSERT_TRUE(host->set_admission(admits).ok());
+    }
+    const VmId vm = trace.request_vm[r];
+    for (const BlockId block : trace.blocks_of(r)) {
+      if (trace.request_op[r] != 0) {
+        twin.write(vm, block);
+      } else {
+        ASSERT_TRUE(twin.read(vm, block)) << "old data was read at request " << r;
+      }
+      ASSERT_TRUE(twin.survives(vm, block)) << "request " << r;
+    }
+    host->replay(trace, {r, r + 1});
+    ASSERT_EQ(counts_of(*host), twin.counts()) << "request " << r;
+    ASSERT_EQ(dirty(*host), twin.dirty()) << "request " << r;
+    if (r % 20 == 0) {
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+    const std::vector<VmCounters> now = host->counters();
+    for (VmId v = 0; v < c.vms; ++v) {
+      const absl::Status law = check_conservation(before[v], now[v]);
+      ASSERT_TRUE(law.ok()) << law;
+    }
+    before = now;
+  }
+}
+
+TEST_P(ModesOfTiers, CountWhatVersionsOfDataSayAccessByAccess) {
+  for (std::uint64_t seed = 700; seed < 708; ++seed) {
+    for (const bool made_for_lru : {false, true}) {
+      SCOPED_TRACE(fmt::format("seed {}, made for LRU: {}", seed, made_for_lru));
+      expect_counts_by_tier(GetParam(), seed, made_for_lru);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ModesOfTiers,
+    ::testing::Values(Case{Chain::kVictim, {9, 20}, 2}, Case{Chain::kVictim, {9, 4}, 1},
+                      Case{Chain::kVictim, {9, 1}, 1}, Case{Chain::kVictim, {5, 9, 30}, 2},
+                      Case{Chain::kVictim, {9, 2, 6, 3}, 1}, Case{Chain::kInclusive, {9, 20}, 2},
+                      Case{Chain::kInclusive, {9, 4}, 1}, Case{Chain::kInclusive, {5, 9, 30}, 2},
+                      Case{Chain::kInclusive, {3, 5, 8, 13}, 1},
+                      Case{Chain::kIndependent, {9, 20}, 2}, Case{Chain::kIndependent, {9, 4}, 1},
+                      Case{Chain::kIndependent, {9, 1}, 1},
+                      Case{Chain::kIndependent, {5, 9, 30}, 2},
+                      Case{Chain::kIndependent, {9, 2, 6, 3}, 1}));
+
 INSTANTIATE_TEST_SUITE_P(
     All, Chains,
     ::testing::Values(Case{Chain::kExclusive, {12}, 1}, Case{Chain::kExclusive, {9, 20}, 2},
@@ -510,8 +611,8 @@ TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
   }
 }
 
-// Requests of random operations, targets that change, modes that change: whatever the
-// policies, the laws hold after every step.
+// Requests of random operations, targets that change, modes that change, also by tier where there
+// are copies: whatever the policies, the laws hold after every step.
 void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint64_t seed) {
   const Machine machine = machine_of({15, 40});
   const Accesses trace = with_writes(random_trace(1'200, 3, 80, seed), seed + 1);
@@ -527,6 +628,11 @@ void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint6
       std::vector<WriteMode> modes;
       for (int vm = 0; vm < 3; ++vm) modes.push_back(static_cast<WriteMode>(random.below(3)));
       ASSERT_TRUE(host->set_write_modes(modes).ok());
+    }
+    if (random.below(4) == 0) {
+      const Case c{params.chain, {15, 40}, 3};
+      ASSERT_TRUE(host->set_write_modes_by_tier(random_modes_by_tier(c, random)).ok());
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     }
     if (random.below(5) == 0) {
       ASSERT_TRUE(host->set_admission(random_gate(3, random)).ok());
@@ -733,6 +839,42 @@ TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
   EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 1);
 }
 
+// Memory that writes through onto flash that writes back, and memory that is written around: the
+// VM waits for the flash, which has what is dirty, and memory may be lost.
+TEST(TieredHost, WritesEachTierInItsOwnWay) {
+  Accesses trace = single_vm({1, 2, 1, 3, 4, 1});
+  trace.request_op = std::vector<std::uint8_t>{1, 0, 1, 1, 1, 0};
+  const Machine machine = machine_of({2, 3});
+  const Division shared = shared_by_all(machine, trace);
+  struct Expected {
+    const char* writes;
+    Count flash_writes, memory_writes, dirty, backend_writes, hits_of_memory;
+  };
+  for (const Expected& expected :
+       {// The write of 4 pushes 2 out of the flash, which is clean; the read of 1 finds the flash.
+        Expected{"through / back", 5, 6, 3, 0, 1}, Expected{"around / back", 5, 2, 3, 0, 0},
+        // 4 pushes 1 out of the memory, the read of 1 pushes 3: both go through the flash, or
+        // around.
+        Expected{"back / through", 3, 6, 1, 2, 1}, Expected{"back / around", 2, 6, 1, 2, 1}}) {
+    SCOPED_TRACE(expected.writes);
+    for (const bool made_for_lru : {false, true}) {
+      const DataPathParams params = params_of(kLru, Chain::kIndependent, expected.writes);
+      const auto host = made_for_lru ? make_data_path(params, machine, trace, shared, 1).value()
+                                     : make(params, machine, trace, shared);
+      host->replay(trace, trace.all());
+      const VmCounters vm = host->counters()[0];
+      EXPECT_EQ(vm.tiers[0].device_writes(), expected.memory_writes);
+      EXPECT_EQ(vm.tiers[1].device_writes(), expected.flash_writes);
+      EXPECT_EQ(vm.dirty, expected.dirty);
+      EXPECT_EQ(vm.backend_writes, expected.backend_writes);
+      EXPECT_EQ(vm.tiers[0].hits, expected.hits_of_memory);
+      const bool flash = std::string_view(expected.writes).ends_with("/ back");
+      EXPECT_EQ(vm.writes_served.blocks[flash ? 1 : 0], 4);
+      EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
+    }
+  }
+}
+
 TEST(TieredHost, GroupsShareTheirPart) {
   const Accesses trace = random_trace(3'000, 3, 60, 31);
   const Machine machine = machine_of({30});
@@ -764,6 +906,17 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
               ::testing::HasSubstr("one of through, back, around"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),
               ::testing::HasSubstr("no VM 'vm3'"));
+  EXPECT_EQ(error(params_of("arc", Chain::kVictim, "through / back / back")),
+            "writes: 3 of them for 2 tiers");
+  EXPECT_THAT(error(params_of(kLru, Chain::kExclusive, "through, vm1=through / back")),
+              ::testing::HasSubstr("writes: an exclusive chain has one copy of a block"));
+  EXPECT_THAT(error(params_of("arc", Chain::kInclusive, "back / through")),
+              ::testing::HasSubstr("it cannot be written through below one that is written back"));
+  EXPECT_THAT(error(params_of("arc", Chain::kInclusive, "through / around")),
+              ::testing::HasSubstr("the order is around, through, back"));
+  const auto copies = make(params_of(kLru, Chain::kVictim), machine, trace, shared);
+  EXPECT_EQ(message_of(copies->set_write_modes_by_tier({std::vector<WriteMode>(2)})),
+            "write modes by tier: expected 2 tiers x 2 VMs, got 1 x 2");
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());

@@ -630,7 +630,7 @@ class Decides:
         (
             ["admit"],
             "Decides.actions: unknown choice 'admit' "
-            "(one of targets, write_modes, admits, placements, migrations)",
+            "(one of targets, write_modes, write_modes_by_tier, admits, placements, migrations)",
         ),
         ("admits", "decides:Decides.actions: expected names of actions, got 'admits'"),
     ],

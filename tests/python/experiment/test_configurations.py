@@ -62,6 +62,20 @@ def test_writes_that_may_wait_longer_are_fewer(
     assert by_policy[-1] < by_policy[0]
 
 
+@pytest.mark.parametrize("design", ["naive", "lookaside"])
+def test_memory_that_is_written_through_leaves_what_is_dirty_to_flash(
+    design: str, results: Callable[[str], Results]
+) -> None:
+    written = sums(results("holland"), "vms", "backend_writes")
+    backs = sums(results("holland"), "vms", "write_backs")
+    mixed = f"{design} through over back"
+    assert 0 < backs[mixed] == written[mixed] < written[f"{design} through"]
+    # What each device takes: both take all that is written.
+    writes = sums(results("holland"), "vms", "writes")
+    waited = sums(results("holland"), "vms", "writes_served")
+    assert waited[mixed] == 0 < waited[f"{design} through"] == writes[mixed]
+
+
 def test_what_memory_elsewhere_adds(results: Callable[[str], Results]) -> None:
     hits = sums(results("remoca"), "metrics", "hits")
     # The same chain as memory over flash; copies in both are space that is lost.
