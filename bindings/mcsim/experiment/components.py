@@ -132,7 +132,7 @@ class Components:
         where: Location,
         message: str,
     ) -> None:
-        """Complain of the one that is refused so alone; what is refused otherwise lacks the others."""
+        """Complain of the one that is refused alone as it is with the others."""
         for key, value in params.items():
             try:
                 make({key: value})

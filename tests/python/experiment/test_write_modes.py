@@ -122,9 +122,9 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
     [
         (
             "{name: hierarchy, writes: through / back}",
-            "systems[0]: hierarchy: writes: an exclusive chain has one copy of a block, which cannot "
-            "be written through in one tier and back in another; victim, inclusive and independent "
-            "chains have several",
+            "systems[0]: hierarchy: writes: an exclusive chain has one copy of a block, which "
+            "cannot be written through in one tier and back in another; victim, inclusive and "
+            "independent chains have several",
         ),
         (
             "{name: static, chain: inclusive, writes: 'back, friendly=back / around'}",
