@@ -51,11 +51,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written(folder: Path, *change: str) -> Path:
+def written(folder: Path, old: str = "", new: str = "") -> Path:
+    assert old in GOOD
     path = folder / "waiting.yaml"
-    if change:
-        assert change[0] in GOOD
-    path.write_text(GOOD.replace(*change, 1) if change else GOOD, encoding="utf-8")  # type: ignore[call-overload]
+    path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     return path
 
 
