@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mcsim.traces import by_vm
 from mcsim.traces.by_vm import ByVm
@@ -57,7 +59,8 @@ def test_each_vm_has_its_requests(order: str, ahead: int, monkeypatch: pytest.Mo
         found = list(of_vms.batches_of(vm))
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
-            for values, of_mask in zip(one, other, strict=True):
+            pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(one, other, strict=True)
+            for values, of_mask in pairs:
                 assert values.dtype == of_mask.dtype
                 assert values.tolist() == of_mask.tolist()
 
@@ -66,7 +69,7 @@ def test_requests_of_next_vms_are_copied_once(monkeypatch: pytest.MonkeyPatch) -
     copied: list[int] = []
     where = Batch.where
 
-    def counted(batch: Batch, rows: np.ndarray) -> Batch:
+    def counted(batch: Batch, rows: NDArray[Any]) -> Batch:
         copied.append(len(rows))
         return where(batch, rows)
 
