@@ -113,7 +113,11 @@ std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& t
     most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
   }
   if (LruParts::entries(most) >= kNoBlock) return std::nullopt;
-  return Tier(capacity, division.targets[tier], LruParts(trace.id_count(), most), division.rules);
+  // A part that has all of the tier for good has nobody to take turns with.
+  const std::vector<Count>& targets = division.targets[tier];
+  const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
+  const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
+  return Tier(capacity, targets, LruParts(trace.id_count(), most), rules);
 }
 
 // What works on blocks does not on lines.
