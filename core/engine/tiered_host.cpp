@@ -46,6 +46,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       owners_(trace),
       book_(std::move(setup.writes), trace, one_copy() ? Copies::kOne : Copies::kSeveral),
       gate_(trace.vms.size()),
+      staged_ns_(tiers_.back().staged_ns()),
       counters_(trace.vms.size()),
       found_(trace.vms.size()) {
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
@@ -179,6 +180,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     std::array<Count, kMaxTiers + 1>& found = found_[request.vm][trace.request_op[r]];
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
+    Count staged = 0;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead<Known>(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
@@ -187,11 +189,21 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
         for (std::size_t k = 0; k < backend<Known>(); ++k) next_use(k, a.block) = a.next_use;
       }
       const Outcome outcome = op == Op::kRead ? fetch<Known>(request, a) : write<Known>(request, a);
+      if (!Known::kBare && outcome.staged) {
+        ++staged;
+        continue;
+      }
       ++found[outcome.found];
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
     }
-    ++served.requests[slowest];
+    if (Known::kBare || staged == 0) {
+      ++served.requests[slowest];
+      continue;
+    }
+    VmCounters& counts = counters_[request.vm];
+    counts.staged_hits += staged;
+    ++(staged == request.blocks ? counts.staged_requests : served.requests[slowest]);
   }
 }
 
@@ -248,6 +260,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 
 template <class Known>
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
+  if (!Known::kBare && !book_.rules().update_around) drop_staged(a.block);
   std::size_t found = backend<Known>();
   for (std::size_t k = backend<Known>(); k-- > 0;) {
     TierCounters& counts = count(request.vm, k);
@@ -278,6 +291,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
   if (!Known::kBare && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
     return pass_by(request, a);
   const std::size_t own = part(request.vm);
+  const bool in_memory = !Known::kBare && a.op == Op::kRead && staged(a.block);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
   for (; found < backend<Known>(); ++found) {
@@ -294,20 +308,23 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     meters_->access(request.vm, a.block, found < backend<Known>(),
                     found < backend<Known>() || admitted != 0);
   }
-  if (found == 0 || admitted == 0) return {found, found, found, found};
+  const bool from_memory = in_memory && found == backend<Known>();
+  if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
   if (one_copy<Known>() && found < backend<Known>()) {
     TierCounters& left = count(request.vm, found);
     ++left.moved_up;
     --left.occupancy;
   }
-  return enter<Known>(request, a, found, admitted);
+  Outcome outcome = enter<Known>(request, a, found, admitted);
+  outcome.staged = from_memory;
+  return outcome;
 }
 
-// No tier holds the block, and none may.
+// No tier holds the block, and none may. Data that is staged serves, and stays where it is.
 TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& a) {
   for (Tier& tier : tiers_) tier.record(a.block);
   if (meters_ != nullptr) meters_->access(request.vm, a.block, false, false);
-  return {backend(), backend(), backend(), backend()};
+  return {backend(), backend(), backend(), backend(), a.op == Op::kRead && staged(a.block)};
 }
 
 // Brings a block that `found` had into the tiers above that admit it: the fastest of
@@ -466,6 +483,7 @@ void TieredHost::release(std::size_t vm) {
 
 // From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(std::size_t vm, BlockId block) {
+  drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     if (!tiers_[k].take(part(vm), block)) continue;
@@ -505,6 +523,8 @@ std::vector<VmCounters> TieredHost::counters() const {
       of.accesses += reads[k] + writes[k];
       of.writes += writes[k];
     }
+    of.accesses += of.staged_hits;
+    of.staged_ns = of.staged_hits * staged_ns_.value_or(0);
     of.misses = reads[backend()] + writes[backend()];
     of.write_misses = writes[backend()];
     of.backend_reads = reads[backend()];

@@ -70,6 +70,13 @@ struct TieredSetup {
 // and goes down at once, as in a tier of one block it would with the next access; in the others
 // it is passed over, since copies below do for it.
 //
+// The filter of the slowest tier may stage blocks with their data, in memory. A read that finds
+// it there, and in no tier, is no miss: the VM waits for memory, and what then comes in was read
+// from there. The filter does what it would without the data. A staged block that is written has
+// the new data at once, but written around it has none from then on, unless it is updated; the
+// data of a VM that departs goes, too. Nothing is only there: what is staged is in a tier or on the
+// backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
+//
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it
 // (BatchedChain); else accesses are served one by one, and both may take turns: what they leave
 // is the same.
@@ -102,6 +109,11 @@ class TieredHost final : public Host {
   bool dirty(BlockId block) const { return book_.dirty(block); }
   // The block leaves all tiers, after it was written back if it is dirty.
   void drop(std::size_t vm, BlockId block);
+  // Whether a read finds it in memory, where no tier has it; and that it does so no more.
+  bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
+  void drop_staged(BlockId block) {
+    if (staged_ns_) tiers_.back().drop_data(block);
+  }
 
  private:
   // Requests between two flushes that are worth a batch.
@@ -120,6 +132,7 @@ class TieredHost final : public Host {
     std::size_t top;
     std::size_t low;
     std::size_t served_by;
+    bool staged = false;  // a read of what is in memory: served by that, and by none of these
   };
 
   // What is known of a stretch of requests when the loop that serves it is compiled: nothing;
@@ -259,6 +272,7 @@ class TieredHost final : public Host {
   BlockOwners owners_;
   WriteBook book_;
   Gate gate_;
+  std::optional<Count> staged_ns_;          // what a read of staged data takes, if there is any
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
