@@ -58,6 +58,10 @@ class Tier {
   bool admits(std::size_t part, BlockId block, Count request_blocks) {
     return has_room(part) && (!has_filter() || passes(part, block, request_blocks));
   }
+  // What the filter has of data that it did not let in.
+  std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
+  bool has_data(BlockId block) const { return filter_->has_data(block); }
+  void drop_data(BlockId block) { filter_->drop_data(block); }
   // As far as space goes: another may have to leave for it.
   bool has_room(std::size_t part) {
     return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;

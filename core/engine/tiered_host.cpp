@@ -39,11 +39,17 @@ std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::
 
 }  // namespace
 
-absl::Status check_chain_writes(Chain chain, const ModesByTier& modes) {
+absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data) {
   for (std::size_t k = 1; k < modes.size(); ++k) {
     for (std::size_t vm = 0; vm < modes[k].size(); ++vm) {
       const WriteMode above = modes[k - 1][vm];
       const WriteMode here = modes[k][vm];
+      if (stages_data && here != above) {
+        return invalid_argument(
+            "beside data that is staged a VM writes all tiers in one mode, not {} in one and {} in "
+            "another",
+            name_of(above), name_of(here));
+      }
       if (chain == Chain::kExclusive && here != above) {
         return invalid_argument(
             "an exclusive chain has one copy of a block, which cannot be written {} in one tier "
@@ -73,6 +79,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       owners_(trace),
       book_(std::move(setup.writes), trace, one_copy() ? Copies::kOne : Copies::kSeveral),
       gate_(trace.vms.size()),
+      staged_ns_(tiers_.back().staged_ns()),
       counters_(trace.vms.size()),
       found_(trace.vms.size()) {
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
@@ -83,7 +90,8 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   if (setup.tiers.empty() || setup.tiers.size() > kMaxTiers) {
     return invalid_argument("tiers: expected 1 to {}, got {}", kMaxTiers, setup.tiers.size());
   }
-  MCSIM_RETURN_IF_ERROR(check_chain_writes(setup.chain, setup.writes.by_tier));
+  MCSIM_RETURN_IF_ERROR(check_chain_writes(setup.chain, setup.writes.by_tier,
+                                           setup.tiers.back().staged_ns().has_value()));
   std::unique_ptr<TieredHost> host(new TieredHost(std::move(setup), trace));
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
     MCSIM_ASSIGN_OR_RETURN(host->next_uses_,
@@ -207,6 +215,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     std::array<Count, kMaxTiers + 1>& found = found_[request.vm][trace.request_op[r]];
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
+    Count staged = 0;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead<Known>(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
@@ -215,11 +224,21 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
         for (std::size_t k = 0; k < backend<Known>(); ++k) next_use(k, a.block) = a.next_use;
       }
       const Outcome outcome = op == Op::kRead ? fetch<Known>(request, a) : write<Known>(request, a);
+      if (!Known::kBare && outcome.staged) {
+        ++staged;
+        continue;
+      }
       ++found[outcome.found];
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
     }
-    ++served.requests[slowest];
+    if (Known::kBare || staged == 0) {
+      ++served.requests[slowest];
+      continue;
+    }
+    VmCounters& counts = counters_[request.vm];
+    counts.staged_hits += staged;
+    ++(staged == request.blocks ? counts.staged_requests : served.requests[slowest]);
   }
 }
 
@@ -278,6 +297,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 
 template <class Known>
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
+  if (!Known::kBare && !book_.rules().update_around) drop_staged(a.block);
   std::size_t found = backend<Known>();
   for (std::size_t k = backend<Known>(); k-- > 0;) {
     if (write_past<Known>(k, request.vm, a)) found = k;
@@ -428,6 +448,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
   if (!Known::kBare && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
     return pass_by(request, a);
   const std::size_t own = part(request.vm);
+  const bool in_memory = !Known::kBare && a.op == Op::kRead && staged(a.block);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
   for (; found < backend<Known>(); ++found) {
@@ -444,20 +465,23 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     meters_->access(request.vm, a.block, found < backend<Known>(),
                     found < backend<Known>() || admitted != 0);
   }
-  if (found == 0 || admitted == 0) return {found, found, found, found};
+  const bool from_memory = in_memory && found == backend<Known>();
+  if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
   if (one_copy<Known>() && found < backend<Known>()) {
     TierCounters& left = count(request.vm, found);
     ++left.moved_up;
     --left.occupancy;
   }
-  return enter<Known>(request, a, found, admitted);
+  Outcome outcome = enter<Known>(request, a, found, admitted);
+  outcome.staged = from_memory;
+  return outcome;
 }
 
-// No tier holds the block, and none may.
+// No tier holds the block, and none may. Data that is staged serves, and stays where it is.
 TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& a) {
   for (Tier& tier : tiers_) tier.record(a.block);
   if (meters_ != nullptr) meters_->access(request.vm, a.block, false, false);
-  return {backend(), backend(), backend(), backend()};
+  return {backend(), backend(), backend(), backend(), a.op == Op::kRead && staged(a.block)};
 }
 
 // Brings a block that `found` had into the tiers above that admit it: the fastest of
@@ -662,7 +686,7 @@ absl::Status TieredHost::check_write_modes_by_tier(const ModesByTier& modes) con
   const std::size_t vms = counters_.size();
   const auto of_all = [&](const std::vector<WriteMode>& tier) { return tier.size() == vms; };
   if (modes.size() == tiers_.size() && std::ranges::all_of(modes, of_all)) {
-    return check_chain_writes(chain_, modes);
+    return check_chain_writes(chain_, modes, staged_ns_.has_value());
   }
   return invalid_argument("write modes by tier: expected {} tiers x {} VMs, got {} x {}",
                           tiers_.size(), vms, modes.size(), modes.empty() ? 0 : modes[0].size());
@@ -681,7 +705,7 @@ absl::Status TieredHost::set_admission(const std::vector<bool>& admits) {
 
 Actions TieredHost::supports() const {
   Actions all{Action::kWriteModes, Action::kAdmission};
-  if (!one_copy()) all.add(Action::kWriteModesByTier);
+  if (!one_copy() && !staged_ns_) all.add(Action::kWriteModesByTier);
   if (changeable_) all.add(Action::kTargets);
   return all;
 }
@@ -702,6 +726,7 @@ void TieredHost::release(std::size_t vm) {
 
 // From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(std::size_t vm, BlockId block) {
+  drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     if (!tiers_[k].take(part(vm), block)) continue;
@@ -741,6 +766,8 @@ std::vector<VmCounters> TieredHost::counters() const {
       of.accesses += reads[k] + writes[k];
       of.writes += writes[k];
     }
+    of.accesses += of.staged_hits;
+    of.staged_ns = of.staged_hits * staged_ns_.value_or(0);
     of.misses = reads[backend()] + writes[backend()];
     of.write_misses = writes[backend()];
     of.backend_reads = reads[backend()];

@@ -40,8 +40,9 @@ struct TieredSetup {
   WriteRules writes;
 };
 
-// Whether tiers of a chain may be written so, each in its own way.
-absl::Status check_chain_writes(Chain chain, const ModesByTier& modes);
+// Whether tiers of a chain may be written so, each in its own way; beside data that is staged,
+// none.
+absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data);
 
 // Tiers under any policies, for VMs that share them or have parts of their own, with
 // writes.
@@ -83,7 +84,8 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes);
 //
 // In an inclusive chain a tier has what faster ones have, so that from the fastest tier on some may
 // be written around, then some through, then some back, and in no other order. An exclusive chain
-// has one copy of a block, which is not clean in one tier and dirty in another: one mode for all.
+// has one copy of a block, which is not clean in one tier and dirty in another: one mode for all,
+// as beside data that is staged (below), of which sources know one mode alone.
 //
 // Of a VM that is shut out (Gate) a block that no tier holds passes all of them by: a read is
 // served, and a write goes to the backend, whatever the mode.
@@ -92,6 +94,13 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes);
 // without room for it has nothing to refuse: in an exclusive chain the block is written there
 // and goes down at once, as in a tier of one block it would with the next access; in the others
 // it is passed over, since copies below do for it.
+//
+// The filter of the slowest tier may stage blocks with their data, in memory. A read that finds
+// it there, and in no tier, is no miss: the VM waits for memory, and what then comes in was read
+// from there. The filter does what it would without the data. A staged block that is written has
+// the new data at once, but written around it has none from then on, unless it is updated; the
+// data of a VM that departs goes, too. Nothing is only there: what is staged is in a tier or on the
+// backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
 //
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it
 // (BatchedChain); else accesses are served one by one, and both may take turns: what they leave
@@ -127,6 +136,11 @@ class TieredHost final : public Host {
   bool dirty(BlockId block) const { return book_.dirty(block); }
   // The block leaves all tiers, after it was written back if it is dirty.
   void drop(std::size_t vm, BlockId block);
+  // Whether a read finds it in memory, where no tier has it; and that it does so no more.
+  bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
+  void drop_staged(BlockId block) {
+    if (staged_ns_) tiers_.back().drop_data(block);
+  }
 
  private:
   // Requests between two flushes that are worth a batch.
@@ -145,6 +159,7 @@ class TieredHost final : public Host {
     std::size_t top;
     std::size_t low;
     std::size_t served_by;
+    bool staged = false;  // a read of what is in memory: served by that, and by none of these
   };
 
   // Where a write goes whose modes differ by tier: what had the block, the fastest of all tiers
@@ -305,6 +320,7 @@ class TieredHost final : public Host {
   BlockOwners owners_;
   WriteBook book_;
   Gate gate_;
+  std::optional<Count> staged_ns_;          // what a read of staged data takes, if there is any
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;

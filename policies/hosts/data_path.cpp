@@ -142,11 +142,12 @@ absl::Status check_lines(const TierTexts& of, const Division& division, const Ac
 
 // Of all that is said, if there are no names of VMs yet.
 absl::StatusOr<ModesByTier> write_modes(const DataPathParams& params, std::size_t tiers,
-                                        const std::vector<std::string>& vms) {
+                                        const std::vector<std::string>& vms,
+                                        bool stages_data = false) {
   MCSIM_ASSIGN_OR_RETURN(ModesByTier modes,
                          vms.empty() ? read_writes(params.writes, tiers)
                                      : read_writes(params.writes, tiers, {vms.begin(), vms.end()}));
-  const absl::Status possible = check_chain_writes(params.chain, modes);
+  const absl::Status possible = check_chain_writes(params.chain, modes, stages_data);
   if (!possible.ok()) return invalid_argument("writes: {}", message_of(possible));
   return modes;
 }
@@ -205,10 +206,19 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
-  for (const ComponentSpec& filter : of.filters) {
-    MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
+  bool stages_data = false;
+  for (std::size_t k = 0; k < tiers; ++k) {
+    const ComponentSpec& given = of.filters[k];
+    MCSIM_ASSIGN_OR_RETURN(const auto filter,
+                           admission_registry().make(given.name, given.params, {}));
+    stages_data = filter->staged_ns().has_value();
+    if (k + 1 == tiers || !stages_data) continue;
+    return invalid_argument(
+        "admission: {} of tier {} stages data, which only that of the slowest tier may, before the "
+        "backend",
+        given.name, k);
   }
-  return write_modes(params, tiers, context.vms).status();
+  return write_modes(params, tiers, context.vms, stages_data).status();
 }
 
 Actions divided_host_supports(const DataPathParams& params) {
