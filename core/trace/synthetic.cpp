@@ -105,6 +105,23 @@ absl::Status within(std::string_view where, const absl::Status& status) {
   return absl::Status(status.code(), fmt::format("{}: {}", where, message_of(status)));
 }
 
+// Classes are a column: of all requests, or of none.
+absl::Status check_classes(const SyntheticProfile& profile) {
+  const auto has_class = [](const SyntheticComponent& component) {
+    return component.of_class.has_value();
+  };
+  const bool some = std::ranges::any_of(profile.vms, [&](const SyntheticVm& vm) {
+    return std::ranges::any_of(vm.components, has_class);
+  });
+  for (const SyntheticVm& vm : profile.vms) {
+    const auto without = std::ranges::find_if_not(vm.components, has_class);
+    if (!some || without == vm.components.end()) continue;
+    return invalid_argument("vm '{}': component '{}': others have a class: expected one of 0 to {}",
+                            vm.name, without->name, kMostClasses - 1);
+  }
+  return absl::OkStatus();
+}
+
 // Which component an access goes to.
 class Mixture {
  public:
@@ -142,6 +159,9 @@ absl::Status validate(const SyntheticComponent& component) {
   MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
   for (const RequestSize& size : component.sizes) {
     if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
+  }
+  if (component.of_class && *component.of_class >= kMostClasses) {
+    return out_of_range("class: {} is outside [0, {}]", *component.of_class, kMostClasses - 1);
   }
   return std::visit([](const auto& model) { return check(model); }, component.model);
 }
@@ -216,7 +236,9 @@ class SyntheticTrace::VmGenerator {
     const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
     if (is_read) --reads_left_;
     const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
-    Component& component = components_[mixture.draw(choice_random_)];
+    const std::size_t drawn = mixture.draw(choice_random_);
+    Component& component = components_[drawn];
+    of_class_ = vm_.components[drawn].of_class;
     extent_ = std::visit([&](auto& stream) { return stream.next(space_, component.random); },
                          component.stream);
     time_ = arrival.time;
@@ -228,7 +250,7 @@ class SyntheticTrace::VmGenerator {
 
   void push(VmId vm, Requests& chunk) const {
     chunk.push(time_, vm, op_, std::uint64_t{extent_.first_block} * space_.block_bytes(),
-               extent_.bytes);
+               extent_.bytes, -1, of_class_);
   }
 
   bool exhausted() const { return space_.exhausted(); }
@@ -268,6 +290,7 @@ class SyntheticTrace::VmGenerator {
   Nanoseconds time_ = 0;
   Op op_ = Op::kRead;
   Extent extent_;
+  std::optional<std::uint8_t> of_class_;
 };
 
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
@@ -280,6 +303,7 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
     for (const SyntheticVm& vm : profile.vms) {
       MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
     }
+    MCSIM_RETURN_IF_ERROR(check_classes(profile));
     return SyntheticTrace(std::move(profile));
   });
 }
