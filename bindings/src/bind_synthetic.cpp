@@ -58,30 +58,46 @@ void bind_profile(py::module_& m) {
            }),
            py::kw_only(), py::arg("period"), py::arg("length"), py::arg("share"), py::arg("reads"),
            py::arg("writes"));
+  py::class_<SyntheticClient>(m, "Client")
+      .def(py::init([](Count cache_blocks, Nanoseconds hit, Nanoseconds miss, Nanoseconds write) {
+             return SyntheticClient{cache_blocks, hit, miss, write};
+           }),
+           py::kw_only(), py::arg("cache_blocks"), py::arg("hit"), py::arg("miss"),
+           py::arg("write"))
+      .def("validate", [](const SyntheticClient& client) { raise_if_error(validate(client)); });
   py::class_<SyntheticPhase>(m, "Phase")
-      .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests, double read_share,
-                       const Shares& reads, const Shares& writes, std::optional<Diurnal> diurnal,
+      .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests,
+                       std::optional<Nanoseconds> think, double read_share, const Shares& reads,
+                       const Shares& writes, std::optional<Diurnal> diurnal,
                        std::optional<Bursts> bursts) {
-             return SyntheticPhase{start,      duration,         requests,
-                                   read_share, shares_of(reads), shares_of(writes),
-                                   diurnal,    std::move(bursts)};
+             return SyntheticPhase{.start = start,
+                                   .duration = duration,
+                                   .requests = requests,
+                                   .think = think,
+                                   .read_share = read_share,
+                                   .reads = shares_of(reads),
+                                   .writes = shares_of(writes),
+                                   .diurnal = diurnal,
+                                   .bursts = std::move(bursts)};
            }),
            py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
-           py::arg("read_share"), py::arg("reads"), py::arg("writes"), py::arg("diurnal"),
-           py::arg("bursts"))
+           py::arg("think"), py::arg("read_share"), py::arg("reads"), py::arg("writes"),
+           py::arg("diurnal"), py::arg("bursts"))
       .def(
           "validate",
-          [](const SyntheticPhase& phase, const std::vector<std::string>& components) {
+          [](const SyntheticPhase& phase, const std::vector<std::string>& components,
+             const std::optional<SyntheticClient>& client) {
             const std::vector<std::string_view> names(components.begin(), components.end());
-            raise_if_error(validate(phase, names));
+            raise_if_error(validate(phase, names, client));
           },
-          py::arg("components"));
+          py::arg("components"), py::arg("client"));
   py::class_<SyntheticVm>(m, "Vm")
       .def(py::init([](std::string name, std::vector<SyntheticComponent> components,
-                       std::vector<SyntheticPhase> phases) {
-             return SyntheticVm{std::move(name), std::move(components), std::move(phases)};
+                       std::vector<SyntheticPhase> phases, std::optional<SyntheticClient> client) {
+             return SyntheticVm{std::move(name), std::move(components), std::move(phases), client};
            }),
-           py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"))
+           py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"),
+           py::arg("client"))
       .def("validate", [](const SyntheticVm& vm) { raise_if_error(validate(vm)); });
 }
 

@@ -14,11 +14,18 @@
 #include "core/containers/alias_table.hpp"
 #include "core/trace/arrivals.hpp"
 #include "core/trace/extents.hpp"
+#include "core/trace/reference_client.hpp"
 
 namespace mcsim {
 namespace {
 
 constexpr Count kMostBlocks = Count{1} << 32;
+// Of a client, in its cache and in a phase.
+constexpr Count kMostHeld = Count{1} << 31;
+constexpr Count kMostRequests = Count{1} << 32;
+// So that no sum of a moment and what is waited for from there on overflows.
+constexpr Nanoseconds kLatest = Nanoseconds{1} << 62;
+constexpr Nanoseconds kLongestWait = Nanoseconds{1} << 60;
 
 bool is_share(double x) { return x >= 0 && x <= 1; }
 
@@ -122,6 +129,47 @@ absl::Status check_classes(const SyntheticProfile& profile) {
   return absl::OkStatus();
 }
 
+// The moments in a phase, as far apart as the client's fastest responses.
+Count most_requests(const SyntheticPhase& phase, const SyntheticClient& client) {
+  return (phase.duration - 1) / (client.fastest() + *phase.think) + 1;
+}
+
+absl::Status check_wait(std::string_view what, Nanoseconds wait) {
+  if (wait >= 0 && wait <= kLongestWait) return absl::OkStatus();
+  return invalid_argument("{}: {} ns is outside [0, {}]", what, wait, kLongestWait);
+}
+
+// Whether what says how many requests there are is what the VM needs.
+absl::Status check_amount(const SyntheticPhase& phase,
+                          const std::optional<SyntheticClient>& client) {
+  if (!phase.think) {
+    if (!client) return absl::OkStatus();
+    return invalid_argument(
+        "requests of a client that waits come when it has thought: give 'think'");
+  }
+  if (!client) {
+    return invalid_argument("think: who thinks is a client that waits: give the VM a 'client'");
+  }
+  MCSIM_RETURN_IF_ERROR(check_wait("think", *phase.think));
+  if (phase.requests != 0 || phase.diurnal || phase.bursts) {
+    return invalid_argument(
+        "think: when requests come, and how many, follows from it: no {} beside it",
+        phase.requests != 0 ? "requests"
+        : phase.diurnal     ? "diurnal"
+                            : "bursts");
+  }
+  if (client->fastest() + *phase.think == 0) {
+    return invalid_argument(
+        "think: 0 ns, and a response that takes 0 ns: no time would pass, so one must be longer");
+  }
+  const Count most = most_requests(phase, *client);
+  if (most <= kMostRequests) return absl::OkStatus();
+  return invalid_argument(
+      "think: {} ns after responses that take {} ns or more are {} requests: at most {} can be "
+      "made",
+      *phase.think, client->fastest(), most, kMostRequests);
+}
+
 // Which component an access goes to.
 class Mixture {
  public:
@@ -166,8 +214,22 @@ absl::Status validate(const SyntheticComponent& component) {
   return std::visit([](const auto& model) { return check(model); }, component.model);
 }
 
-absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components) {
+absl::Status validate(const SyntheticClient& client) {
+  if (client.cache_blocks < 1 || client.cache_blocks > kMostHeld) {
+    return invalid_argument("cache_blocks: {} is outside [1, {}]", client.cache_blocks, kMostHeld);
+  }
+  MCSIM_RETURN_IF_ERROR(check_wait("hit", client.hit));
+  MCSIM_RETURN_IF_ERROR(check_wait("miss", client.miss));
+  return check_wait("write", client.write);
+}
+
+absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components,
+                      const std::optional<SyntheticClient>& client) {
   if (phase.duration < 1) return invalid_argument("duration: must be at least 1 ns");
+  if (phase.start > kLatest - phase.duration) {
+    return invalid_argument("duration: {} ns from {} ns on ends after {} ns", phase.duration,
+                            phase.start, kLatest);
+  }
   if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
   if (!is_share(phase.read_share)) {
     return invalid_argument("read_share: {} is outside [0, 1]", phase.read_share);
@@ -181,7 +243,8 @@ absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_v
   if (phase.diurnal && !is_share(phase.diurnal->amplitude)) {
     return invalid_argument("diurnal: amplitude: {} is outside [0, 1]", phase.diurnal->amplitude);
   }
-  return phase.bursts ? check(*phase.bursts, phase, components) : absl::OkStatus();
+  if (phase.bursts) MCSIM_RETURN_IF_ERROR(check(*phase.bursts, phase, components));
+  return check_amount(phase, client);
 }
 
 absl::Status validate(const SyntheticVm& vm) {
@@ -194,11 +257,12 @@ absl::Status validate(const SyntheticVm& vm) {
     names.push_back(component.name);
     MCSIM_RETURN_IF_ERROR(within(where, validate(component)));
   }
+  if (vm.client) MCSIM_RETURN_IF_ERROR(within("client", validate(*vm.client)));
   Nanoseconds free_from = 0;
   for (std::size_t i = 0; i < vm.phases.size(); ++i) {
     const SyntheticPhase& phase = vm.phases[i];
     const std::string where = fmt::format("phases[{}]", i);
-    MCSIM_RETURN_IF_ERROR(within(where, validate(phase, names)));
+    MCSIM_RETURN_IF_ERROR(within(where, validate(phase, names, vm.client)));
     if (phase.start < free_from) {
       return invalid_argument("{}: starts at {} ns, before the phase before it ends ({} ns)", where,
                               phase.start, free_from);
@@ -217,6 +281,7 @@ class SyntheticTrace::VmGenerator {
         space_(block_bytes),
         arrival_random_(random.split("arrivals")),
         choice_random_(random.split("choices")) {
+    if (vm.client) client_.emplace(*vm.client);
     components_.reserve(vm.components.size());
     for (const SyntheticComponent& component : vm.components) {
       Random own = random.split("component/" + component.name);
@@ -227,14 +292,12 @@ class SyntheticTrace::VmGenerator {
 
   // Makes the next request; false once there are no more.
   bool advance() {
-    while (requests_left_ == 0) {
+    while (!(client_ ? sends_ < phase_end_ : requests_left_ > 0)) {
       if (phase_ == vm_.phases.size()) return false;
       begin(vm_.phases[phase_++]);
     }
-    const RequestArrival arrival = arrivals_->next();
-    const auto left = static_cast<std::uint64_t>(requests_left_--);
-    const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
-    if (is_read) --reads_left_;
+    const RequestArrival arrival = client_ ? RequestArrival{.time = sends_} : arrivals_->next();
+    const bool is_read = draw_read();
     const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
     const std::size_t drawn = mixture.draw(choice_random_);
     Component& component = components_[drawn];
@@ -243,6 +306,7 @@ class SyntheticTrace::VmGenerator {
                          component.stream);
     time_ = arrival.time;
     op_ = is_read ? Op::kRead : Op::kWrite;
+    if (client_) wait();
     return true;
   }
 
@@ -250,18 +314,25 @@ class SyntheticTrace::VmGenerator {
 
   void push(VmId vm, Requests& chunk) const {
     chunk.push(time_, vm, op_, std::uint64_t{extent_.first_block} * space_.block_bytes(),
-               extent_.bytes, -1, of_class_);
+               extent_.bytes, response_, of_class_);
   }
 
   bool exhausted() const { return space_.exhausted(); }
 
  private:
   void begin(const SyntheticPhase& phase) {
-    requests_left_ = phase.requests;
-    const double reads = phase.read_share * static_cast<double>(phase.requests);
-    reads_left_ = static_cast<Count>(std::floor(reads + 0.5));
-    arrivals_.emplace(phase, arrival_random_);
-    arrival_random_ = arrival_random_.split("phase");
+    read_share_ = phase.read_share;
+    if (client_) {
+      phase_end_ = phase.start + phase.duration;
+      sends_ = std::max(phase.start, answered_);
+      think_ = *phase.think;
+    } else {
+      requests_left_ = phase.requests;
+      const double reads = phase.read_share * static_cast<double>(phase.requests);
+      reads_left_ = static_cast<Count>(std::floor(reads + 0.5));
+      arrivals_.emplace(phase, arrival_random_);
+      arrival_random_ = arrival_random_.split("phase");
+    }
     const Bursts none;
     const Bursts& bursts = phase.bursts ? *phase.bursts : none;
     const auto either = [](const auto& own, const auto& otherwise) -> const auto& {
@@ -274,6 +345,22 @@ class SyntheticTrace::VmGenerator {
     mixtures_.emplace_back(either(bursts.writes, phase.writes), vm_.components);
   }
 
+  // Where requests are counted so many are reads; a client decides each time.
+  bool draw_read() {
+    if (client_) return choice_random_.uniform() < read_share_;
+    const auto left = static_cast<std::uint64_t>(requests_left_--);
+    const bool is_read = static_cast<Count>(choice_random_.below(left)) < reads_left_;
+    if (is_read) --reads_left_;
+    return is_read;
+  }
+
+  // For the response to the request that was made, and then thinks.
+  void wait() {
+    response_ = client_->respond(op_, extent_.first_block, space_.blocks_of(extent_.bytes));
+    answered_ = time_ + response_;
+    sends_ = answered_ + think_;
+  }
+
   const SyntheticVm& vm_;
   Random random_;
   BlockSpace space_;
@@ -284,10 +371,17 @@ class SyntheticTrace::VmGenerator {
   std::size_t phase_ = 0;  // the next one to begin
   Count requests_left_ = 0;
   Count reads_left_ = 0;
+  double read_share_ = 1;
   std::optional<Arrivals> arrivals_;
+  std::optional<ReferenceClient> client_;  // instead of these arrivals and counts
+  Nanoseconds phase_end_ = 0;
+  Nanoseconds think_ = 0;
+  Nanoseconds answered_ = 0;       // its last request
+  Nanoseconds sends_ = 0;          // its next one
   std::vector<Mixture> mixtures_;  // reads, writes; the same in bursts
 
   Nanoseconds time_ = 0;
+  Nanoseconds response_ = -1;
   Op op_ = Op::kRead;
   Extent extent_;
   std::optional<std::uint8_t> of_class_;
@@ -327,7 +421,9 @@ SyntheticTrace::~SyntheticTrace() = default;
 Count SyntheticTrace::request_count() const {
   Count requests = 0;
   for (const SyntheticVm& vm : profile_->vms) {
-    for (const SyntheticPhase& phase : vm.phases) requests += phase.requests;
+    for (const SyntheticPhase& phase : vm.phases) {
+      requests += vm.client ? most_requests(phase, *vm.client) : phase.requests;
+    }
   }
   return requests;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -103,13 +104,34 @@ struct Diurnal {
   Nanoseconds peak = 0;
 };
 
+// A client that waits: it sends a request, gets its response, thinks, and sends
+// the next, with one request under way at a time. How long a response takes it
+// learns of a reference system: an LRU cache of its VM's own, which every block
+// that is read or written enters. So the requests are those of a trace that was
+// recorded on that system, whatever they are replayed on, and so are their
+// response times.
+struct SyntheticClient {
+  Count cache_blocks = 0;
+  Nanoseconds hit = 0;   // a read that finds all its blocks in the cache
+  Nanoseconds miss = 0;  // any other
+  Nanoseconds write = 0;
+
+  Nanoseconds fastest() const { return std::min({hit, miss, write}); }
+};
+
 // Requests arrive evenly, each at a random moment of its own share of the
 // phase; what is uneven is declared. The number of requests and of reads,
 // round(read_share · requests), is exact.
+//
+// Those of a client come `think` after the response to the one before, as long as
+// that is in the phase, and each is a read with the probability `read_share`. The
+// first comes as the phase starts, or when the last response of the phase before
+// has come, if that is later.
 struct SyntheticPhase {
   Nanoseconds start = 0;
   Nanoseconds duration = 0;
-  Count requests = 0;
+  Count requests = 0;                  // of a VM without a client
+  std::optional<Nanoseconds> think{};  // of a VM with one
   double read_share = 1;
   std::vector<ComponentShare> reads{};
   std::vector<ComponentShare> writes{};
@@ -121,6 +143,7 @@ struct SyntheticVm {
   std::string name;
   std::vector<SyntheticComponent> components{};
   std::vector<SyntheticPhase> phases{};  // in order of time, without overlap
+  std::optional<SyntheticClient> client{};
 };
 
 struct SyntheticProfile {
@@ -130,14 +153,16 @@ struct SyntheticProfile {
 };
 
 // Say what is wrong and where, or OK. `components` are the names a phase may
-// refer to.
+// refer to, `client` is its VM's.
 absl::Status validate(const SyntheticComponent& component);
-absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components);
+absl::Status validate(const SyntheticClient& client);
+absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components,
+                      const std::optional<SyntheticClient>& client);
 absl::Status validate(const SyntheticVm& vm);
 
 // The requests of a profile, chunk by chunk, in order of time; at equal times in
 // order of the VMs. Memory is that of the live extents: 8 bytes each in a loop,
-// 24 for zipf, 16 to 32 for a stack.
+// 24 for zipf, 16 to 32 for a stack; and that of clients' caches.
 class SyntheticTrace {
  public:
   static absl::StatusOr<SyntheticTrace> make(SyntheticProfile profile);
@@ -146,7 +171,8 @@ class SyntheticTrace {
   SyntheticTrace& operator=(SyntheticTrace&&) noexcept;
   ~SyntheticTrace();
 
-  // Requests in all.
+  // Requests in all. How many those of clients are shows as they are made: so many
+  // come if each response is the fastest.
   Count request_count() const;
 
   // Replaces `chunk` with the next requests, at most `limit`; none at the end.

@@ -269,8 +269,15 @@ TEST(FailingAllocations, Synthetic) {
   const SyntheticComponent component{
       .name = "a", .model = ZipfModel{.blocks = 50}, .sizes = {{.bytes = 4096}}};
   const SyntheticPhase phase{.duration = kSecond, .requests = 100, .reads = {{.component = "a"}}};
+  SyntheticPhase waits = phase;
+  waits.requests = 0;
+  waits.think = kSecond / 100;
   const SyntheticProfile profile{
-      .vms = {{.name = "vm", .components = {component}, .phases = {phase}}}};
+      .vms = {{.name = "vm", .components = {component}, .phases = {phase}},
+              {.name = "waits",
+               .components = {component},
+               .phases = {waits},
+               .client = SyntheticClient{.cache_blocks = 40, .miss = kSecond / 100}}}};
   fail_every_allocation([&]() -> absl::Status {
     MCSIM_ASSIGN_OR_RETURN(SyntheticTrace trace,
                            SyntheticTrace::make(unfailing([&] { return profile; })));

@@ -37,6 +37,10 @@ class Bursts:
         writes: list[tuple[str, float]],
     ) -> None: ...
 
+class Client:
+    def __init__(self, *, cache_blocks: int, hit: int, miss: int, write: int) -> None: ...
+    def validate(self) -> None: ...
+
 class Phase:
     def __init__(
         self,
@@ -44,16 +48,24 @@ class Phase:
         start: int,
         duration: int,
         requests: int,
+        think: int | None,
         read_share: float,
         reads: list[tuple[str, float]],
         writes: list[tuple[str, float]],
         diurnal: Diurnal | None,
         bursts: Bursts | None,
     ) -> None: ...
-    def validate(self, components: list[str]) -> None: ...
+    def validate(self, components: list[str], client: Client | None) -> None: ...
 
 class Vm:
-    def __init__(self, *, name: str, components: list[Component], phases: list[Phase]) -> None: ...
+    def __init__(
+        self,
+        *,
+        name: str,
+        components: list[Component],
+        phases: list[Phase],
+        client: Client | None,
+    ) -> None: ...
     def validate(self) -> None: ...
 
 class Generator:

@@ -13,6 +13,19 @@ model, and phases that spread requests over them in time:
           - {duration: 2h, requests: 1e5, read_share: 0.9, reads: {hot: 3, sweep: 1}, writes: hot}
           - {duration: 22h, rate: 5 per s, reads: hot, diurnal: {amplitude: 0.5, peak: 14h},
              bursts: {period: 6h, length: 3min, share: 0.3, reads: sweep}}
+
+A VM may instead have one client that waits for each response, thinks, and sends the next request.
+How long a response takes a reference system says, a cache of the VM's own: that of the experiment,
+where its caches are parts of their own. So the requests, and their response times, are those of a
+trace recorded there, and the same for all systems.
+
+      c:
+        client: {cache_blocks: 1GiB, hit: 25us, miss: 6.5ms, write: 6.5ms}
+        components:
+          hot: {zipf: {blocks: 1e6, alpha: 0.9}}
+        phases:
+          - {duration: 1h, think: 2ms, read_share: 0.7, reads: hot, writes: hot}
+          - {duration: 1h, think: 50ms, reads: hot}
 """
 
 from __future__ import annotations
@@ -170,14 +183,28 @@ class BurstSpec(_Map):
     writes: Shares = []
 
 
+class ClientSpec(_Map):
+    """One client, that waits for each response: how long one takes, in a cache of its VM's own."""
+
+    cache_blocks: Blocks
+    """An LRU cache, which all blocks enter that are read or written."""
+    hit: Duration
+    """A read that finds all its blocks in the cache takes so long."""
+    miss: Duration
+    """Any other."""
+    write: Duration
+
+
 class PhaseSpec(_Map):
-    """A stretch of time; give `requests` or `rate`."""
+    """A stretch of time; give `requests` or `rate`, or `think` if the VM has a client."""
 
     start: Duration | None = None
     """By default the end of the phase before."""
     duration: Duration
     requests: Number | None = None
     rate: Rate | None = None
+    think: Duration | None = None
+    """So long after each response the client sends the next request."""
     read_share: Share = 1.0
     reads: Shares = []
     writes: Shares = []
@@ -186,17 +213,16 @@ class PhaseSpec(_Map):
 
     @model_validator(mode="after")
     def _one_amount(self) -> PhaseSpec:
-        if (self.requests is None) == (self.rate is None):
-            raise ValueError("expected either 'requests' or 'rate'")
+        if sum(given is not None for given in (self.requests, self.rate, self.think)) != 1:
+            raise ValueError("expected either 'requests' or 'rate', or of a client 'think'")
         return self
 
     @property
     def request_count(self) -> int:
-        """How many requests arrive in the phase."""
+        """How many requests are declared to arrive in the phase; those of a client are not."""
         if self.requests is not None:
             return self.requests
-        assert self.rate is not None
-        return round(self.rate * self.duration)
+        return 0 if self.rate is None else round(self.rate * self.duration)
 
 
 class SyntheticVmSpec(_Map):
@@ -204,6 +230,8 @@ class SyntheticVmSpec(_Map):
 
     requests: Number | None = None
     """If given, what the phases' requests must sum up to."""
+    client: ClientSpec | None = None
+    """If given, its requests are the VM's, and every phase says how long it thinks."""
     components: dict[str, ComponentSpec] = Field(min_length=1)
     phases: list[PhaseSpec] = Field(min_length=1)
 
@@ -250,10 +278,13 @@ def _checks(profile: SyntheticProfile) -> Iterator[tuple[str, Location, Callable
         components = _components_of(spec)
         for component_name, component in zip(spec.components, components, strict=True):
             yield name, ("components", component_name), component.validate
+        client = _client_of(spec)
+        if client is not None:
+            yield name, ("client",), client.validate
         phases = _phases_of(spec)
         for index, phase in enumerate(phases):
-            yield name, ("phases", index), partial(phase.validate, list(spec.components))
-        vm = core.Vm(name=name, components=components, phases=phases)
+            yield name, ("phases", index), partial(phase.validate, list(spec.components), client)
+        vm = core.Vm(name=name, components=components, phases=phases, client=client)
         yield name, (), vm.validate
         yield name, ("requests",), partial(_check_total, spec)
     said = [of.of_class for vm in profile.vms.values() for of in vm.components.values()]
@@ -263,6 +294,8 @@ def _checks(profile: SyntheticProfile) -> Iterator[tuple[str, Location, Callable
 
 
 def _check_total(spec: SyntheticVmSpec) -> None:
+    if spec.requests is not None and spec.client is not None:
+        raise ConfigError("how many a client sends shows as they are made: leave it out")
     total = sum(phase.request_count for phase in spec.phases)
     if spec.requests not in (None, total):
         raise ConfigError(f"expected {spec.requests:,} requests, and the phases have {total:,}")
@@ -276,9 +309,18 @@ def _check_class(spec: ComponentSpec) -> None:
 def vms_of(profile: SyntheticProfile) -> list[core.Vm]:
     """Return the VMs as the core knows them."""
     return [
-        core.Vm(name=name, components=_components_of(spec), phases=_phases_of(spec))
+        core.Vm(
+            name=name,
+            components=_components_of(spec),
+            phases=_phases_of(spec),
+            client=_client_of(spec),
+        )
         for name, spec in profile.vms.items()
     ]
+
+
+def _client_of(spec: SyntheticVmSpec) -> core.Client | None:
+    return core.Client(**dict(spec.client)) if spec.client else None
 
 
 def _components_of(spec: SyntheticVmSpec) -> list[core.Component]:
@@ -308,6 +350,7 @@ def _phase_of(spec: PhaseSpec, start: int) -> core.Phase:
         start=start,
         duration=spec.duration,
         requests=spec.request_count,
+        think=spec.think,
         read_share=spec.read_share,
         reads=spec.reads,
         writes=spec.writes,

@@ -83,17 +83,21 @@ def check_responses(workload: Workload, ops: str, source: Source, system: int) -
     """Hold a workload to have the response times that the system of that number asks for."""
     if workload.time_base == "index":
         lacks = "the workload has no clock, and without one there are none"
-    elif workload.synthetic:
-        lacks = "those of a synthetic workload are not known: give recorded traces"
     else:
         vms = [*workload.vms, *workload.warm_up.values()]
         lack = [vm for vm in vms if not vm.has_responses(ops)]
         if not lack:
             return
-        lacks = (
-            f"the trace of {lack[0].name!r}, {lack[0].trace.metadata.source}, has none: give one "
-            "whose columns have them (`mcsim describe csv`: response)"
-        )
+        if lack[0].trace.metadata.synthetic:
+            lacks = (
+                "those of a synthetic workload are not known: give recorded traces, or in its "
+                f"profile {lack[0].name!r} a client"
+            )
+        else:
+            lacks = (
+                f"the trace of {lack[0].name!r}, {lack[0].trace.metadata.source}, has none: give "
+                "one whose columns have them (`mcsim describe csv`: response)"
+            )
     raise source.complain(("systems", system), f"it asks for response times: {lacks}")
 
 

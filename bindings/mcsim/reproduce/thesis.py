@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
-from mcsim.config.profile import SyntheticVmSpec, read_profile
+from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
@@ -34,7 +34,9 @@ _FULL = 0.95
 
 
 def turns_of(vm: SyntheticVmSpec, after: int = 0) -> list[tuple[int, int]]:
-    """Return in which minutes a VM has a heavy turn: the phases with most requests a second.
+    """Return in which minutes a VM has a heavy turn: the phases that ask most of it.
+
+    These are the ones with most requests a second, or in which its client thinks least.
 
     Parameters
     ----------
@@ -46,14 +48,19 @@ def turns_of(vm: SyntheticVmSpec, after: int = 0) -> list[tuple[int, int]]:
     list of tuple of int
         The first minute of each turn, and the first after it.
     """
-    most = max(phase.request_count / phase.duration for phase in vm.phases)
+    most = max(map(_asked, vm.phases))
     turns, begin = [], 0
     for phase in vm.phases:
         end = begin + phase.duration // _MINUTE
-        if begin >= after and phase.request_count / phase.duration == most:
+        if begin >= after and _asked(phase) == most:
             turns.append((begin - after, end - after))
         begin = end
     return turns
+
+
+def _asked(phase: PhaseSpec) -> float:
+    """Return what orders phases by how much they ask of a VM: all with a client, or all without."""
+    return -phase.think if phase.think is not None else phase.request_count / phase.duration
 
 
 def full_from(used: NDArray[np.float64], turn: tuple[int, int]) -> int | None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError
@@ -27,7 +28,12 @@ def profile_digest(profile: SyntheticProfile) -> str:
 
     Comments, descriptions and the ways a number may be written do not count.
     """
-    said = profile.model_dump_json(exclude={"description"})
+    # Who has no client has the digest that there was before anybody could have one.
+    unsaid: Any = {"client": True, "phases": {"__all__": {"think"}}}
+    waitless = [name for name, vm in profile.vms.items() if vm.client is None]
+    said = profile.model_dump_json(
+        exclude={"description": True, "vms": dict.fromkeys(waitless, unsaid)}
+    )
     return hashlib.sha256(f"{STORE_VERSION} {GENERATOR_VERSION} {said}".encode()).hexdigest()
 
 
@@ -47,7 +53,7 @@ def synth_trace(
     cache_dir : path-like, optional
         Where generated traces are kept; by default as for `Trace.open`.
     progress : callable, optional
-        ``progress(done_requests, total_requests)``.
+        ``progress(done_requests, total_requests)``; what clients come to is known at the end.
     seed : int, optional
         Instead of the profile's.
 
@@ -96,6 +102,8 @@ def _generate(
             yield batch
             if progress is not None:
                 progress(done, generator.request_count)
+        if progress is not None:
+            progress(done, done)  # of clients more were expected
 
     def describe(counts: Counts) -> TraceMetadata:
         return TraceMetadata(

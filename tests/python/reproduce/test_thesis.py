@@ -13,6 +13,7 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 from mcsim.reproduce.thesis import full_from, turns_of
 from mcsim.reproduce.thesis_array import requests_that_hit
+from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
@@ -78,6 +79,16 @@ def test_turns_are_the_phases_with_most_requests() -> None:
     assert turns_of(vm, after=20) == [(20, 40)]
 
 
+def test_turns_of_a_client_are_those_in_which_it_thinks_least() -> None:
+    light = {"duration": "20min", "think": "50ms", "reads": "a"}
+    heavy = light | {"think": "2ms"}
+    vm = SyntheticVmSpec.model_validate(
+        {"components": {"a": {"scan": {}}}, "phases": [heavy, light, light, heavy]}
+    )
+    assert turns_of(vm) == [(0, 20), (60, 80)]
+    assert turns_of(vm, after=20) == [(40, 60)]
+
+
 def test_the_heavy_turn_goes_round() -> None:
     vms = read_profile(EXPERIMENTS / "workloads" / "thin3.yaml").vms
     turns = {name: turns_of(vm, after=20) for name, vm in vms.items()}
@@ -90,6 +101,34 @@ def test_the_heavy_turn_goes_round() -> None:
         assert (more.blocks + own.blocks) / part == pytest.approx(1.6, abs=1e-4)
         assert own.blocks / part == pytest.approx(0.3, abs=1e-4)
         assert sum(phase.duration for phase in vm.phases) == 100 * MINUTE
+
+
+def test_clients_wait_for_the_machine_of_the_experiment_in_fixed_parts() -> None:
+    spec = Experiment.load(EXPERIMENTS / "reproduce/thesis/turns.yaml").spec
+    (flash,), disk = spec.tiers, spec.backend
+    vms = read_profile(EXPERIMENTS / "workloads" / "thin3.yaml").vms
+    for vm in vms.values():
+        assert vm.client is not None
+        assert vm.client.cache_blocks * len(vms) == flash.capacity_blocks
+        waits = (vm.client.hit, vm.client.miss, vm.client.write)
+        assert waits == (flash.read, disk.read, disk.write)
+        assert {phase.think for phase in vm.phases} == {2 * 10**6, 50 * 10**6}
+
+
+def test_who_asks_for_a_quarter_of_a_heavy_turn_is_busy() -> None:
+    systems = Experiment.load(EXPERIMENTS / "reproduce/thesis/turns.yaml").spec.systems
+    share = systems[1].params["busy_requests"]
+    path = EXPERIMENTS / "workloads" / "thin3.yaml"
+    requests = synth_trace(path).to_arrow()
+    for number, vm in enumerate(read_profile(path).vms.values()):
+        minutes = requests["time"].to_numpy()[requests["vm"].to_numpy() == number] // MINUTE
+        rate = np.bincount(minutes, minlength=100)
+        heavy = np.zeros(100, dtype=bool)
+        for begin, end in turns_of(vm, after=20):
+            heavy[begin + 20 : end + 20] = True
+        threshold = share * np.sort(rate)[-12:].mean()
+        assert 0.2 < threshold / rate[heavy].mean() < 0.3
+        assert rate[20:][~heavy[20:]].max() < threshold / 1.5
 
 
 def test_every_server_has_every_file_in_a_turn_of_its_own() -> None:
