@@ -13,10 +13,10 @@ namespace {
 
 // The columns of a chunk, in the order of the store, which has classes if there are any.
 py::tuple to_columns(Requests&& chunk) {
-  const py::tuple columns = py::make_tuple(
-      to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)), to_array(std::move(chunk.op)),
-      to_array(std::move(chunk.offset)), to_array(std::move(chunk.length)),
-      to_array(std::move(chunk.response)));
+  const py::tuple columns =
+      py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
+                     to_array(std::move(chunk.op)), to_array(std::move(chunk.offset)),
+                     to_array(std::move(chunk.length)), to_array(std::move(chunk.response)));
   if (chunk.of_class.empty()) return columns;
   return columns + py::make_tuple(to_array(std::move(chunk.of_class)));
 }
