@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/base/types.hpp"
 
@@ -32,6 +33,13 @@ class AdmissionFilter {
   // A block left the tier for want of space.
   virtual void evicted(BlockId) {}
   virtual bool admits(const Candidate& candidate) = 0;
+
+  // How long a read takes of what it staged with its data, in memory; none if it stages no data.
+  virtual std::optional<Count> staged_ns() const { return std::nullopt; }
+  // Whether it has the data of a block. What it has is as new as what the tiers or the backend
+  // have, who have it, too: whoever writes a block writes it here, or drops it.
+  virtual bool has_data(BlockId) const { return false; }
+  virtual void drop_data(BlockId) {}
 };
 
 }  // namespace mcsim

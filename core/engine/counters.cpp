@@ -17,7 +17,7 @@ void subtract(const Served& before, Served& served) {
 }
 
 absl::Status check_accesses(const VmCounters& span) {
-  Count found = span.misses;
+  Count found = span.misses + span.staged_hits;
   Count written = span.write_misses;
   for (const TierCounters& tier : span.tiers) {
     found += tier.hits;
@@ -29,7 +29,7 @@ absl::Status check_accesses(const VmCounters& span) {
   if (written != span.writes) {
     return internal_error("hits + misses of writes = {}, but there were {}", written, span.writes);
   }
-  const Count reads = sum(span.reads_served.blocks);
+  const Count reads = sum(span.reads_served.blocks) + span.staged_hits;
   const Count writes = sum(span.writes_served.blocks);
   if (reads != span.accesses - span.writes || writes != span.writes) {
     return internal_error("{} reads and {} writes were served of {} accesses, {} writes", reads,

@@ -53,9 +53,9 @@ struct TierCounters {
 };
 
 // How many blocks and requests were served by each tier, and by the backend (the
-// last entry in use). A read is served by what had the block; a write by what the
-// VM had to wait for. A request is served by the slowest that any of its blocks
-// waited for.
+// last entry in use); what a staging area served is not among them. A read is served by what had
+// the block; a write by what the VM had to wait for. A request is served by the slowest that any of
+// its blocks waited for.
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
@@ -64,8 +64,11 @@ struct Served {
 struct VmCounters {
   Count accesses = 0;
   Count misses = 0;
-  Count writes = 0;        // of the accesses
-  Count write_misses = 0;  // of the misses
+  Count writes = 0;           // of the accesses
+  Count write_misses = 0;     // of the misses
+  Count staged_hits = 0;      // reads of what no tier had, but a staging area in memory: no misses
+  Count staged_requests = 0;  // requests of which every block was one of these
+  Count staged_ns = 0;        // that these hits took together
   Count backend_reads = 0;
   Count backend_writes = 0;
   Count write_backs = 0;  // of the backend's writes: dirty blocks
@@ -85,6 +88,9 @@ struct VmCounters {
                                       std::pair{"misses", &VmCounters::misses},
                                       std::pair{"writes", &VmCounters::writes},
                                       std::pair{"write_misses", &VmCounters::write_misses},
+                                      std::pair{"staged_hits", &VmCounters::staged_hits},
+                                      std::pair{"staged_requests", &VmCounters::staged_requests},
+                                      std::pair{"staged_ns", &VmCounters::staged_ns},
                                       std::pair{"backend_reads", &VmCounters::backend_reads},
                                       std::pair{"backend_writes", &VmCounters::backend_writes},
                                       std::pair{"write_backs", &VmCounters::write_backs},
@@ -104,8 +110,8 @@ struct VmCounters {
   VmCounters since(const VmCounters& before) const;
 };
 
-// The laws of the counters of one VM, from `before` to `now`: hits + misses =
-// accesses; all that is served was asked for; every block that came into a tier is
+// The laws of the counters of one VM, from `before` to `now`: hits, those of staged data among
+// them, + misses = accesses; all that is served was asked for; every block that came into a tier is
 // still there, moved on or left; every block that became dirty is, or was written back; every
 // block that a host sent after the VM came once, stayed behind or is on the way.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);

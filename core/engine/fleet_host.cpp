@@ -93,6 +93,8 @@ void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
     const bool remote = fetch(vm, block, op);
     const std::size_t tier = tiers_->fastest_with(vm, block);
     if (remote) ++tier_counts_[vm][tier].remote_reads;
+    const bool from_memory = op == Op::kRead && tier == capacities_.size() && tiers_->staged(block);
+    if (from_memory) continue;
     over_link = (over_link && tier <= slowest) || (remote && tier >= slowest);
     slowest = std::max(slowest, tier);
   }
@@ -172,6 +174,12 @@ absl::Status FleetHost::migrate(std::span<const Migration> migrations, const All
   }
   // What its new host has no room for is not sent.
   MCSIM_RETURN_IF_ERROR(tiers_->resize(targets));
+  // Nor is what its old host has staged.
+  for (const Migration& migration : migrations) {
+    for (BlockId id = owners_.first_of(migration.vm); id < owners_.end_of(migration.vm); ++id) {
+      tiers_->drop_staged(id);
+    }
+  }
   *host_of_ = std::move(host_of);
   for (const Migration& migration : migrations) {
     if (migration.keep) send(migration);

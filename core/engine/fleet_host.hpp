@@ -133,9 +133,12 @@ class FilterByHost final : public AdmissionFilter {
   void record(BlockId block) override { of(block).record(block); }
   void evicted(BlockId block) override { of(block).evicted(block); }
   bool admits(const Candidate& candidate) override { return of(candidate.block).admits(candidate); }
+  std::optional<Count> staged_ns() const override { return filters_[0]->staged_ns(); }
+  bool has_data(BlockId block) const override { return of(block).has_data(block); }
+  void drop_data(BlockId block) override { of(block).drop_data(block); }
 
  private:
-  AdmissionFilter& of(BlockId block) { return *filters_[(*host_of_)[owners_.vm_of(block)]]; }
+  AdmissionFilter& of(BlockId block) const { return *filters_[(*host_of_)[owners_.vm_of(block)]]; }
 
   std::vector<std::unique_ptr<AdmissionFilter>> filters_;
   HostOfVm host_of_;

@@ -33,12 +33,17 @@ class LruParts {
     log_.access(parts_[part].stack, block);
     return true;
   }
-  // A block that is not held comes in; there is a capacity.
-  void insert(std::size_t part, BlockId block, std::vector<BlockId>& victims) {
+  // A block that is not held comes in; there is a capacity. The victim, or kNoBlock.
+  BlockId insert(std::size_t part, BlockId block) {
     Part& own = parts_[part];
-    if (own.size == own.capacity) evict(own, victims);
+    BlockId victim = kNoBlock;
+    if (own.size == own.capacity) {
+      victim = log_.demote(own.stack, 0);
+    } else {
+      ++own.size;
+    }
     log_.access(own.stack, block);
-    ++own.size;
+    return victim;
   }
   // The block leaves without being a victim; false if it was not held.
   bool take(std::size_t part, BlockId block) {
@@ -49,7 +54,9 @@ class LruParts {
   }
   void resize(std::size_t part, Count capacity, std::vector<BlockId>& victims) {
     parts_[part].capacity = capacity;
-    while (parts_[part].size > capacity) evict(parts_[part], victims);
+    for (Part& own = parts_[part]; own.size > capacity; --own.size) {
+      victims.push_back(log_.demote(own.stack, 0));
+    }
   }
 
   void prefetch(BlockId block) const { log_.prefetch(block); }
@@ -84,11 +91,6 @@ class LruParts {
       parts_.push_back({.stack = stack});
       bytes_ += (stack.stop - stack.begin) * sizeof(BlockId);
     }
-  }
-
-  void evict(Part& own, std::vector<BlockId>& victims) {
-    victims.push_back(log_.demote(own.stack, 0));
-    --own.size;
   }
 
   Log log_;

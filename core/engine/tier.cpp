@@ -35,13 +35,6 @@ void Tier::give_room() {
   }
 }
 
-bool Tier::take(std::size_t part, BlockId block) {
-  if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
-  --held_;
-  count_excess(part);
-  return true;
-}
-
 bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
   if (filter_) {
     const bool full = held_ == capacity_ ||
@@ -59,7 +52,8 @@ void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& vict
   if (room(part) == 0) {
     victims.push_back(a.block);
   } else if (lru_) {
-    lru_->insert(part, a.block, victims);
+    const BlockId victim = lru_->insert(part, a.block);
+    if (victim != kNoBlock) victims.push_back(victim);
   } else {
     parts_[part].cache->insert(a, victims);
   }

@@ -47,12 +47,21 @@ class Tier {
     return lru_ ? lru_->touch(part, a.block) : parts_[part].cache->touch(a);
   }
   // The block leaves without being a victim; false if it was not held.
-  bool take(std::size_t part, BlockId block);
+  bool take(std::size_t part, BlockId block) {
+    if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
+    --held_;
+    count_excess(part);
+    return true;
+  }
 
   // Whether a block that is not held may come in, if it asks to, and may stay.
   bool admits(std::size_t part, BlockId block, Count request_blocks) {
     return has_room(part) && (!has_filter() || passes(part, block, request_blocks));
   }
+  // What the filter has of data that it did not let in.
+  std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
+  bool has_data(BlockId block) const { return filter_->has_data(block); }
+  void drop_data(BlockId block) { filter_->drop_data(block); }
   // As far as space goes: another may have to leave for it.
   bool has_room(std::size_t part) {
     return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;
@@ -62,9 +71,14 @@ class Tier {
   // the block itself.
   void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
     if (!lru_ || shares_space() || lru_->capacity(part) == 0) return enter(part, a, victims);
-    const std::size_t before = victims.size();
-    lru_->insert(part, a.block, victims);
-    held_ += 1 - static_cast<Count>(victims.size() - before);
+    const BlockId victim = insert_in_log(part, a.block);
+    if (victim != kNoBlock) victims.push_back(victim);
+  }
+  // The same for a part in a log that has a capacity of its own. The victim, or kNoBlock.
+  BlockId insert_in_log(std::size_t part, BlockId block) {
+    const BlockId victim = lru_->insert(part, block);
+    held_ += victim == kNoBlock ? 1 : 0;
+    return victim;
   }
   // New targets, one a part, that sum to at most the capacity.
   void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
@@ -82,6 +96,11 @@ class Tier {
   // asked for many at once.
   bool independent_parts() const {
     return rules_.mode == ResizeMode::kEager && !has_filter() && !lru_;
+  }
+  // Whether the tier is LRU in logs, each as large as its target; and that it is, for the compiler.
+  bool only_logs() const { return lru_ && !shares_space() && !has_filter(); }
+  void assume_only_logs() const {
+    if (!only_logs()) __builtin_unreachable();
   }
   TierCache& cache(std::size_t part) { return *parts_[part].cache; }
   // To be called when that is done.

@@ -70,6 +70,13 @@ struct TieredSetup {
 // and goes down at once, as in a tier of one block it would with the next access; in the others
 // it is passed over, since copies below do for it.
 //
+// The filter of the slowest tier may stage blocks with their data, in memory. A read that finds
+// it there, and in no tier, is no miss: the VM waits for memory, and what then comes in was read
+// from there. The filter does what it would without the data. A staged block that is written has
+// the new data at once, but written around it has none from then on, unless it is updated; the
+// data of a VM that departs goes, too. Nothing is only there: what is staged is in a tier or on the
+// backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
+//
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it
 // (BatchedChain); else accesses are served one by one, and both may take turns: what they leave
 // is the same.
@@ -102,6 +109,11 @@ class TieredHost final : public Host {
   bool dirty(BlockId block) const { return book_.dirty(block); }
   // The block leaves all tiers, after it was written back if it is dirty.
   void drop(std::size_t vm, BlockId block);
+  // Whether a read finds it in memory, where no tier has it; and that it does so no more.
+  bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
+  void drop_staged(BlockId block) {
+    if (staged_ns_) tiers_.back().drop_data(block);
+  }
 
  private:
   // Requests between two flushes that are worth a batch.
@@ -120,6 +132,29 @@ class TieredHost final : public Host {
     std::size_t top;
     std::size_t low;
     std::size_t served_by;
+    bool staged = false;  // a read of what is in memory: served by that, and by none of these
+  };
+
+  // What is known of a stretch of requests when the loop that serves it is compiled: nothing;
+  struct Nothing {
+    static constexpr bool kPlain = false;
+    static constexpr bool kBare = false;
+    static constexpr bool kLogs = false;
+  };
+  // that blocks have one copy, all of them come in, and nobody must know the future;
+  struct Plain : Nothing {
+    static constexpr bool kPlain = true;
+    static constexpr bool kBare = true;
+  };
+  // or that tiers (0: any number) are LRU in logs that keep copies, and all blocks come in for
+  // which there is room. What becomes of reads and writes is the same text for all.
+  template <Chain kOfChain, std::size_t kOfTiers>
+  struct Logs {
+    static constexpr bool kPlain = false;
+    static constexpr bool kBare = true;
+    static constexpr bool kLogs = true;
+    static constexpr Chain kChain = kOfChain;
+    static constexpr std::size_t kTiers = kOfTiers;
   };
 
   class LookAhead;
@@ -129,53 +164,99 @@ class TieredHost final : public Host {
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
+  bool in_logs() const;
+  void replay_logs(const Accesses& trace, RequestRange range);
+  template <Chain kChain>
+  void replay_logs_of(const Accesses& trace, RequestRange range);
+  template <class Known>
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
-  void look_ahead_of_victims(std::size_t tier, std::size_t vm) const;
-  template <bool kPlain>
+  template <class Known>
+  void look_ahead_of_victims(std::size_t from, std::size_t vm) const;
+  template <class Known>
   void replay_as(const Accesses& trace, RequestRange range);
-  template <bool kPlain>
+  template <class Known>
   Outcome write(const Request& request, const Access<>& a);
-  template <bool kPlain>
+  template <class Known>
   Outcome write_through(const Request& request, const Access<>& a);
-  template <bool kPlain>
+  template <class Known>
   Outcome write_to_cache(const Request& request, const Access<>& a);
+  template <class Known>
   Outcome write_around(const Request& request, const Access<>& a);
-  template <bool kPlain>
+  template <class Known>
   Outcome fetch(const Request& request, const Access<>& a);
   Outcome pass_by(const Request& request, const Access<>& a);
-  template <bool kPlain>
+  template <class Known>
   Outcome enter(const Request& request, const Access<>& a, std::size_t found, unsigned admitted);
-  template <bool kPlain>
-  void insert(std::size_t tier, const Request& request, const Access<>& a);
-  template <bool kPlain>
-  void leave(std::size_t tier, BlockId block, Count request_blocks);
-  template <bool kPlain>
-  bool push_down(std::size_t tier, const Request& owner, BlockId block, bool dirty);
-  void drop_above(std::size_t tier, std::size_t vm, BlockId block);
-  void update_from(std::size_t tier, std::size_t vm, BlockId block);
+  template <class Known>
+  void insert(std::size_t to, const Request& request, const Access<>& a);
+  template <class Known>
+  void leave(std::size_t from, BlockId block, Count request_blocks);
+  template <class Known>
+  bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
+  template <class Known>
+  void drop_above(std::size_t below, std::size_t vm, BlockId block);
+  template <class Known>
+  void update_from(std::size_t from, std::size_t vm, BlockId block);
 
+  template <class Known>
   void write_back(BlockId block);
   void flush();
   bool holds_any(std::size_t vm, BlockId block) const {
     return fastest_with(vm, block) < backend();
   }
 
+  // The host's own answers, where they are not known.
+  template <class Known>
+  Chain chain() const {
+    if constexpr (Known::kLogs) return Known::kChain;
+    return Known::kPlain ? Chain::kExclusive : chain_;
+  }
+  template <class Known>
+  bool one_copy() const {
+    return chain<Known>() == Chain::kExclusive;
+  }
+  // Whether victims go down even if they are clean, and a block comes into one tier.
+  template <class Known>
+  bool demotes() const {
+    return one_copy<Known>() || chain<Known>() == Chain::kVictim;
+  }
+  template <class Known>
+  std::size_t backend() const {
+    if constexpr (Known::kLogs) return Known::kTiers > 0 ? Known::kTiers : tiers_.size();
+    return tiers_.size();
+  }
+  template <class Known>
+  bool metered() const {
+    return !Known::kLogs && meters_ != nullptr;
+  }
+  template <class Known>
+  const Tier& tier(std::size_t k) const {
+    if constexpr (Known::kLogs) tiers_[k].assume_only_logs();
+    return tiers_[k];
+  }
+  template <class Known>
+  Tier& tier(std::size_t k) {
+    if constexpr (Known::kLogs) tiers_[k].assume_only_logs();
+    return tiers_[k];
+  }
   // Whether the tier lets a block in that it does not hold.
-  bool admits(std::size_t tier, const Request& request, BlockId block) {
-    if (one_copy() && tiers_[tier].admits_all(part(request.vm))) return true;
-    return tiers_[tier].admits(part(request.vm), block, request.blocks);
+  template <class Known>
+  bool admits(std::size_t k, const Request& request, BlockId block) {
+    if constexpr (Known::kPlain) return true;
+    Tier& to = tier<Known>(k);
+    if (one_copy<Known>() && to.admits_all(part(request.vm))) return true;
+    return to.admits(part(request.vm), block, request.blocks);
   }
   // Whether the tier may have the block: it has, or remembers it.
-  bool has_slot(BlockId block, std::size_t tier) const {
-    return !tiers_[tier].has_slots() || table_->find(block, tier) != kNoSlot;
+  template <class Known>
+  bool has_slot(BlockId block, std::size_t k) const {
+    return !tier<Known>(k).has_slots() || table_->find(block, k) != kNoSlot;
   }
   bool knows_future() const { return next_uses_.size() > 0; }
   NextUse& next_use(std::size_t tier, BlockId block) {
     return next_use_of_[tier * blocks_ + block / line_blocks_];
   }
   bool one_copy() const { return chain_ == Chain::kExclusive; }
-  // Whether victims go down even if they are clean, and a block comes into one tier.
-  bool demotes() const { return chain_ == Chain::kExclusive || chain_ == Chain::kVictim; }
   std::size_t backend() const { return tiers_.size(); }
   std::size_t part(std::size_t vm) const { return part_of_[vm]; }
   TierCounters& count(std::size_t vm, std::size_t tier) { return counters_[vm].tiers[tier]; }
@@ -191,6 +272,7 @@ class TieredHost final : public Host {
   BlockOwners owners_;
   WriteBook book_;
   Gate gate_;
+  std::optional<Count> staged_ns_;          // what a read of staged data takes, if there is any
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "core/base/params.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_queue.hpp"
@@ -58,21 +60,41 @@ class NthAccess final : public AdmissionFilter {
   std::uint8_t n_;
 };
 
+enum class StageMode : std::uint8_t {
+  kAddress,  // where the block is
+  kData,     // and what it has
+};
+
+template <>
+struct Choices<StageMode> {
+  static constexpr std::array names{std::pair{"address", StageMode::kAddress},
+                                    std::pair{"data", StageMode::kData}};
+};
+
 // A block comes in the n-th time that it asks while it is staged: its address is in a list of
 // those that asked last, from which the one that has not asked for longest makes room for the
-// next. Five bytes a block of the trace, and eight a staged one.
+// next. Its data may be there, too, in memory, until it is dropped: that changes nothing of what
+// comes in. Five bytes a block of the trace, and eight a staged one; for data a bit a block more.
 class Staged final : public AdmissionFilter {
  public:
   struct Params {
     Count n = 2;
     double space = 1;
+    StageMode mode = StageMode::kAddress;
+    Count read_ns = 30;
     static constexpr auto fields() {
       return std::tuple{
           Field{"n", &Params::n, "times that a block has to ask", 1, 255},
           Field{"space", &Params::space,
-                "addresses staged, by the tier's capacity; 0: nothing is admitted unless it is the "
+                "blocks staged, by the tier's capacity; 0: nothing is admitted unless it is the "
                 "first time",
-                0, 1e6}};
+                0, 1e6},
+          Field{"mode", &Params::mode,
+                "whether a staged block is an address, or in memory with its data, from where it "
+                "is read until it is admitted"},
+          Field{"read_ns", &Params::read_ns,
+                "that such a read takes; as many as of dram if not given; the source is silent", 0,
+                1e9}};
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -85,6 +107,9 @@ class Staged final : public AdmissionFilter {
   Staged(Params params, AdmissionSetup setup)
       : staged_(setup.blocks),
         times_(setup.blocks, 0),
+        has_data_(params.mode == StageMode::kData ? setup.blocks : 0),
+        mode_(params.mode),
+        read_ns_(params.read_ns),
         n_(static_cast<std::uint8_t>(params.n)),
         space_(params.space * static_cast<double>(setup.capacity)) {}
 
@@ -93,20 +118,35 @@ class Staged final : public AdmissionFilter {
     if (times > 0) staged_.erase(candidate.block);
     if (++times == n_) {
       times = 0;
+      drop_data(candidate.block);
       return true;
     }
     staged_.push(candidate.block);
+    if (mode_ == StageMode::kData) has_data_[candidate.block] = true;
     if (static_cast<double>(staged_.size()) > space_) {
       const BlockId longest = staged_.front();
       staged_.erase(longest);
       times_[longest] = 0;
+      drop_data(longest);
     }
     return false;
+  }
+  std::optional<Count> staged_ns() const override {
+    return mode_ == StageMode::kData ? std::optional(read_ns_) : std::nullopt;
+  }
+  bool has_data(BlockId block) const override {
+    return mode_ == StageMode::kData && has_data_[block];
+  }
+  void drop_data(BlockId block) override {
+    if (mode_ == StageMode::kData) has_data_[block] = false;
   }
 
  private:
   BlockQueue staged_;
   std::vector<std::uint8_t> times_;  // by block, that a staged one asked
+  std::vector<bool> has_data_;       // by block; empty if only addresses are staged
+  StageMode mode_;
+  Count read_ns_;
   std::uint8_t n_;
   double space_;
 };

@@ -113,7 +113,11 @@ std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& t
     most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
   }
   if (LruParts::entries(most) >= kNoBlock) return std::nullopt;
-  return Tier(capacity, division.targets[tier], LruParts(trace.id_count(), most), division.rules);
+  // A part that has all of the tier for good has nobody to take turns with.
+  const std::vector<Count>& targets = division.targets[tier];
+  const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
+  const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
+  return Tier(capacity, targets, LruParts(trace.id_count(), most), rules);
 }
 
 // What works on blocks does not on lines.
@@ -188,8 +192,15 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
-  for (const ComponentSpec& filter : of.filters) {
-    MCSIM_RETURN_IF_ERROR(admission_registry().make(filter.name, filter.params, {}).status());
+  for (std::size_t k = 0; k < tiers; ++k) {
+    const ComponentSpec& given = of.filters[k];
+    MCSIM_ASSIGN_OR_RETURN(const auto filter,
+                           admission_registry().make(given.name, given.params, {}));
+    if (k + 1 == tiers || !filter->staged_ns()) continue;
+    return invalid_argument(
+        "admission: {} of tier {} stages data, which only that of the slowest tier may, before the "
+        "backend",
+        given.name, k);
   }
   if (context.vms.empty()) return check_writes(params.writes);
   return read_writes(params.writes, {context.vms.begin(), context.vms.end()}).status();

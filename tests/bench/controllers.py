@@ -5,14 +5,15 @@
 A decision is the controller's time by what it decided, with hourly curves of Zipf popularity and a
 loop in every third VM; those of no decision have none. Replays take turns with `static`'s on one
 trace of ten VMs, three times each, and the fastest counts; so do those of a host whose meters are
-read and of the same without.
+read, each kind of them, and of the same without, of one VM, ten and a hundred.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -93,9 +94,10 @@ class Still:
 
 
 class Watching(Still):
-    """Decides nothing, and looks at all that the cache knows."""
+    """Decides nothing, and looks at what the cache knows."""
 
-    meters: ClassVar = {"host": {"meter": "host", "ghosts": 1000}}
+    def __init__(self, **asked: int) -> None:
+        self.meters = {"host": {"meter": "host", **asked}}
 
 
 def systems(word: str) -> list[str]:
@@ -133,7 +135,7 @@ def fastest(*runs: Callable[[], engine.RunResult | None]) -> list[float | None]:
 
 
 def replays(names: list[str], accesses: int) -> Iterator[list[str]]:
-    """Yield rows: a system, its speed, and how many times `static` takes; meters are the last."""
+    """Yield rows: a system, its speed, and how many times `static` takes."""
     runner = Runner(10, accesses)
 
     def row(name: str, base: float | None, seconds: float | None) -> list[str]:
@@ -150,10 +152,20 @@ def replays(names: list[str], accesses: int) -> Iterator[list[str]]:
             lambda: runner.run("static"), lambda params=params: runner.run("static", params)
         )
         yield row(f"static, writes {writes}", base, own)
-    bare, metered = fastest(
-        lambda: runner.run_allocator(Still()), lambda: runner.run_allocator(Watching())
-    )
-    yield row("meters of the host, beside the same without", bare, metered)
+
+
+def metered(counts: list[int], accesses: int) -> Iterator[list[str]]:
+    """Yield rows: what the host is asked for, and how many times as long as without it takes."""
+    runners = [Runner(vms, accesses) for vms in counts]
+    for asked in ({}, {"ghosts": 1000}, {"tail": 100}, {"ghosts": 1000, "tail": 100}):
+        cells = [", ".join(f"{name} {value}" for name, value in asked.items()) or "no more"]
+        for runner in runners:
+            without, own = fastest(
+                partial(runner.run_allocator, Still()),
+                partial(runner.run_allocator, Watching(**asked)),
+            )
+            cells.append(f"{own / without:.2f}" if own and without else "–")
+        yield cells
 
 
 def show(headings: list[str], rows: Iterator[list[str]]) -> None:
@@ -183,6 +195,8 @@ def main() -> None:
     )
     print("Replay: million accesses a second, and how many times as long as `static` it takes\n")
     show(["system", "M/s", "× static"], replays(names, given.accesses))
+    print("Meters of the host: times as long as the same replay without, by the number of VMs\n")
+    show(["asked for", "1", "10", "100"], metered([1, 10, 100], given.accesses))
 
 
 if __name__ == "__main__":

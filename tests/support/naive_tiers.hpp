@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -29,11 +30,27 @@ class Tiers {
     std::vector<Count> writes;  // to devices
     Count backend_reads = 0;
     Count backend_writes = 0;
+    Count staged = 0;  // reads
     friend bool operator==(const Counts&, const Counts&) = default;
     friend void PrintTo(const Counts& counts, std::ostream* out) {
-      *out << fmt::format("hits {}, device writes {}, backend {} reads {} writes", counts.hits,
-                          counts.writes, counts.backend_reads, counts.backend_writes);
+      *out << fmt::format("hits {}, device writes {}, backend {} reads {} writes, staged {}",
+                          counts.hits, counts.writes, counts.backend_reads, counts.backend_writes,
+                          counts.staged);
     }
+  };
+
+  // What came to the slowest tier and was not let in, the last first: a block comes in the n-th
+  // time. All parts have it together.
+  struct Staging {
+    struct Entry {
+      BlockId block;
+      Count times;
+      std::optional<Count> version;  // of its data, if that is there
+    };
+    Count n;
+    Count space;
+    bool data;
+    std::list<Entry> entries = {};
   };
 
   // Capacities by [tier][part].
@@ -45,16 +62,26 @@ class Tiers {
     counts_.writes.resize(lists_.size());
   }
 
+  void stage(Staging staging) { staging_ = std::move(staging); }
+  const std::optional<Staging>& staging() const { return staging_; }
+
   // Of a part that is not admitted nothing comes in that no tier has.
   void admit(std::size_t part, bool admitted) { admitted_[part] = admitted; }
 
   // False if an old version was read.
   bool read(std::size_t part, BlockId block) {
     const std::size_t found = find(part, block);
-    ++counts_.hits[found];
-    const Count version =
-        found == lists_.size() ? on_backend_[block] : copy(found, part, block)->version;
-    if (found == lists_.size()) ++counts_.backend_reads;
+    const bool staged = found == lists_.size() && staged_version(block).has_value();
+    ++(staged ? counts_.staged : counts_.hits[found]);
+    Count version = 0;
+    if (staged) {
+      version = *staged_version(block);
+    } else if (found < lists_.size()) {
+      version = copy(found, part, block)->version;
+    } else {
+      version = on_backend_[block];
+      ++counts_.backend_reads;
+    }
     if (found < lists_.size() || admitted_[part]) bring_in(part, block, found, version);
     return version == newest_[block];
   }
@@ -63,6 +90,10 @@ class Tiers {
     const Count version = ++newest_[block];
     const std::size_t found = find(part, block);
     ++counts_.hits[found];
+    if (Staging::Entry* const entry = staged(block); entry != nullptr && entry->version) {
+      entry->version = version;
+      if (mode == WriteMode::kAround) entry->version.reset();
+    }
     if (mode == WriteMode::kAround) {
       for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
       return write_backend(block, version);
@@ -70,8 +101,9 @@ class Tiers {
     if (found == lists_.size() && !admitted_[part]) return write_backend(block, version);
     if (mode == WriteMode::kThrough) write_backend(block, version);
     written_ = {block, version};
-    bring_in(part, block, found, version);
+    const bool came_in = bring_in(part, block, found, version);
     written_ = {kNoBlock, 0};
+    if (!came_in && mode == WriteMode::kBack) write_backend(block, version);
     if (found == 0) {
       copy(0, part, block)->version = version;
       ++counts_.writes[0];
@@ -111,10 +143,14 @@ class Tiers {
       while (!tier[part].empty()) drop(part, BlockId{tier[part].front().block});
     }
   }
+  void drop_staged(BlockId block) {
+    if (Staging::Entry* const entry = staged(block)) entry->version.reset();
+  }
 
   // A block is held no more.
   void drop(std::size_t part, BlockId block) {
     if (is_dirty(block)) write_backend(block, newest_[block]);
+    drop_staged(block);
     for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
   }
 
@@ -157,13 +193,51 @@ class Tiers {
     list.splice(list.begin(), list, at);
   }
 
-  // `version` is what the copies above `found` get.
-  void bring_in(std::size_t part, BlockId block, std::size_t found, Count version) {
-    if (found == 0) return to_front(0, part, block);
+  Staging::Entry* staged(BlockId block) {
+    if (!staging_) return nullptr;
+    for (Staging::Entry& entry : staging_->entries) {
+      if (entry.block == block) return &entry;
+    }
+    return nullptr;
+  }
+  std::optional<Count> staged_version(BlockId block) {
+    const Staging::Entry* const entry = staged(block);
+    return entry == nullptr ? std::nullopt : entry->version;
+  }
+
+  // Whether the tier lets in a copy that it does not have.
+  bool lets_in(std::size_t tier, std::size_t part, Copy copy) {
+    if (!staging_ || tier + 1 < lists_.size()) return true;
+    if (capacity_[tier][part] == 0) return false;
+    Count times = 1;
+    if (const Staging::Entry* const entry = staged(copy.block)) times += entry->times;
+    staging_->entries.remove_if([&](const auto& entry) { return entry.block == copy.block; });
+    if (times == staging_->n) return true;
+    staging_->entries.push_front({copy.block, times, std::nullopt});
+    if (staging_->data) staging_->entries.front().version = copy.version;
+    if (static_cast<Count>(staging_->entries.size()) > staging_->space) {
+      staging_->entries.pop_back();
+    }
+    return false;
+  }
+
+  // `version` is what the copies above `found` get. False if no tier has it afterwards, for none
+  // let it in.
+  bool bring_in(std::size_t part, BlockId block, std::size_t found, Count version) {
+    if (found == 0) {
+      to_front(0, part, block);
+      return true;
+    }
+    const bool everywhere = chain_ == Chain::kInclusive || chain_ == Chain::kIndependent;
+    const bool last = lists_.size() == 1 || everywhere;  // whether the slowest tier is asked
+    const bool refused =
+        last && found == lists_.size() && !lets_in(found - 1, part, {block, version});
+    if (refused && (lists_.size() == 1 || chain_ == Chain::kInclusive)) return false;
     if (chain_ == Chain::kExclusive && found < lists_.size()) erase(found, part, block);
     if (chain_ != Chain::kExclusive && found < lists_.size()) to_front(found, part, block);
-    const bool everywhere = chain_ == Chain::kInclusive || chain_ == Chain::kIndependent;
-    for (std::size_t k = everywhere ? found : 1; k-- > 0;) put(k, part, {block, version});
+    const std::size_t from = refused ? found - 1 : found;
+    for (std::size_t k = everywhere ? from : 1; k-- > 0;) put(k, part, {block, version});
+    return true;
   }
 
   // A copy that the tier does not have.
@@ -201,7 +275,9 @@ class Tiers {
     const bool is_new = !outdated && !above && victim.version > below;
     const bool demotes = chain_ == Chain::kExclusive || chain_ == Chain::kVictim;
     if (!demotes && !is_new) return;
-    if (tier + 1 == lists_.size()) {
+    const bool last = tier + 1 == lists_.size();
+    if (last ||
+        (copy(tier + 1, part, victim.block) == nullptr && !lets_in(tier + 1, part, victim))) {
       if (is_new) write_backend(victim.block, victim.version);
       return;
     }
@@ -225,6 +301,7 @@ class Tiers {
   // What comes in may be pushed out of a slower tier by what leaves the faster ones for it: they
   // have what is new of it.
   Copy written_{kNoBlock, 0};
+  std::optional<Staging> staging_;
   std::map<BlockId, Count> newest_;
   std::map<BlockId, Count> on_backend_;
   Counts counts_;

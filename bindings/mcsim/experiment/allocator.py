@@ -58,7 +58,7 @@ class Observation:
     hits : int array, by tier and VM
         Accesses that each tier served.
     misses : int array, by VM
-        Accesses that no tier served.
+        Accesses that no tier had, but for reads of what a filter has staged with its data.
     writes : int array, by VM
         Accesses that wrote.
     dirty : int array, by VM

@@ -98,7 +98,8 @@ def system_tables(
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest.
 
-    What several hosts alone have is left out where `hosts` does not name them.
+    What several hosts alone have is left out where `hosts` does not name them, and what is read
+    from where it is staged if nothing is.
     """
     by_tier = result.tiers
     intervals, _, tiers = by_tier["hits"].shape
@@ -107,8 +108,8 @@ def system_tables(
     counts["begin_ns"] = counts["interval"] * length
     if hosts:
         counts["host"] = pa.array(hosts, pa.string()).take(pa.array(counts["host"].ravel()))
-    else:
-        metrics, counts = usual("metrics", metrics), usual("vms", counts)
+    some = {"hosts": bool(hosts), "staged": bool(counts["staged_hits"].any())}
+    metrics, counts = usual("metrics", metrics, **some), usual("vms", counts, **some)
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),

@@ -101,6 +101,12 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
         over_link = np.pad(of.remote_requests, ((0, 0), (0, 1)))
         served = [of.read_requests - over_link, of.write_requests, over_link]
         once = np.vstack([once, once[0] + spec.link_ns])
+    if of.staged_hits.any():
+        # So are those of what is staged alone, each of whose blocks took the same.
+        from_memory = np.zeros_like(of.read_requests)
+        from_memory[:, 0] = of.staged_requests
+        served.append(from_memory)
+        once = np.vstack([once, np.full_like(once[0], of.staged_ns.sum() // of.staged_hits.sum())])
     own = spec.backend.vms or {}
     which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
@@ -212,13 +218,17 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
     # By interval, VM and what served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
     *tiers, _ = loads(results, system)
-    waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros(len(served))])
+    # Last what is staged, in memory, where as at the backend nothing queues.
+    staged = counts_of(vms, "staged_hits")
+    served = np.concatenate([served, staged], axis=2)
+    waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros((len(served), 2))])
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
     service = np.array([known(d.read) for d in devices_of(spec, len(tiers))], float)
+    from_memory = counts_of(vms, "staged_ns").sum() / max(staged.sum(), 1)
     own = spec.backend.vms or {}
-    taken = np.tile(service, (len(names), 1))
-    taken[:, -1] = [own.get(vm, service[-1]) for vm in names]
+    taken = np.tile(np.append(service, from_memory), (len(names), 1))
+    taken[:, -2] = [own.get(vm, service[-1]) for vm in names]
     of_kept = served[kept]
     queued = np.einsum("ivk,ik->v", of_kept, waits[kept])
     worked = np.einsum("ivk,vk->v", of_kept, taken)

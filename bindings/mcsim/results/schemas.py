@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "all_counts_of", "below", "counts_of", "joined_curves", "of_system"]
+__all__ = ["SCHEMAS", "STAGED", "all_counts_of", "below", "counts_of", "joined_curves", "of_system"]
 __all__ += ["schema_of", "spoken", "usual"]
 
 # Blocks and requests, by what the VM waited for: a tier, or the backend.
@@ -101,6 +101,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 
+# Of systems that read data from where it is staged, in memory; null in others.
+STAGED = ("staged_hits", "staged_requests", "staged_ns")
+
 # Columns beside these, of runs that say anything in them.
 _NOW_AND_THEN: Mapping[str, pa.Schema] = {
     "decisions": pa.schema([("admits", pa.list_(pa.bool_()))]),  # by VM; null: as it was
@@ -116,14 +119,19 @@ _NOW_AND_THEN: Mapping[str, pa.Schema] = {
             ("on_demand", pa.int64()),
             ("left_behind", pa.int64()),
             ("on_the_way", pa.int64()),
+            *((name, pa.int64()) for name in STAGED),
         ]
     ),
 }
 
 
-def usual(name: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the columns of a table that only some runs have."""
-    some = _NOW_AND_THEN.get(name, pa.schema([])).names
+def usual(name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool) -> dict[str, Any]:
+    """Leave out the columns of a table that only some runs have, but of these if asked for."""
+    some = set(_NOW_AND_THEN.get(name, pa.schema([])).names)
+    if hosts:
+        some &= set(STAGED)
+    if staged:
+        some -= set(STAGED)
     return {column: values for column, values in columns.items() if column not in some}
 
 
@@ -166,7 +174,7 @@ def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
-    """Return several columns, each as of `counts_of`; zeros of what one host has none of."""
+    """Return several columns, each as of `counts_of`; zeros of what a system has none of."""
     if len(table) == 0:
         return {name: np.zeros((0, 0, 1), np.int64) for name in names}
     intervals = table["interval"][-1].as_py() - table["interval"][0].as_py() + 1
@@ -174,7 +182,9 @@ def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np
     there = set(table.column_names)
     none = np.zeros(len(table), np.int64)
     return {
-        name: (np.asarray(table[name]) if name in there else none).reshape(intervals, -1, tiers)
+        name: (np.asarray(pc.fill_null(table[name], 0)) if name in there else none).reshape(
+            intervals, -1, tiers
+        )
         for name in names
     }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import of_system
+from mcsim.results.schemas import all_counts_of, of_system
 
 __all__ = [
     "CannotDrawError",
@@ -43,24 +43,31 @@ class Series:
     Attributes
     ----------
     accesses : array of int64, shape (intervals, vms)
+    staged_hits : array of int64, shape (intervals, vms)
+        Reads of what an admission filter has staged, which are hits of no tier.
     hits, occupancy, target : array of int64, shape (intervals, vms, tiers)
         Occupancy and target in blocks, at the end of each interval.
     """
 
     accesses: NDArray[np.int64]
+    staged_hits: NDArray[np.int64]
     hits: NDArray[np.int64]
     occupancy: NDArray[np.int64]
     target: NDArray[np.int64]
 
     @property
     def hit_ratio(self) -> NDArray[np.float64]:
-        """Hits of all tiers per access, shape (intervals, vms); NaN where nothing was accessed."""
-        return _share(self.hits.sum(axis=2), self.accesses)
+        """All hits per access, shape (intervals, vms); NaN where nothing was accessed."""
+        return _share(self._all_hits, self.accesses)
 
     @property
     def cumulative_hit_ratio(self) -> NDArray[np.float64]:
         """Hits per access of an interval and all before it, shape (intervals, vms)."""
-        return _share(self.hits.sum(axis=2).cumsum(axis=0), self.accesses.cumsum(axis=0))
+        return _share(self._all_hits.cumsum(axis=0), self.accesses.cumsum(axis=0))
+
+    @property
+    def _all_hits(self) -> NDArray[np.int64]:
+        return np.asarray(self.hits.sum(axis=2) + self.staged_hits)
 
 
 def _share(hits: NDArray[np.int64], accesses: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -121,12 +128,13 @@ def series_of(results: Results, system: SystemSpec) -> Series:
     by_vm = of_system(results.vms(), system.title)
     by_tier = of_system(results.metrics(), system.title)
     vms = len(vms_of(results))
-    accesses = by_vm["accesses"].to_numpy().reshape(-1, vms)
+    counts = all_counts_of(by_vm, ["accesses", "staged_hits"])
+    accesses, staged_hits = (of[:, :, 0] for of in counts.values())
     hits, occupancy, target = (
         by_tier[name].to_numpy().reshape(len(accesses), vms, -1)
         for name in ("hits", "occupancy", "target")
     )
-    return Series(accesses, hits, occupancy, target)
+    return Series(accesses, staged_hits, hits, occupancy, target)
 
 
 def curve_of(results: Results, vm: str) -> HitCurve:

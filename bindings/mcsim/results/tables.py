@@ -4,8 +4,10 @@
 together; `systems` has what can only be said of a system as a whole. Both are
 Arrow tables; `render_*` turn them into what the terminal shows.
 
-Latency is the mean over all accesses of what the VM waited for: a read for the device
-that had the block, and for the link if that was on another host; a write for the backend if it
+Hits are all accesses that are no misses: those of the tiers and, where an admission filter stages
+blocks with their data, reads of what is staged. Latency is the mean over all accesses of what the
+VM waited for: a read for the device that had the block, or for memory if it was staged, and for
+the link if that was on another host; a write for the backend if it
 is written through or around, for the tier that took it if it is written back. Cost is the price
 of the tiers' capacity, on all hosts. Writes to a tier's device are fills, promotions, demotions,
 updates and transfers. What loads,
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import all_counts_of, of_system
+from mcsim.results.schemas import STAGED, all_counts_of, of_system
 
 __all__ = [
     "COMPARISON",
@@ -95,6 +97,9 @@ class Totals:
         Requests, by the slowest that any of their blocks waited for.
     remote_reads, remote_requests : array of int64, shape (vms, tiers)
         Of those, what waited for the link besides: blocks still on a host that their VM left.
+    staged_hits, staged_requests, staged_ns : array of int64, shape (vms,)
+        Reads of blocks that are staged in memory, which are none of those that were served;
+        requests of nothing else; and what the reads took together.
     """
 
     system: SystemSpec
@@ -109,6 +114,9 @@ class Totals:
     write_requests: NDArray[np.int64]
     remote_reads: NDArray[np.int64]
     remote_requests: NDArray[np.int64]
+    staged_hits: NDArray[np.int64]
+    staged_requests: NDArray[np.int64]
+    staged_ns: NDArray[np.int64]
 
 
 DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
@@ -125,7 +133,7 @@ def totals(results: Results) -> list[Totals]:
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
-    vm_counts = all_counts_of(of_vm, ("accesses", "misses", *_SERVED))
+    vm_counts = all_counts_of(of_vm, ("accesses", "misses", *STAGED, *_SERVED))
     tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
 
     def by_vm(name: str) -> NDArray[np.int64]:
@@ -144,6 +152,7 @@ def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
         device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
         **served,
         **{name: by_tier(name) for name in _REMOTE},
+        **{name: by_vm(name) for name in STAGED},
     )
 
 
@@ -173,11 +182,12 @@ class _Row:
     vm: str | None
     accesses: int
     tier_hits: tuple[int, ...]
+    staged_hits: int
     waited_ns: int  # of all accesses together
 
     @property
     def hits(self) -> int:
-        return sum(self.tier_hits)
+        return sum(self.tier_hits) + self.staged_hits
 
     @property
     def hit_ratio(self) -> float:
@@ -198,8 +208,9 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
     read_ns = np.array([known(device.read) for device in used], dtype=object)
     write_ns = np.array([known(device.write) for device in used], dtype=object)
-    # What VMs wait for the link, and those with storage of their own longer than for the backend.
-    longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns
+    # What VMs wait for the link and for what is staged, and those with storage of their own longer
+    # than for the backend.
+    longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns
     for vm, own_ns in (spec.backend.vms or {}).items():
         v = of.vms.index(vm)
         longer[v] += int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
@@ -212,7 +223,8 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
         reads, writes = counted(of.reads_served), counted(of.writes_served)
         waited = (reads * read_ns).sum() + (writes * write_ns).sum() + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
-        return _Row(vm, int(of.accesses[which].sum()), hits, int(waited))
+        accesses, staged = int(of.accesses[which].sum()), int(of.staged_hits[which].sum())
+        return _Row(vm, accesses, hits, staged, int(waited))
 
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)

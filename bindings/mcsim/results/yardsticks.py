@@ -51,7 +51,8 @@ def yardsticks(results: Results) -> pa.Table:
     alone = waits_alone(results)
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
-        ratio = hits / accesses if accesses else 0.0
+        # OPT has the tiers alone, and no staging area besides.
+        ratio = (hits + int(of.staged_hits.sum())) / accesses if accesses else 0.0
         title = of.system.title
         if hindsight is None and of.system.name == "hindsight":
             hindsight = ratio
@@ -117,16 +118,16 @@ def slowdowns(
     used = devices_of(results.spec, of.hits.shape[1])
     reads_ns = np.array([known(device.read) for device in used], dtype=object)
     factors = []
-    over_link = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns
-    for vm, total, hits, misses, linked in zip(
-        of.vms, of.accesses, of.hits, of.misses, over_link, strict=True
+    besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
+    for vm, total, hits, misses, more_ns in zip(
+        of.vms, of.accesses, of.hits, of.misses, besides, strict=True
     ):
         if not total:
             continue
         accesses, alone_ns = alone.get(vm, (-1, 0))
         if accesses != total:
             return None
-        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns) + linked)
+        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns) + more_ns)
         factors.append(waited / alone_ns if alone_ns else 1.0)
     return factors
 

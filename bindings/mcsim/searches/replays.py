@@ -17,6 +17,7 @@ from mcsim.experiment.components import Components
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
+from mcsim.results.schemas import STAGED
 from mcsim.results.tables import DEVICE_WRITES, Totals, whole
 from mcsim.searches.space import Outcome, Point
 
@@ -158,4 +159,5 @@ def _totals(system: SystemSpec, vms: list[str], result: engine.RunResult) -> Tot
         device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
         **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in served},
         **{name: by_tier(name) for name in ("remote_reads", "remote_requests")},
+        **{name: by_vm(name) for name in STAGED},
     )

@@ -281,7 +281,8 @@ TEST(FleetHost, PiecesOfTheTraceDoNotMatter) {
 
 // Law: where nobody moves, each host does what it does alone, filters included.
 TEST(FleetHost, HostsDoNotKnowOfEachOther) {
-  for (const char* filter : {"none", "staged(n=2,space=0.2)", "nth(n=2)"}) {
+  for (const char* filter :
+       {"none", "staged(n=2,space=0.2)", "none / staged(space=0.2,mode=data)", "nth(n=2)"}) {
     Random random(3);
     const std::vector<Row> rows = random_rows(4'000, 4, 60, random);
     DataPathParams params;
@@ -398,6 +399,59 @@ TEST_F(Example, ARequestWaitsForTheLinkOnlyIfItsSlowestBlockDoes) {
   move({{105, 0, Op::kRead, 2, 2}});  // 3 is clean, and read from the backend
   EXPECT_EQ(after.tiers[0].remote_reads, 1);
   EXPECT_EQ(after.tiers[0].remote_requests, 0);
+}
+
+// What is staged stays on the host that the VM leaves: there it would become old.
+TEST(FleetHost, WhatIsStagedStaysBehind) {
+  const Accesses trace = trace_of({{0, 0, Op::kRead, 1},
+                                   {1, 0, Op::kRead, 2},
+                                   {2, 0, Op::kRead, 2},
+                                   {3, 0, Op::kWrite, 2},  // dirty
+                                   {200, 0, Op::kRead, 1},
+                                   {201, 0, Op::kRead, 2},
+                                   {400, 0, Op::kRead, 1}},
+                                  1);
+  const Machine machine = fleet_of({4}, 2, {});
+  Allocation targets(1, 1);
+  targets.at(0, 0) = 4;
+  DataPathParams params;
+  params.writes = "back";
+  params.admission = "staged(mode=data)";
+  const auto host = make(machine, trace, targets, params);
+  host->replay(trace, {0, 4});
+  EXPECT_EQ(host->counters()[0].staged_hits, 1);
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, targets, 100).ok());
+  host->replay(trace, {4, 6});
+  EXPECT_EQ(host->counters()[0].staged_hits, 1);
+  EXPECT_EQ(host->counters()[0].misses, 3) << "of 1, which is staged on the new host now";
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 0}}}, targets, 300).ok());
+  host->replay(trace, {6, 7});
+  EXPECT_EQ(host->counters()[0].staged_hits, 1);
+  EXPECT_EQ(host->counters()[0].misses, 4);
+}
+
+// Blocks 1 and 2 are asked for together: one is read over the link, and the other from memory.
+TEST(FleetHost, ARequestOfWhatIsStagedWaitsForTheLink) {
+  const Accesses trace = trace_of({{0, 0, Op::kRead, 2},
+                                   {1, 0, Op::kWrite, 2},  // dirty
+                                   {105, 0, Op::kRead, 1},
+                                   {106, 0, Op::kRead, 1, 2}},
+                                  1);
+  const Machine machine = fleet_of({4}, 2, {});
+  Allocation targets(1, 1);
+  targets.at(0, 0) = 4;
+  DataPathParams params;
+  params.writes = "back";
+  params.admission = "staged(mode=data)";
+  const auto host = make(machine, trace, targets, params);
+  host->replay(trace, {0, 2});
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, targets, 100).ok());
+  host->replay(trace, {2, 4});
+  const VmCounters counts = host->counters()[0];
+  EXPECT_EQ(counts.staged_hits, 1);
+  EXPECT_EQ(counts.tiers[0].remote_reads, 1);
+  EXPECT_EQ(counts.tiers[0].remote_requests, 1);
+  EXPECT_EQ(counts.reads_served.requests[0], 1);
 }
 
 TEST(FleetHost, MistakesAreNamed) {

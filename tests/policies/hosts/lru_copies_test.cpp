@@ -105,7 +105,7 @@ TEST_P(LruCopies, AreWhatThePolicyMakesOfThemWhateverHappens) {
   const auto& [chain, rules] = GetParam();
   std::uint64_t seed = 100;
   for (const std::vector<Count>& capacities :
-       {std::vector<Count>{12, 40}, {30}, {6, 14, 50}, {6, 0, 20}, {0, 15}}) {
+       {std::vector<Count>{12, 40}, {30}, {6, 14, 50}, {6, 0, 20}, {0, 15}, {4, 8, 15, 40}}) {
     Machine machine;
     for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
     for (int variant = 0; variant < 4; ++variant) {

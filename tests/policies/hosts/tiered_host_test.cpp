@@ -3,6 +3,8 @@
 // small examples worked by hand.
 #include "core/engine/tiered_host.hpp"
 
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,6 +124,7 @@ naive::Tiers::Counts counts_of(const Host& host) {
     sum.hits.back() += vm.misses;
     sum.backend_reads += vm.backend_reads;
     sum.backend_writes += vm.backend_writes;
+    sum.staged += vm.staged_hits;
   }
   return sum;
 }
@@ -155,16 +158,26 @@ class Chains : public ::testing::TestWithParam<Case> {};
 // Some VMs get nothing of some tiers, where chains may differ only in what they do about it.
 Count least_target(Chain chain) { return chain == Chain::kExclusive ? 0 : 1; }
 
-void expect_counts_of_versions(const Case& c, bool made_for_lru) {
+// The slowest tier stages half as many blocks as it has; none without a mode.
+void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* stage_mode = nullptr) {
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
   Random random(7);
   Allocation targets = random_targets(machine, c.vms, random, least_target(c.chain));
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
-  const DataPathParams params = params_of(kLru, c.chain, "back");
+  DataPathParams params = params_of(kLru, c.chain, "back");
+  if (stage_mode != nullptr) {
+    params.admission.clear();
+    for (std::size_t k = 1; k < c.capacity.size(); ++k) params.admission += "none / ";
+    params.admission += fmt::format("staged(space=0.5,mode={})", stage_mode);
+  }
   const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
                                  : make(params, machine, trace, division());
   naive::Tiers twin(c.chain, division().targets);
+  if (stage_mode != nullptr) {
+    const bool data = std::string_view(stage_mode) == "data";
+    twin.stage({.n = 2, .space = c.capacity.back() / 2, .data = data});
+  }
   std::vector<WriteMode> modes(c.vms, WriteMode::kBack);
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     if (r % 500 == 250) {
@@ -176,6 +189,10 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru) {
       const VmId gone = trace.request_vm[r];
       host->release(gone);
       twin.release(gone);
+      const VmInfo& info = trace.vms[gone];
+      for (Count i = 0; i < info.unique_blocks; ++i) {
+        twin.drop_staged(info.first_id + static_cast<BlockId>(i));
+      }
       ASSERT_EQ(counts_of(*host), twin.counts()) << "VM " << gone << " departs at " << r;
       ASSERT_EQ(dirty(*host), twin.dirty());
       ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
@@ -222,6 +239,14 @@ TEST_P(Chains, CountWhatVersionsOfDataSayAccessByAccess) {
 
 TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
   expect_counts_of_versions(GetParam(), true);
+}
+
+TEST_P(Chains, ThatStageAddressesCountWhatVersionsOfDataSay) {
+  expect_counts_of_versions(GetParam(), false, "address");
+}
+
+TEST_P(Chains, ThatStageDataCountWhatVersionsOfDataSay) {
+  expect_counts_of_versions(GetParam(), false, "data");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -731,6 +756,168 @@ TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
   EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 0);
   host->replay(trace, {2, 3});
   EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 1);
+}
+
+// Reads of a staging area are none of what a tier or the backend served, and nothing else is
+// another thing for them.
+TEST(TieredHost, StagesDataForNothingThatTiersDo) {
+  for (const Chain chain :
+       {Chain::kExclusive, Chain::kVictim, Chain::kInclusive, Chain::kIndependent}) {
+    const Accesses trace = long_requests(41);
+    const Machine machine = machine_of({10, 30});
+    Random random(42);
+    const auto host_that_stages = [&](const char* mode) {
+      DataPathParams params = params_of("arc", chain, "back");
+      params.admission = fmt::format("none / staged(n=3,space=2,mode={},read_ns=7)", mode);
+      return make(params, machine, trace, shared_by_all(machine, trace));
+    };
+    const auto addresses = host_that_stages("address");
+    const auto data = host_that_stages("data");
+    for (std::size_t r = 0; r < trace.request_count(); ++r) {
+      if (r % 40 == 39) {
+        const std::vector<WriteMode> modes = random_modes(3, random);
+        const std::vector<bool> admits = random_gate(3, random);
+        for (Host* const host : {addresses.get(), data.get()}) {
+          ASSERT_TRUE(host->set_write_modes(modes).ok());
+          ASSERT_TRUE(host->set_admission(admits).ok());
+        }
+      }
+      addresses->replay(trace, {r, r + 1});
+      data->replay(trace, {r, r + 1});
+    }
+    std::vector<VmCounters> expected = addresses->counters();
+    const std::vector<VmCounters> counts = data->counters();
+    VmCounters none;
+    none.tiers.resize(2);
+    for (std::size_t vm = 0; vm < 3; ++vm) {
+      EXPECT_EQ(expected[vm].staged_hits, 0);
+      const Count staged = counts[vm].staged_hits;
+      EXPECT_GT(staged, 0);
+      EXPECT_GT(counts[vm].staged_requests, 0);
+      EXPECT_EQ(counts[vm].staged_ns, 7 * staged);
+      expected[vm].misses -= staged;
+      expected[vm].backend_reads -= staged;
+      expected[vm].reads_served.blocks[2] -= staged;
+      expected[vm].staged_hits = staged;
+      expected[vm].staged_ns = 7 * staged;
+      // Requests wait for less, but there are as many.
+      expected[vm].staged_requests = counts[vm].staged_requests;
+      Count requests = counts[vm].staged_requests;
+      for (std::size_t k = 0; k <= 2; ++k) requests += counts[vm].reads_served.requests[k];
+      Count before = 0;
+      for (std::size_t k = 0; k <= 2; ++k) before += expected[vm].reads_served.requests[k];
+      EXPECT_EQ(requests, before);
+      EXPECT_LT(counts[vm].reads_served.requests[2], expected[vm].reads_served.requests[2]);
+      expected[vm].reads_served.requests = counts[vm].reads_served.requests;
+      EXPECT_TRUE(check_conservation(none, counts[vm]).ok());
+    }
+    expect_same(counts, expected);
+    if (::testing::Test::HasFatalFailure()) return;
+    EXPECT_TRUE(data->check_invariants().ok()) << data->check_invariants();
+  }
+}
+
+// One tier of two blocks, n = 2 and room for two staged ones.
+TEST(TieredHost, ReadsWhatIsStagedFromMemory) {
+  constexpr Op kRead = Op::kRead;
+  constexpr Op kWrite = Op::kWrite;
+  struct Step {
+    Op op;
+    std::vector<std::uint64_t> blocks;
+    Count staged_hits;
+    Count backend_reads;
+    Count occupancy;
+  };
+  const auto expect = [](const char* writes, const std::vector<Step>& steps, bool update = false) {
+    SCOPED_TRACE(fmt::format("{}, {}", writes, update));
+    AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+    Requests requests;
+    Nanoseconds time = 0;
+    for (const Step& step : steps) {
+      requests.push(++time, 0, step.op, step.blocks[0] * 4096,
+                    static_cast<std::uint32_t>(4096 * step.blocks.size()));
+    }
+    EXPECT_TRUE(builder.begin_vm("vm").ok());
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+    const Accesses trace = std::move(builder).finish().value();
+    DataPathParams params = params_of(kLru, Chain::kExclusive, writes);
+    params.admission = "staged(mode=data)";
+    params.update_around = update;
+    const Machine machine = machine_of({2});
+    const auto host = make_data_path(params, machine, trace, shared_by_all(machine, trace), 1);
+    ASSERT_TRUE(host.ok()) << host.status();
+    for (std::size_t r = 0; r < steps.size(); ++r) {
+      (*host)->replay(trace, {r, r + 1});
+      const VmCounters now = (*host)->counters()[0];
+      EXPECT_EQ(now.staged_hits, steps[r].staged_hits) << "request " << r;
+      EXPECT_EQ(now.backend_reads, steps[r].backend_reads) << "request " << r;
+      EXPECT_EQ(now.tiers[0].occupancy, steps[r].occupancy) << "request " << r;
+      EXPECT_EQ(now.staged_ns, 30 * now.staged_hits);
+    }
+  };
+  expect("through", {{kRead, {1}, 0, 1, 0},
+                     {kRead, {1}, 1, 1, 1},  // from memory, and comes in
+                     {kRead, {1}, 1, 1, 1},
+                     {kRead, {2, 3}, 1, 3, 1},
+                     {kRead, {2, 3}, 3, 3, 2},
+                     {kRead, {4, 5, 6}, 3, 6, 2},  // 6 takes the place of 4
+                     {kRead, {4}, 3, 7, 2}});
+  // Written through or back it has the new data: the backend does, too.
+  for (const char* writes : {"through", "back"}) {
+    expect(writes, {{kWrite, {1}, 0, 0, 0}, {kRead, {1}, 1, 0, 1}});
+    expect(writes, {{kRead, {1}, 0, 1, 0}, {kWrite, {1}, 0, 1, 1}, {kRead, {1}, 0, 1, 1}});
+  }
+  // Written around it has none any more, but its address stays.
+  expect("around", {{kRead, {1}, 0, 1, 0}, {kWrite, {1}, 0, 1, 0}, {kRead, {1}, 0, 2, 1}});
+  expect("around", {{kRead, {1}, 0, 1, 0}, {kWrite, {1}, 0, 1, 0}, {kRead, {1}, 1, 1, 1}}, true);
+}
+
+// Its blocks are served, whether a tier has them or memory; nothing else becomes of them there.
+TEST(TieredHost, ServesWhatIsStagedToAVmThatIsShutOut) {
+  const Accesses trace = single_vm({1, 1, 1, 2, 2, 1});
+  const Machine machine = machine_of({4});
+  DataPathParams params = params_of(kLru);
+  params.admission = "staged(mode=data)";
+  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  host->replay(trace, {0, 1});
+  ASSERT_TRUE(host->set_admission({false}).ok());
+  host->replay(trace, {1, 5});
+  EXPECT_EQ(host->counters()[0].staged_hits, 2);
+  EXPECT_EQ(host->counters()[0].backend_reads, 3) << "nothing was staged";
+  EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 0);
+  ASSERT_TRUE(host->set_admission({true}).ok());
+  host->replay(trace, {5, 6});
+  EXPECT_EQ(host->counters()[0].staged_hits, 3);
+  EXPECT_EQ(host->counters()[0].tiers[0].occupancy, 1);
+}
+
+// SPEC A7, of both modes: what is referenced n times while it is staged is written to flash.
+TEST(TieredHost, AdmitsTheReuseWorkingSet) {
+  for (const char* mode : {"address", "data"}) {
+    for (const Count n : {2, 3, 4}) {
+      SCOPED_TRACE(fmt::format("{}, {}", mode, n));
+      const auto fills = [&](const Accesses& trace, const char* space) {
+        DataPathParams params = params_of(kLru);
+        params.admission = fmt::format("staged(n={},space={},mode={})", n, space, mode);
+        const Machine machine = machine_of({1'000});
+        const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+        host->replay(trace, trace.all());
+        const VmCounters counts = host->counters()[0];
+        EXPECT_EQ(counts.tiers[0].device_writes(), counts.tiers[0].fills);
+        return counts.tiers[0].fills;
+      };
+      std::vector<std::uint64_t> scan(5'000);
+      std::iota(scan.begin(), scan.end(), std::uint64_t{0});
+      EXPECT_EQ(fills(single_vm(scan), "1"), 0);
+      const Accesses reused = random_trace(1'500, 1, 700, 51);
+      EXPECT_EQ(fills(reused, "0"), 0);
+      std::vector<Count> times(reused.id_count(), 0);
+      for (const BlockId block : reused.ids) ++times[block];
+      const Count often = std::ranges::count_if(times, [&](Count of) { return of >= n; });
+      EXPECT_EQ(fills(reused, "1000"), often);
+      EXPECT_GT(often, 0);
+    }
+  }
 }
 
 TEST(TieredHost, GroupsShareTheirPart) {
