@@ -1,14 +1,15 @@
 #include "core/trace/accesses.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/sample_filter.hpp"
-#include "core/containers/slot_heap.hpp"
 #include "core/trace/accesses_file.hpp"
 
 namespace mcsim {
@@ -169,6 +170,8 @@ struct AccessBuilder::Stream {
 
 // What a stream has, wherever it is.
 struct AccessBuilder::Merged {
+  class InOrder;
+
   std::span<const Nanoseconds> time;
   std::span<const std::uint8_t> op;
   std::span<const Nanoseconds> response;   // if they are kept
@@ -180,6 +183,7 @@ struct AccessBuilder::Merged {
   std::size_t passed = 0;  // requests, which memory need not hold
 
   std::uint64_t begin_of(std::size_t request) const { return request == 0 ? 0 : end[request - 1]; }
+  bool is_over() const { return next == time.size(); }
 
   void push_next(VmId vm, Nanoseconds at, AccessesSink& sink) {
     for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
@@ -198,6 +202,109 @@ struct AccessBuilder::Merged {
     let_go(ids.subspan(begin_of(passed), begin_of(next) - begin_of(passed)));
     passed = next;
   }
+};
+
+// The requests of many streams in order. A heap of all streams would come to another one with
+// every request, far from the last. So those of a span of time are listed stream by stream and put
+// in order: so many of each stream that they are worth coming to it, so few that they stay near.
+class AccessBuilder::Merged::InOrder {
+ public:
+  explicit InOrder(std::span<const Merged> streams)
+      : streams_(streams), usual_(std::max(kFewest, kOfStream * streams.size())) {
+    Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
+    std::size_t requests = 0;
+    for (const Merged& stream : streams) {
+      if (stream.is_over()) continue;
+      first_ = std::min(first_, stream.time[stream.next]);
+      last = std::max(last, stream.time.back());
+      requests += stream.time.size() - stream.next;
+    }
+    left_ = requests;
+    span_ =
+        requests <= usual_ ? distance(first_, last) : distance(first_, last) / requests * usual_;
+  }
+
+  bool empty() const { return left_ == 0; }
+
+  // Calls push(due) for the next requests, each of which has then passed in its stream.
+  absl::Status push(auto&& push) {
+    while (!list()) {
+      if (span_ == 0) return push_instant(push);
+      span_ /= 2;
+    }
+    sort();
+    for (const Due& due : sorted_) MCSIM_RETURN_IF_ERROR(push(due));
+    if (listed_.size() < usual_ / 2) span_ = std::min(span_ * 2 + 1, kLongest);
+    left_ -= listed_.size();
+    first_ = then_;
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr std::size_t kFewest = std::size_t{1} << 13;
+  static constexpr std::size_t kOfStream = 8;
+  static constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
+
+  static std::uint64_t distance(Nanoseconds from, Nanoseconds to) {
+    return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+  }
+
+  // All of the span, stream by stream; false if these are too many.
+  bool list() {
+    listed_.clear();
+    then_ = std::numeric_limits<Nanoseconds>::max();
+    for (std::size_t v = 0; v < streams_.size(); ++v) {
+      const auto& time = streams_[v].time;
+      std::size_t r = streams_[v].next;
+      for (; r < time.size() && distance(first_, time[r]) <= span_; ++r) {
+        if (listed_.size() == 2 * usual_) return false;
+        listed_.push_back({time[r], static_cast<VmId>(v)});
+      }
+      if (r < time.size()) then_ = std::min(then_, time[r]);
+    }
+    return true;
+  }
+
+  // Of one time there may be any number, which are in order as they are.
+  absl::Status push_instant(auto&& push) {
+    then_ = std::numeric_limits<Nanoseconds>::max();
+    for (std::size_t v = 0; v < streams_.size(); ++v) {
+      const Merged& stream = streams_[v];
+      for (; !stream.is_over() && stream.time[stream.next] == first_; --left_) {
+        MCSIM_RETURN_IF_ERROR(push(Due{first_, static_cast<VmId>(v)}));
+      }
+      if (!stream.is_over()) then_ = std::min(then_, stream.time[stream.next]);
+    }
+    first_ = then_;
+    return absl::OkStatus();
+  }
+
+  // About as many parts of the span as there are requests, then each part.
+  void sort() {
+    const auto bits = static_cast<int>(std::bit_width(listed_.size()));
+    const int shift = std::max(0, static_cast<int>(std::bit_width(span_)) - bits);
+    const auto part_of = [&](const Due& due) { return distance(first_, due.time) >> shift; };
+    ends_.assign((std::size_t{1} << bits) + 1, 0);
+    for (const Due& due : listed_) ++ends_[part_of(due) + 1];
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    sorted_.resize(listed_.size());
+    for (const Due& due : listed_) sorted_[ends_[part_of(due)]++] = due;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      if (end > begin + 1) std::ranges::sort(std::span(sorted_).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+
+  std::span<const Merged> streams_;
+  std::size_t usual_;  // so many at a time
+  std::size_t left_ = 0;
+  Nanoseconds first_ = std::numeric_limits<Nanoseconds>::max();  // of what is left
+  Nanoseconds then_ = 0;                                         // of what is left after the span
+  std::uint64_t span_ = 0;                                       // from first_, its end included
+  std::vector<Due> listed_;
+  std::vector<Due> sorted_;
+  std::vector<std::uint32_t> ends_;
 };
 
 // What streams have, one behind the other, on disk.
@@ -531,32 +638,26 @@ absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_mer
 // Appends what all streams have, in order, and frees each once it has no more.
 absl::Status AccessBuilder::merge_into(AccessesSink& sink, std::span<const Due> departures) {
   MCSIM_ASSIGN_OR_RETURN(std::vector<Merged> streams, streams_to_merge());
-  SlotHeap<Due> next(streams.size());
-  for (std::size_t v = 0; v < streams.size(); ++v) {
-    const auto vm = static_cast<VmId>(v);
-    if (!streams[v].time.empty()) next.push(vm, {streams[v].time[0], vm});
-  }
   std::size_t merged = 0;
   std::size_t gone = 0;
-  for (; !next.empty(); ++merged) {
-    const auto vm = static_cast<VmId>(next.top());
+  const auto push_next = [&](Due due) -> absl::Status {
+    const auto& [time, vm] = due;
     Merged& stream = streams[vm];
-    const Nanoseconds time = stream.time[stream.next];
     while (gone < departures.size() && departures[gone].time <= time) sink.depart(gone++, merged);
     const bool whole = options_.whole_seconds;
     stream.push_next(vm, whole ? (time - first_time_) / kSecond * kSecond : time, sink);
-    if (stream.next < stream.time.size()) {
-      next.update(vm, {stream.time[stream.next], vm});
-    } else {
-      next.pop();
+    if (stream.is_over()) {
       stream.let_go_of_passed();
-      stream = {};
       streams_[vm] = {};
     }
-    if (merged % kRequestsAtOnce > 0) continue;
-    MCSIM_RETURN_IF_ERROR(sink.status());
-    for (Merged& of : streams) of.let_go_of_passed();
-  }
+    if (merged++ % kRequestsAtOnce > 0) return absl::OkStatus();
+    for (Merged& of : streams) {
+      if (!of.is_over()) of.let_go_of_passed();
+    }
+    return sink.status();
+  };
+  Merged::InOrder due(streams);
+  while (!due.empty()) MCSIM_RETURN_IF_ERROR(due.push(push_next));
   while (gone < departures.size()) sink.depart(gone++, merged);
   return absl::OkStatus();
 }

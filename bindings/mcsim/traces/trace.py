@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
@@ -19,6 +17,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Tabular
 from mcsim.base.suggest import names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
+from mcsim.traces.by_vm import ByVm
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import Layout, save_trace
 from mcsim.traces.info import TraceInfo, vm_info
@@ -177,16 +176,12 @@ class Trace(MadeOfColumns, Tabular):
     def batches_with(self, vm: int) -> Iterator[Batch]:
         """Yield columns that have all requests of one VM, a position in `vms`, in their order.
 
-        Of a trace of few VMs others are among them, as views; of one of many there are copies
-        of its own alone, by an index that takes 4 bytes for each request of the trace.
+        Of a trace of few VMs others are among them; of one of many there are its own alone.
         """
-        if not self.has_many_vms:
+        if self.has_many_vms:
+            yield from self._by_vm.batches_of(vm)
+        else:
             yield from self.batches()
-            return
-        for batch, order, ends in self._by_vm:
-            rows = order[ends[vm] : ends[vm + 1]]
-            if len(rows):
-                yield batch.where(rows)
 
     @property
     def has_many_vms(self) -> bool:
@@ -194,14 +189,8 @@ class Trace(MadeOfColumns, Tabular):
         return len(self.vms) > _FEW_VMS
 
     @cached_property
-    def _by_vm(self) -> list[tuple[Batch, npt.NDArray[np.uint32], npt.NDArray[np.int64]]]:
-        """Each batch, its rows in the order of VMs, and where each VM's begin and end."""
-        index = []
-        for batch in self.batches():
-            order = np.argsort(batch.vm, kind="stable").astype(np.uint32)
-            ends = np.searchsorted(batch.vm[order], np.arange(len(self.vms) + 1))
-            index.append((batch, order, ends))
-        return index
+    def _by_vm(self) -> ByVm:
+        return ByVm(self.batches(), len(self.vms))
 
     def info(
         self, block_bytes: int = 4096, progress: Callable[[int, int], None] | None = None

@@ -120,6 +120,69 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
   EXPECT_EQ(meaning.size(), a.id_count());
 }
 
+// Times of many requests of a VM: steady, in bursts of one instant, at the ends of time, or none.
+std::vector<Nanoseconds> times_of(std::size_t vm, std::size_t most, Random& random) {
+  constexpr Nanoseconds kLast = std::numeric_limits<Nanoseconds>::max();
+  constexpr Nanoseconds kFirst = std::numeric_limits<Nanoseconds>::min() + 1;
+  std::vector<Nanoseconds> times;
+  const auto count = static_cast<std::size_t>(random.below(most + 1));
+  const auto spread = std::uint64_t{1} << random.below(50);
+  Nanoseconds at = vm % 5 == 0 ? -1000 : 1'000'000;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (vm % 3 > 0 || i % 50 == 0) at += static_cast<Nanoseconds>(random.below(spread));
+    times.push_back(at);
+  }
+  if (vm % 7 == 0) times.insert(times.begin(), 2, kFirst);
+  if (vm % 11 == 0) times.insert(times.end(), 2, kLast);
+  return times;
+}
+
+void expect_in_order(const std::vector<std::vector<Nanoseconds>>& vms) {
+  AccessBuilder builder({}, TimeBase::kClock);
+  std::vector<std::pair<Nanoseconds, VmId>> expected;
+  for (std::size_t v = 0; v < vms.size(); ++v) {
+    Requests requests;
+    for (std::size_t i = 0; i < vms[v].size(); ++i) {
+      requests.push(vms[v][i], 0, Op::kRead, i * 4096, 4096);
+      expected.emplace_back(vms[v][i], static_cast<VmId>(v));
+    }
+    ASSERT_TRUE(builder.begin_vm("vm" + std::to_string(v)).ok());
+    ASSERT_TRUE(builder.add(requests.view()).ok());
+  }
+  std::ranges::sort(expected);
+  const Accesses a = std::move(builder).finish().value();
+  ASSERT_EQ(a.request_count(), expected.size());
+  std::vector<BlockId> next(vms.size());
+  for (std::size_t r = 0; r < expected.size(); ++r) {
+    const auto [time, vm] = expected[r];
+    ASSERT_EQ(a.request_time[r], time) << r;
+    ASSERT_EQ(a.request_vm[r], vm) << r;
+    ASSERT_EQ(a.ids[r], a.vms[vm].first_id + next[vm]++) << r;
+  }
+}
+
+TEST(AccessBuilder, MergesAnyNumberOfVmsWithAnyTimes) {
+  Random random(3);
+  for (const auto& [vms, most] :
+       {std::pair{0, 0}, {1, 60'000}, {3, 40'000}, {40, 3000}, {1500, 60}, {6000, 8}}) {
+    SCOPED_TRACE(vms);
+    std::vector<std::vector<Nanoseconds>> times;
+    for (int v = 0; v < vms; ++v) {
+      times.push_back(
+          times_of(static_cast<std::size_t>(v), static_cast<std::size_t>(most), random));
+    }
+    expect_in_order(times);
+  }
+}
+
+TEST(AccessBuilder, MergesMoreRequestsOfOneTimeThanItPutsInOrderAtOnce) {
+  std::vector<std::vector<Nanoseconds>> times(20, std::vector<Nanoseconds>(5000, 7));
+  times[3].assign(5000, 8);
+  times[4].front() = times[5].front() = 6;
+  times[6].back() = 9;
+  expect_in_order(times);
+}
+
 TEST(AccessBuilder, SaysWhatIsWrong) {
   AccessBuilder builder({}, TimeBase::kClock);
   Requests r;
