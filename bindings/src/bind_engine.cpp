@@ -19,13 +19,14 @@ namespace {
 
 ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
                              const std::string& key, bool whole_seconds, std::uint32_t line_blocks,
-                             bool responses) {
+                             bool responses, bool classes) {
   return {.block_bytes = block_bytes,
           .ops = choice_or_raise<OpFilter>("ops", ops),
           .key = choice_or_raise<BlockKey>("key", key),
           .whole_seconds = whole_seconds,
           .line_blocks = line_blocks,
-          .responses = responses};
+          .responses = responses,
+          .classes = classes};
 }
 
 py::dict to_dict(const GivenCounts& given) {
@@ -70,6 +71,7 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("request_vm", column(&Accesses::request_vm))
       .def_property_readonly("request_op", column(&Accesses::request_op))
       .def_property_readonly("request_response", column(&Accesses::request_response))
+      .def_property_readonly("request_class", column(&Accesses::request_class))
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count)
@@ -121,11 +123,11 @@ void bind_accesses(py::module_& m) {
 void bind_access_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
-                       bool whole_seconds, std::uint32_t line_blocks, bool responses,
+                       bool whole_seconds, std::uint32_t line_blocks, bool responses, bool classes,
                        std::uint32_t cut_bytes, double sample_rate, std::uint64_t sample_seed,
                        const std::string& base, const std::optional<std::string>& path) {
-             ExpandOptions options =
-                 expand_options(block_bytes, ops, key, whole_seconds, line_blocks, responses);
+             ExpandOptions options = expand_options(block_bytes, ops, key, whole_seconds,
+                                                    line_blocks, responses, classes);
              options.cut_bytes = cut_bytes;
              options.sample_rate = sample_rate;
              options.sample_seed = sample_seed;
@@ -136,8 +138,9 @@ void bind_access_builder(py::module_& m) {
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
            py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-           py::arg("responses") = false, py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0,
-           py::arg("sample_seed") = 1, py::arg("time_base") = "clock", py::arg("path") = py::none())
+           py::arg("responses") = false, py::arg("classes") = false, py::arg("cut_bytes") = 0,
+           py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1, py::arg("time_base") = "clock",
+           py::arg("path") = py::none())
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {
@@ -149,9 +152,11 @@ void bind_access_builder(py::module_& m) {
           [](AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
              const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
              const Column<std::uint32_t>& length,
-             const std::optional<Column<Nanoseconds>>& response, std::optional<VmId> only,
+             const std::optional<Column<Nanoseconds>>& response,
+             const std::optional<Column<std::uint8_t>>& of_class, std::optional<VmId> only,
              Nanoseconds shift) {
-            const RequestsView chunk = requests_of(time, vm, op, offset, length, response);
+            const RequestsView chunk =
+                requests_of(time, vm, op, offset, length, response, of_class);
             const Tick tick = make_tick(py::none());
             absl::Status added;
             {
@@ -161,8 +166,8 @@ void bind_access_builder(py::module_& m) {
             raise_if_error(added);
           },
           py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
-          py::arg("response") = py::none(), py::kw_only(), py::arg("only") = py::none(),
-          py::arg("shift") = 0)
+          py::arg("response") = py::none(), py::arg("classes") = py::none(), py::kw_only(),
+          py::arg("only") = py::none(), py::arg("shift") = 0)
       .def("end_warm_up", &AccessBuilder::end_warm_up)
       .def(
           "depart",
@@ -244,6 +249,7 @@ py::dict to_dict(const ExpandOptions& options) {
   d["line_blocks"] = options.line_blocks;
   // Said where it is so: interned traces without them keep their names.
   if (options.responses) d["responses"] = true;
+  if (options.classes) d["classes"] = true;
   return d;
 }
 
@@ -281,15 +287,15 @@ void bind_system(py::module_& m) {
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,
-             const std::string& key, bool whole_seconds, std::uint32_t line_blocks,
-             bool responses) {
-            return to_dict(view_of(
-                *handle.system,
-                expand_options(block_bytes, ops, key, whole_seconds, line_blocks, responses)));
+             const std::string& key, bool whole_seconds, std::uint32_t line_blocks, bool responses,
+             bool classes) {
+            return to_dict(
+                view_of(*handle.system, expand_options(block_bytes, ops, key, whole_seconds,
+                                                       line_blocks, responses, classes)));
           },
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-          py::arg("responses") = false)
+          py::arg("responses") = false, py::arg("classes") = false)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
       // The last: whether it rings however short the trace is.

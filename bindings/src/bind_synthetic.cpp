@@ -40,10 +40,13 @@ void bind_models(py::module_& m) {
 void bind_profile(py::module_& m) {
   py::class_<SyntheticComponent>(m, "Component")
       .def(py::init([](std::string name, LocalityModel model,
-                       const std::vector<std::pair<std::uint32_t, double>>& sizes) {
-             return SyntheticComponent{std::move(name), std::move(model), sizes_of(sizes)};
+                       const std::vector<std::pair<std::uint32_t, double>>& sizes,
+                       std::optional<std::uint8_t> of_class) {
+             return SyntheticComponent{std::move(name), std::move(model), sizes_of(sizes),
+                                       of_class};
            }),
-           py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"))
+           py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"),
+           py::arg("of_class") = py::none())
       .def("validate", [](const SyntheticComponent& c) { raise_if_error(validate(c)); });
   py::class_<Diurnal>(m, "Diurnal")
       .def(py::init([](double amplitude, Nanoseconds peak) { return Diurnal{amplitude, peak}; }),
@@ -106,6 +109,7 @@ py::dict columns_of(Requests&& chunk) {
   columns["offset"] = to_array(std::move(chunk.offset));
   columns["length"] = to_array(std::move(chunk.length));
   columns["response"] = to_array(std::move(chunk.response));
+  if (!chunk.of_class.empty()) columns["classes"] = to_array(std::move(chunk.of_class));
   return columns;
 }
 

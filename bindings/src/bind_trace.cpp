@@ -11,11 +11,14 @@
 namespace mcsim::python {
 namespace {
 
-// The columns of a chunk, in the order of the store.
+// The columns of a chunk, in the order of the store, which has classes if there are any.
 py::tuple to_columns(Requests&& chunk) {
-  return py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
-                        to_array(std::move(chunk.op)), to_array(std::move(chunk.offset)),
-                        to_array(std::move(chunk.length)), to_array(std::move(chunk.response)));
+  const py::tuple columns =
+      py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
+                     to_array(std::move(chunk.op)), to_array(std::move(chunk.offset)),
+                     to_array(std::move(chunk.length)), to_array(std::move(chunk.response)));
+  if (chunk.of_class.empty()) return columns;
+  return columns + py::make_tuple(to_array(std::move(chunk.of_class)));
 }
 
 std::optional<py::tuple> next_chunk(RequestReader& reader) {
@@ -83,10 +86,27 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
                    part(rows.op),
                    part(rows.offset),
                    part(rows.length),
+                   {},
                    {}});
     }
     raise_if_error(tick(static_cast<Count>(begin)));
   }
+}
+
+using Classes = std::optional<Column<std::uint8_t>>;
+
+// However long the columns are.
+RequestsView rows_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+                     const Column<std::uint32_t>& length, const Column<Nanoseconds>& response,
+                     const Classes& of_class) {
+  return {.time = span_of(time),
+          .vm = span_of(vm),
+          .op = span_of(op),
+          .offset = span_of(offset),
+          .length = span_of(length),
+          .response = span_of(response),
+          .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
 }
 
 // None, or what is wrong with rows from elsewhere.
@@ -94,10 +114,10 @@ std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Colum
                                     const Column<std::uint8_t>& op,
                                     const Column<std::uint64_t>& offset,
                                     const Column<std::uint32_t>& length,
-                                    const Column<Nanoseconds>& response, std::size_t vms,
-                                    std::size_t first_row, std::optional<Nanoseconds> after) {
-  const RequestsView rows{span_of(time),   span_of(vm),     span_of(op),
-                          span_of(offset), span_of(length), span_of(response)};
+                                    const Column<Nanoseconds>& response, const Classes& of_class,
+                                    std::size_t vms, std::size_t first_row,
+                                    std::optional<Nanoseconds> after) {
+  const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
   const absl::Status status =
       check_requests(rows, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
@@ -109,9 +129,9 @@ std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<
                                   const Column<std::uint8_t>& op,
                                   const Column<std::uint64_t>& offset,
                                   const Column<std::uint32_t>& length,
-                                  const Column<Nanoseconds>& response, std::size_t first_row) {
-  const RequestsView rows{span_of(time),   span_of(vm),     span_of(op),
-                          span_of(offset), span_of(length), span_of(response)};
+                                  const Column<Nanoseconds>& response, const Classes& of_class,
+                                  std::size_t first_row) {
+  const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
   return checksum_of(rows, first_row);
 }
@@ -120,12 +140,13 @@ void bind_checks(py::module_& m) {
   m.def("wrong_in", &wrong_in, "None, or what is wrong with rows from elsewhere.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
-        py::arg("response").noconvert(), py::kw_only(), py::arg("vms"), py::arg("first_row") = 0,
-        py::arg("after") = py::none());
+        py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
+        py::arg("vms"), py::arg("first_row") = 0, py::arg("after") = py::none());
   m.def("checksum", &checksum_of_columns, "A number that tells damaged columns from whole ones.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
-        py::arg("response").noconvert(), py::kw_only(), py::arg("first_row"));
+        py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
+        py::arg("first_row"));
   m.def(
       "check_vm_name", [](const std::string& name) { raise_if_error(check_vm_name(name)); },
       "ConfigError if that can be no name of a VM.", py::arg("name"));

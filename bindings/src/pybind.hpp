@@ -69,14 +69,16 @@ std::span<const T> span_of(const Column<T>& column) {
 inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                 const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                                 const Column<std::uint32_t>& length,
-                                const std::optional<Column<Nanoseconds>>& response = {}) {
+                                const std::optional<Column<Nanoseconds>>& response = {},
+                                const std::optional<Column<std::uint8_t>>& of_class = {}) {
   const RequestsView rows{
       .time = span_of(time),
       .vm = span_of(vm),
       .op = span_of(op),
       .offset = span_of(offset),
       .length = span_of(length),
-      .response = response ? span_of(*response) : std::span<const Nanoseconds>()};
+      .response = response ? span_of(*response) : std::span<const Nanoseconds>(),
+      .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
   for (const std::size_t size :
        {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size()}) {
     if (size != rows.size()) {

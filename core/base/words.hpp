@@ -51,6 +51,7 @@ class Words {
   }
 
   bool whole() const { return whole_; }
+  std::size_t left() const { return rest_.size(); }
   bool over() const { return whole_ && rest_.empty(); }
 
  private:

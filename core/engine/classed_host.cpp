@@ -26,8 +26,7 @@ void ClassedHost::replay(const Accesses& trace, RequestRange range) {
     if (blocks.empty()) continue;
     const std::size_t vm = trace.request_vm[r];
     const Op op = static_cast<Op>(trace.request_op[r]);
-    const Count bytes = static_cast<Count>(blocks.size()) * trace.block_bytes;
-    const std::size_t of_class = classifier_(vm, op, bytes);
+    const std::size_t of_class = classifier_(trace, r);
     Served& served = counters_[vm].served(op);
     std::size_t slowest = 0;
     for (const BlockId block : blocks) {

@@ -12,11 +12,8 @@
 
 namespace mcsim {
 
-// As many classes of requests as there can be; class 0 is worth most.
-inline constexpr std::size_t kMostClasses = 8;
-
-// What decides of which class a request is, by its VM, operation and bytes.
-using Classifier = std::function<std::size_t(std::size_t vm, Op op, Count bytes)>;
+// What decides of which class a request of the trace is.
+using Classifier = std::function<std::size_t(const Accesses& trace, std::size_t request)>;
 
 // Tiers that all VMs share, in which a block is of the class of the request that touched it
 // last. A block is in one tier: it comes into the fastest that takes it, and the victims go down.

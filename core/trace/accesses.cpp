@@ -42,8 +42,22 @@ absl::Status too_many_blocks(std::string_view vm) {
 // Between two looks at whether all could be written so far.
 constexpr std::size_t kRequestsAtOnce = std::size_t{1} << 18;
 
+// That it has classes which can be.
+absl::Status check_classes(const RequestsView& chunk, std::string_view vm) {
+  if (chunk.of_class.size() != chunk.size()) {
+    return invalid_argument("{}: {} classes of {} requests: expected a trace with a column of them",
+                            vm, chunk.of_class.size(), chunk.size());
+  }
+  for (const std::uint8_t of_class : chunk.of_class) {
+    if (of_class < kMostClasses) continue;
+    return invalid_argument("{}: a request of class {}: expected 0 to {}", vm, of_class,
+                            kMostClasses - 1);
+  }
+  return absl::OkStatus();
+}
+
 // That it has response times which can be.
-absl::Status check_chunk(const RequestsView& chunk, std::string_view vm) {
+absl::Status check_response_times(const RequestsView& chunk, std::string_view vm) {
   if (chunk.response.size() != chunk.size()) {
     return invalid_argument("{}: {} response times of {} requests", vm, chunk.response.size(),
                             chunk.size());
@@ -83,22 +97,22 @@ struct AccessBuilder::Stream {
   std::size_t warm_up_accesses = 0;
   Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();
   std::optional<Nanoseconds> warm_up_followed = {};  // by a request, at that time
-  bool keeps_responses = false;
-  std::size_t responded = 0;  // requests whose response time is known
+  std::size_t responded = 0;                         // requests whose response time is known
 
   // Of the last requests and accesses, those that are not on disk.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
-  std::vector<Nanoseconds> response = {};  // if they are kept
-  std::vector<std::uint64_t> end = {};     // one past the request's last entry in ids
-  std::vector<BlockId> ids = {};           // local: 0, 1, 2, … by first touch of the line
-  std::vector<std::uint64_t> keys = {};    // whose ids are still to be found
+  std::vector<Nanoseconds> response = {};   // if they are kept
+  std::vector<std::uint8_t> of_class = {};  // if they are kept
+  std::vector<std::uint64_t> end = {};      // one past the request's last entry in ids
+  std::vector<BlockId> ids = {};            // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint64_t> keys = {};     // whose ids are still to be found
   std::size_t lines = 0;
   std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes() const {
-    return ids.size() * sizeof(BlockId) + response.size() * sizeof(Nanoseconds) +
+    return ids.size() * sizeof(BlockId) + response.size() * sizeof(Nanoseconds) + of_class.size() +
            time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
   }
 
@@ -114,16 +128,17 @@ struct AccessBuilder::Stream {
   }
 
   // Of which all keys were pushed.
-  void push_request(Nanoseconds at, std::uint8_t what, Nanoseconds took) {
+  void push_request(Nanoseconds at, std::uint8_t what) {
     time.push_back(at);
     op.push_back(what);
-    if (keeps_responses) {
-      response.push_back(took);
-      responded += took >= 0 ? 1 : 0;
-    }
     end.push_back(accesses + keys.size());
     if (requests++ == warm_up) warm_up_followed = at;
     last_time = at;
+  }
+
+  void push_response(Nanoseconds took) {
+    response.push_back(took);
+    responded += took >= 0 ? 1 : 0;
   }
 
   // Many keys at once keep many cache misses in flight.
@@ -159,7 +174,8 @@ struct AccessBuilder::Merged {
 
   std::span<const Nanoseconds> time;
   std::span<const std::uint8_t> op;
-  std::span<const Nanoseconds> response;  // if they are kept
+  std::span<const Nanoseconds> response;   // if they are kept
+  std::span<const std::uint8_t> of_class;  // if they are kept
   std::span<const std::uint64_t> end;
   std::span<const BlockId> ids;
   BlockId first_id = 0;
@@ -172,6 +188,7 @@ struct AccessBuilder::Merged {
   void push_next(VmId vm, Nanoseconds at, AccessesSink& sink) {
     for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
     if (!response.empty()) sink.push_response(response[next]);
+    if (!of_class.empty()) sink.push_class(of_class[next]);
     sink.push_request(at, vm, op[next++]);
   }
 
@@ -180,6 +197,7 @@ struct AccessBuilder::Merged {
     let_go(time.subspan(passed, count));
     let_go(op.subspan(passed, count));
     if (!response.empty()) let_go(response.subspan(passed, count));
+    if (!of_class.empty()) let_go(of_class.subspan(passed, count));
     let_go(end.subspan(passed, count));
     let_go(ids.subspan(begin_of(passed), begin_of(next) - begin_of(passed)));
     passed = next;
@@ -314,7 +332,8 @@ struct AccessBuilder::Spill {
 
   Column<Nanoseconds> time;
   Column<std::uint8_t> op;
-  Column<Nanoseconds> response;  // empty if they are not kept
+  Column<Nanoseconds> response;   // empty if they are not kept
+  Column<std::uint8_t> of_class;  // likewise
   Column<std::uint64_t> end;
   Column<BlockId> ids;
 
@@ -322,11 +341,13 @@ struct AccessBuilder::Spill {
     MCSIM_ASSIGN_OR_RETURN(File time, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File op, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File response, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(File of_class, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File end, File::unnamed_beside(path));
     MCSIM_ASSIGN_OR_RETURN(File ids, File::unnamed_beside(path));
     return std::unique_ptr<Spill>(new Spill{{std::move(time)},
                                             {std::move(op)},
                                             {std::move(response)},
+                                            {std::move(of_class)},
                                             {std::move(end)},
                                             {std::move(ids)}});
   }
@@ -335,6 +356,7 @@ struct AccessBuilder::Spill {
     MCSIM_RETURN_IF_ERROR(time.take(stream.time));
     MCSIM_RETURN_IF_ERROR(op.take(stream.op));
     MCSIM_RETURN_IF_ERROR(response.take(stream.response));
+    MCSIM_RETURN_IF_ERROR(of_class.take(stream.of_class));
     MCSIM_RETURN_IF_ERROR(end.take(stream.end));
     return ids.take(stream.ids);
   }
@@ -342,6 +364,7 @@ struct AccessBuilder::Spill {
     MCSIM_RETURN_IF_ERROR(time.map());
     MCSIM_RETURN_IF_ERROR(op.map());
     if (response.bytes > 0) MCSIM_RETURN_IF_ERROR(response.map());
+    if (of_class.bytes > 0) MCSIM_RETURN_IF_ERROR(of_class.map());
     MCSIM_RETURN_IF_ERROR(end.map());
     return ids.map();
   }
@@ -374,8 +397,7 @@ void AccessBuilder::push_stream(std::string name) {
   const bool right = options_.sample_rate > 0 && options_.sample_rate <= 1;
   streams_.push_back({.name = std::move(name),
                       .filter = SpatialFilter(right ? options_.sample_rate : 1, seed),
-                      .line_blocks = std::max(options_.line_blocks, 1U),
-                      .keeps_responses = options_.responses});
+                      .line_blocks = std::max(options_.line_blocks, 1U)});
   std::optional<BlockTable>& table = streams_.back().line_of;
   if (streams_.size() > 1) {
     Stream& before = streams_.end()[-2];
@@ -390,8 +412,8 @@ void AccessBuilder::push_stream(std::string name) {
 }
 
 absl::Status AccessBuilder::check_options() const {
-  const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed,
-               responses] = options_;
+  const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed, responses,
+               classes] = options_;
   if (block_bytes == 0) return invalid_argument("block size: must be positive");
   if (line_blocks == 0) return invalid_argument("line: must have at least one block");
   if (line_blocks > 1 && key == BlockKey::kByteOffset) {
@@ -472,8 +494,11 @@ absl::Status AccessBuilder::spill() {
 
 // One request, or the pieces that are left of it. Its keys come in portions, so that
 // many of them take no memory beyond their ids.
-absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op, Nanoseconds took,
-                                 std::uint64_t offset, std::uint32_t length, const Tick& tick) {
+absl::Status AccessBuilder::take(Stream& stream, const RequestsView& chunk, std::size_t i,
+                                 Nanoseconds at, const Tick& tick) {
+  const std::uint8_t op = chunk.op[i];
+  std::uint64_t offset = chunk.offset[i];
+  std::uint32_t length = chunk.length[i];
   const std::uint64_t cut = options_.cut_bytes;
   const std::size_t by_op = op == 0 ? 0 : 1;
   while (true) {
@@ -490,7 +515,9 @@ absl::Status AccessBuilder::take(Stream& stream, Nanoseconds at, std::uint8_t op
         touched = {touched.first + portion, touched.count - portion};
         if (stream.keys.size() == kKeysAtOnce) MCSIM_RETURN_IF_ERROR(number_keys(stream, tick));
       }
-      stream.push_request(at, op, took);
+      stream.push_request(at, op);
+      if (options_.responses) stream.push_response(chunk.response[i]);
+      if (options_.classes) stream.of_class.push_back(chunk.of_class[i]);
     }
     if (piece == length) return absl::OkStatus();
     offset += piece;
@@ -522,8 +549,8 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   if (streams_.empty()) return invalid_argument("add: no VM was begun");
   MCSIM_RETURN_IF_ERROR(check_options());
   Stream& stream = streams_.back();
-  const bool responses = options_.responses;
-  if (responses) MCSIM_RETURN_IF_ERROR(check_chunk(chunk, stream.name));
+  if (options_.responses) MCSIM_RETURN_IF_ERROR(check_response_times(chunk, stream.name));
+  if (options_.classes) MCSIM_RETURN_IF_ERROR(check_classes(chunk, stream.name));
   Nanoseconds latest = stream.last_time;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
@@ -545,9 +572,7 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    const Nanoseconds took = responses ? chunk.response[i] : -1;
-    MCSIM_RETURN_IF_ERROR(
-        take(stream, at, chunk.op[i], took, chunk.offset[i], chunk.length[i], tick));
+    MCSIM_RETURN_IF_ERROR(take(stream, chunk, i, at, tick));
   }
   return number_keys(stream, tick);
 }
@@ -559,6 +584,7 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.block_bytes = options_.block_bytes;
   trace.line_blocks = options_.line_blocks;
   trace.keeps_responses = options_.responses;
+  trace.keeps_classes = options_.classes;
   trace.given = given_;
   std::uint64_t unique = 0;
   for (const Stream& stream : streams_) {
@@ -593,11 +619,14 @@ absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_mer
       if (options_.responses) {
         of.response = part(spill_->response.values, requests, stream.requests);
       }
+      if (options_.classes) {
+        of.of_class = part(spill_->of_class.values, requests, stream.requests);
+      }
       of.end = part(spill_->end.values, requests, stream.requests);
       of.ids = part(spill_->ids.values, accesses, stream.accesses);
     } else {
       of.time = stream.time, of.op = stream.op, of.end = stream.end, of.ids = stream.ids;
-      of.response = stream.response;
+      of.response = stream.response, of.of_class = stream.of_class;
     }
     requests += stream.requests;
     accesses += stream.accesses;
@@ -670,6 +699,7 @@ void Accesses::passed(RequestRange range) const {
   let_go_of(request_vm, range.begin, range.end);
   let_go_of(request_op, range.begin, range.end);
   if (keeps_responses) let_go_of(request_response, range.begin, range.end);
+  if (keeps_classes) let_go_of(request_class, range.begin, range.end);
 }
 
 }  // namespace mcsim

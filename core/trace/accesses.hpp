@@ -54,6 +54,8 @@ struct ExpandOptions {
   std::uint64_t sample_seed = 1;
   // Whether response times are kept: 8 bytes a request. A piece has its request's.
   bool responses = false;
+  // Whether classes are kept: a byte a request. A piece has its request's.
+  bool classes = false;
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
@@ -103,6 +105,7 @@ struct Accesses {
   std::size_t warm_up = 0;
   std::vector<Departure> departures;  // in the order in which they are
   bool keeps_responses = false;
+  bool keeps_classes = false;
 
   SharedArray<BlockId> ids;
   SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
@@ -110,6 +113,7 @@ struct Accesses {
   SharedArray<VmId> request_vm;
   SharedArray<std::uint8_t> request_op;
   SharedArray<Nanoseconds> request_response;  // if they are kept; -1: not known
+  SharedArray<std::uint8_t> request_class;    // if they are kept; below kMostClasses
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -160,7 +164,8 @@ class AccessBuilder {
 
   // Requests of the current VM: `chunk.vm` only serves `only`, which, if given,
   // keeps just the requests of that VM of a file that holds several. `shift` is
-  // added to every time (clock alignment). `chunk.response` is looked at if it is to be kept.
+  // added to every time (clock alignment). `chunk.response` and `chunk.of_class` are looked at
+  // if they are to be kept; fails with InvalidArgument if there are no classes then.
   // The tick is told of accesses; after it was not OK the builder is of no further use.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0, const Tick& tick = nullptr);
@@ -195,8 +200,8 @@ class AccessBuilder {
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
   absl::Status check_responses() const;
-  absl::Status take(Stream& stream, Nanoseconds at, std::uint8_t op, Nanoseconds took,
-                    std::uint64_t offset, std::uint32_t length, const Tick& tick);
+  absl::Status take(Stream& stream, const RequestsView& chunk, std::size_t i, Nanoseconds at,
+                    const Tick& tick);
   ExpandOptions options_;
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included

@@ -12,6 +12,7 @@
 namespace mcsim {
 namespace {
 
+using accesses_file::kClassesFollow;
 using accesses_file::kColumnAlignment;
 using accesses_file::kColumns;
 
@@ -22,22 +23,30 @@ constexpr std::size_t kChecksumAt = 3;  // the word of the head that is of all o
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 using Sums = std::array<std::uint64_t, kColumns>;
-constexpr std::size_t kAlways = kColumns - 1;  // so many columns; the last is of response times
+constexpr std::size_t kAlways = 5;  // so many columns are always there
+constexpr std::size_t kResponses = 5;
+constexpr std::size_t kClasses = 6;
 
-// Where columns begin, and the last one that is there ends.
+// Where the columns that are there begin, and the last one ends.
 struct Layout {
   std::array<std::uint64_t, kColumns> begin;
   std::uint64_t end;
 };
 
-Layout layout_of(std::size_t head_words, std::size_t requests, std::size_t accesses,
-                 bool responses) {
+bool is_there(std::size_t column, const Accesses& trace) {
+  return column < kAlways || (column == kResponses ? trace.keeps_responses : trace.keeps_classes);
+}
+
+Layout layout_of(const Accesses& trace, std::size_t head_words, std::size_t requests,
+                 std::size_t accesses) {
   const std::array<std::uint64_t, kColumns> bytes{
       accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
       requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
-      requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds)};
+      requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds),
+      requests * sizeof(std::uint8_t)};
   Layout layout{.begin = {}, .end = head_words * kWord};
-  for (std::size_t i = 0; i < (responses ? kColumns : kAlways); ++i) {
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    if (!is_there(i, trace)) continue;
     layout.begin[i] = (layout.end + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
     layout.end = layout.begin[i] + bytes[i];
   }
@@ -75,7 +84,8 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
     put_text(vm.name, head);
   }
   for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
-  if (trace.keeps_responses) put(sums.back());
+  if (trace.keeps_responses) put(sums[kResponses]);
+  if (trace.keeps_classes) put(kClassesFollow), put(sums[kClasses]);
   head[2] = head.size();
   head[kChecksumAt] = sum_of(head);
   return head;
@@ -91,6 +101,7 @@ struct Sizes {
 std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
   // Fewer than would make a file larger than can be.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
+  constexpr const char* kWrongHead = "its head does not say all, or what cannot be";
   sizes.requests = words.take_up_to<std::size_t>(kMost);
   sizes.accesses = words.take_up_to<std::size_t>(kMost);
   for (std::uint64_t& sum : std::span(sizes.sums).first<kAlways>()) sum = words.take();
@@ -121,9 +132,13 @@ std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
     const auto request = words.take_up_to<std::size_t>(sizes.requests);
     trace.departures.push_back({request, words.take_up_to<VmId>(vms - 1)});
   }
-  trace.keeps_responses = words.whole() && !words.over();
-  if (trace.keeps_responses) sizes.sums.back() = words.take();
-  return words.over() ? "" : "its head does not say all, or what cannot be";
+  if (!words.whole()) return kWrongHead;
+  trace.keeps_responses = words.left() % 2 == 1;
+  if (trace.keeps_responses) sizes.sums[kResponses] = words.take();
+  trace.keeps_classes = words.left() > 0;
+  if (trace.keeps_classes && words.take() != kClassesFollow) return kWrongHead;
+  if (trace.keeps_classes) sizes.sums[kClasses] = words.take();
+  return words.over() ? "" : kWrongHead;
 }
 
 // --- What replays rely on ----------------------------------------------------------
@@ -171,6 +186,7 @@ std::string_view wrong_in_request(const Accesses& trace, std::size_t r, std::vec
   if (trace.request_op[r] > 1) return "is neither a read nor a write";
   if (trace.request_vm[r] >= trace.vms.size()) return "is of no VM";
   if (trace.keeps_responses && trace.request_response[r] < -1) return "took less than no time";
+  if (trace.keeps_classes && trace.request_class[r] >= kMostClasses) return "is of no class";
   Found& of_vm = found[trace.request_vm[r]];
   if (r >= of_vm.gone) return "is of a VM that is gone";
   const VmInfo& vm = trace.vms[trace.request_vm[r]];
@@ -212,7 +228,8 @@ std::string wrong_in_columns(const Accesses& trace) {
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
   const Sums found{checksum_of(trace.ids),          checksum_of(trace.request_begin),
                    checksum_of(trace.request_time), checksum_of(trace.request_vm),
-                   checksum_of(trace.request_op),   checksum_of(trace.request_response)};
+                   checksum_of(trace.request_op),   checksum_of(trace.request_response),
+                   checksum_of(trace.request_class)};
   const std::string wrong =
       found == sums ? wrong_in_columns(trace) : "a checksum does not match what it is of";
   if (wrong.empty()) return absl::OkStatus();
@@ -241,8 +258,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   Sizes sizes;
   const std::string said = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, trace);
   if (!said.empty()) return wrong(said);
-  const Layout layout =
-      layout_of(head.size(), sizes.requests, sizes.accesses, trace.keeps_responses);
+  const Layout layout = layout_of(trace, head.size(), sizes.requests, sizes.accesses);
   if (layout.end != bytes.size()) {
     return wrong(fmt::format("{} bytes instead of {}", bytes.size(), layout.end));
   }
@@ -255,7 +271,8 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   column(2, sizes.requests, trace.request_time);
   column(3, sizes.requests, trace.request_vm);
   column(4, sizes.requests, trace.request_op);
-  if (trace.keeps_responses) column(5, sizes.requests, trace.request_response);
+  if (trace.keeps_responses) column(kResponses, sizes.requests, trace.request_response);
+  if (trace.keeps_classes) column(kClasses, sizes.requests, trace.request_class);
   sums = sizes.sums;
   return trace;
 }
@@ -273,23 +290,23 @@ AccessesSink::AccessesSink(Accesses trace, std::size_t requests, std::size_t acc
       time_(requests, file_.get(), at[2]),
       vm_(requests, file_.get(), at[3]),
       op_(requests, file_.get(), at[4]),
-      response_(trace_.keeps_responses ? requests : 0, file_.get(), at[5]) {
+      response_(trace_.keeps_responses ? requests : 0, file_.get(), at[kResponses]),
+      class_(trace_.keeps_classes ? requests : 0, file_.get(), at[kClasses]) {
   begin_.push(0);
 }
 
 absl::StatusOr<AccessesSink> AccessesSink::to_file(Accesses trace, std::size_t requests,
                                                    std::size_t accesses, const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(File file, File::create(path));
-  const Layout layout =
-      layout_of(head_of(trace, 0, 0, {}).size(), requests, accesses, trace.keeps_responses);
+  const Layout layout = layout_of(trace, head_of(trace, 0, 0, {}).size(), requests, accesses);
   return AccessesSink(std::move(trace), requests, accesses,
                       std::make_unique<const File>(std::move(file)), layout.begin);
 }
 
 absl::Status AccessesSink::status() const {
   absl::Status first = ids_.status();
-  for (const absl::Status& of :
-       {begin_.status(), time_.status(), vm_.status(), op_.status(), response_.status()}) {
+  for (const absl::Status& of : {begin_.status(), time_.status(), vm_.status(), op_.status(),
+                                 response_.status(), class_.status()}) {
     first.Update(of);
   }
   return first;
@@ -303,16 +320,17 @@ absl::StatusOr<Accesses> AccessesSink::finish() && {
     trace_.request_vm = vm_.take();
     trace_.request_op = op_.take();
     trace_.request_response = response_.take();
+    trace_.request_class = class_.take();
     return std::move(trace_);
   }
   ids_.flush(), begin_.flush(), time_.flush(), vm_.flush(), op_.flush();
   if (trace_.keeps_responses) response_.flush();
+  if (trace_.keeps_classes) class_.flush();
   MCSIM_RETURN_IF_ERROR(status());
-  const Sums sums{ids_.checksum(), begin_.checksum(), time_.checksum(),
-                  vm_.checksum(),  op_.checksum(),    response_.checksum()};
+  const Sums sums{ids_.checksum(), begin_.checksum(),    time_.checksum(), vm_.checksum(),
+                  op_.checksum(),  response_.checksum(), class_.checksum()};
   const std::vector<std::uint64_t> head = head_of(trace_, requests_, accesses_, sums);
-  const std::uint64_t end =
-      layout_of(head.size(), requests_, accesses_, trace_.keeps_responses).end;
+  const std::uint64_t end = layout_of(trace_, head.size(), requests_, accesses_).end;
   MCSIM_RETURN_IF_ERROR(file_->extend(end));
   MCSIM_RETURN_IF_ERROR(file_->write(std::as_bytes(std::span(head)), 0));
   MCSIM_ASSIGN_OR_RETURN(const auto mapping, file_->map());
@@ -330,6 +348,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
     for (std::size_t r = 0; r < trace.request_count(); ++r) {
       for (const BlockId id : trace.blocks_of(r)) sink.push_block(id);
       if (trace.keeps_responses) sink.push_response(trace.request_response[r]);
+      if (trace.keeps_classes) sink.push_class(trace.request_class[r]);
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
       trace.passed({std::exchange(passed, r), r});

@@ -43,6 +43,10 @@ std::string complaint_of(const RequestsView& rows, std::size_t i, std::size_t vm
     return fmt::format("response: expected nanoseconds, or -1 for unknown, got {}",
                        rows.response[i]);
   }
+  if (!rows.of_class.empty() && rows.of_class[i] >= kMostClasses) {
+    return fmt::format("class: expected 0, which matters most, to {}, got {}", kMostClasses - 1,
+                       rows.of_class[i]);
+  }
   return "";
 }
 
@@ -56,6 +60,9 @@ bool any_wrong(const RequestsView& rows, std::size_t begin, std::size_t end, std
     wrong |= rows.op[i] > 1;
     wrong |= rows.offset[i] + rows.length[i] < rows.offset[i];
     wrong |= rows.response[i] < -1;
+  }
+  for (std::size_t i = begin; i < end && !rows.of_class.empty(); ++i) {
+    wrong |= rows.of_class[i] >= kMostClasses;
   }
   return wrong;
 }
@@ -86,8 +93,9 @@ absl::Status check_vm_name(std::string_view name) {
 absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size_t first_row,
                             Nanoseconds after) {
   const std::size_t count = rows.size();
-  for (const std::size_t size : {rows.vm.size(), rows.op.size(), rows.offset.size(),
-                                 rows.length.size(), rows.response.size()}) {
+  for (const std::size_t size :
+       {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size(),
+        rows.response.size(), rows.of_class.empty() ? count : rows.of_class.size()}) {
     if (size != count) return data_loss("columns of {} and {} rows", count, size);
   }
   constexpr std::size_t kStretch = 4096;
@@ -110,7 +118,8 @@ std::uint64_t checksum_of(const RequestsView& rows, std::size_t first_row) {
   sum = checksum_of(rows.op, sum);
   sum = checksum_of(rows.offset, sum);
   sum = checksum_of(rows.length, sum);
-  return checksum_of(rows.response, sum);
+  sum = checksum_of(rows.response, sum);
+  return rows.of_class.empty() ? sum : checksum_of(rows.of_class, sum);
 }
 
 }  // namespace mcsim

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,14 +27,18 @@ struct Choices<TimeBase> {
                                     std::pair{"index", TimeBase::kIndex}};
 };
 
+// As many classes of requests as there can be; class 0 is worth most.
+inline constexpr std::size_t kMostClasses = 8;
+
 // A chunk of requests, borrowed. All columns have the same length.
 struct RequestsView {
   std::span<const Nanoseconds> time;
-  std::span<const VmId> vm;               // into the list of VM names kept beside the columns
-  std::span<const std::uint8_t> op;       // Op
-  std::span<const std::uint64_t> offset;  // bytes
-  std::span<const std::uint32_t> length;  // bytes; 0 touches no block
-  std::span<const Nanoseconds> response;  // duration, or -1 where the trace has none
+  std::span<const VmId> vm;                     // into the list of VM names kept beside the columns
+  std::span<const std::uint8_t> op;             // Op
+  std::span<const std::uint64_t> offset;        // bytes
+  std::span<const std::uint32_t> length;        // bytes; 0 touches no block
+  std::span<const Nanoseconds> response;        // duration, or -1 where the trace has none
+  std::span<const std::uint8_t> of_class = {};  // below kMostClasses; empty: the trace has none
 
   std::size_t size() const { return time.size(); }
 };
@@ -46,34 +51,33 @@ struct Requests {
   std::vector<std::uint64_t> offset;
   std::vector<std::uint32_t> length;
   std::vector<Nanoseconds> response;
+  std::vector<std::uint8_t> of_class;  // of all requests, or of none
 
   std::size_t size() const { return time.size(); }
 
   void clear() {
-    for_each_column([](auto& column) { column.clear(); });
+    time.clear(), vm.clear(), op.clear();
+    offset.clear(), length.clear(), response.clear(), of_class.clear();
   }
 
+  // But for classes, which few have.
   void reserve(std::size_t count) {
-    for_each_column([count](auto& column) { column.reserve(count); });
+    time.reserve(count), vm.reserve(count), op.reserve(count);
+    offset.reserve(count), length.reserve(count), response.reserve(count);
   }
 
   void push(Nanoseconds at, VmId of, Op what, std::uint64_t from, std::uint32_t bytes,
-            Nanoseconds took = -1) {
+            Nanoseconds took = -1, std::optional<std::uint8_t> its_class = std::nullopt) {
     time.push_back(at);
     vm.push_back(of);
     op.push_back(static_cast<std::uint8_t>(what));
     offset.push_back(from);
     length.push_back(bytes);
     response.push_back(took);
+    if (its_class) of_class.push_back(*its_class);
   }
 
-  RequestsView view() const { return {time, vm, op, offset, length, response}; }
-
- private:
-  template <class Do>
-  void for_each_column(Do act) {
-    act(time), act(vm), act(op), act(offset), act(length), act(response);
-  }
+  RequestsView view() const { return {time, vm, op, offset, length, response, of_class}; }
 };
 
 // There are numbers for so many VMs.
@@ -94,7 +98,7 @@ absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size
                             Nanoseconds after);
 
 // The checksum of columns that begin with row `first_row`: not that of the same rows
-// elsewhere.
+// elsewhere. Where there are no classes they are not in it.
 std::uint64_t checksum_of(const RequestsView& rows, std::size_t first_row);
 
 }  // namespace mcsim

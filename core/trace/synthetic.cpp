@@ -112,6 +112,23 @@ absl::Status within(std::string_view where, const absl::Status& status) {
   return absl::Status(status.code(), fmt::format("{}: {}", where, message_of(status)));
 }
 
+// Classes are a column: of all requests, or of none.
+absl::Status check_classes(const SyntheticProfile& profile) {
+  const auto has_class = [](const SyntheticComponent& component) {
+    return component.of_class.has_value();
+  };
+  const bool some = std::ranges::any_of(profile.vms, [&](const SyntheticVm& vm) {
+    return std::ranges::any_of(vm.components, has_class);
+  });
+  for (const SyntheticVm& vm : profile.vms) {
+    const auto without = std::ranges::find_if_not(vm.components, has_class);
+    if (!some || without == vm.components.end()) continue;
+    return invalid_argument("vm '{}': component '{}': others have a class: expected one of 0 to {}",
+                            vm.name, without->name, kMostClasses - 1);
+  }
+  return absl::OkStatus();
+}
+
 // The moments in a phase, as far apart as the client's fastest responses.
 Count most_requests(const SyntheticPhase& phase, const SyntheticClient& client) {
   return (phase.duration - 1) / (client.fastest() + *phase.think) + 1;
@@ -190,6 +207,9 @@ absl::Status validate(const SyntheticComponent& component) {
   MCSIM_RETURN_IF_ERROR(check_weights("sizes", component.sizes));
   for (const RequestSize& size : component.sizes) {
     if (size.bytes == 0) return invalid_argument("sizes: a request has at least one byte");
+  }
+  if (component.of_class && *component.of_class >= kMostClasses) {
+    return out_of_range("class: {} is outside [0, {}]", *component.of_class, kMostClasses - 1);
   }
   return std::visit([](const auto& model) { return check(model); }, component.model);
 }
@@ -279,7 +299,9 @@ class SyntheticTrace::VmGenerator {
     const RequestArrival arrival = client_ ? RequestArrival{.time = sends_} : arrivals_->next();
     const bool is_read = draw_read();
     const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
-    Component& component = components_[mixture.draw(choice_random_)];
+    const std::size_t drawn = mixture.draw(choice_random_);
+    Component& component = components_[drawn];
+    of_class_ = vm_.components[drawn].of_class;
     extent_ = std::visit([&](auto& stream) { return stream.next(space_, component.random); },
                          component.stream);
     time_ = arrival.time;
@@ -292,7 +314,7 @@ class SyntheticTrace::VmGenerator {
 
   void push(VmId vm, Requests& chunk) const {
     chunk.push(time_, vm, op_, std::uint64_t{extent_.first_block} * space_.block_bytes(),
-               extent_.bytes, response_);
+               extent_.bytes, response_, of_class_);
   }
 
   bool exhausted() const { return space_.exhausted(); }
@@ -362,6 +384,7 @@ class SyntheticTrace::VmGenerator {
   Nanoseconds response_ = -1;
   Op op_ = Op::kRead;
   Extent extent_;
+  std::optional<std::uint8_t> of_class_;
 };
 
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
@@ -374,6 +397,7 @@ absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
     for (const SyntheticVm& vm : profile.vms) {
       MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
     }
+    MCSIM_RETURN_IF_ERROR(check_classes(profile));
     return SyntheticTrace(std::move(profile));
   });
 }

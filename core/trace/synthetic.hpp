@@ -77,6 +77,7 @@ struct SyntheticComponent {
   std::string name;
   LocalityModel model;
   std::vector<RequestSize> sizes{};
+  std::optional<std::uint8_t> of_class{};  // of its requests; all of a profile say one, or none
 };
 
 // A component's share of the reads or the writes of a phase.

@@ -26,16 +26,8 @@ import pyarrow as pa
 
 from mcsim._core import synthetic
 from mcsim.locality.estimators import Estimator
-from mcsim.traces.store import (
-    BATCH_REQUESTS,
-    BLOCK_BYTES,
-    SCHEMA,
-    Batch,
-    Counts,
-    TraceMetadata,
-    record_batch_of,
-    schema_with,
-)
+from mcsim.traces.batches import SCHEMA, Batch, record_batch_of
+from mcsim.traces.store import BATCH_REQUESTS, BLOCK_BYTES, Counts, TraceMetadata, schema_with
 
 WEEK = 7 * 24 * 3600 * 10**9
 

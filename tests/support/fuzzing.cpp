@@ -34,10 +34,13 @@ constexpr const char* kSilent = "an error without a message";
 
 std::string what_is_wrong(const RequestsView& rows, std::size_t vms, bool may_go_back,
                           Nanoseconds& last_time) {
+  const bool half = !rows.of_class.empty() && rows.of_class.size() != rows.size();
+  if (half) return "classes of some of the requests";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.vm[i] >= vms) return "a VM without a name";
     if (rows.op[i] > 1) return "an unknown operation";
     if (rows.offset[i] + rows.length[i] < rows.offset[i]) return "a request beyond 64 bits";
+    if (!rows.of_class.empty() && rows.of_class[i] >= kMostClasses) return "an unknown class";
     if (!may_go_back && rows.time[i] < last_time) return "time went back unnoticed";
     last_time = rows.time[i];
   }
@@ -95,10 +98,10 @@ std::vector<T> take_column(Bytes& input, std::size_t rows) {
   return column;
 }
 
-// Head of a store: VMs, rows, and the block size as a power of two.
+// Head of a store: VMs, rows, and the block size as a power of two, or 16 more with classes.
 constexpr std::size_t kStoreHead = 3;
 
-Requests take_columns(Bytes input, std::size_t rows) {
+Requests take_columns(Bytes input, std::size_t rows, bool classes) {
   Requests requests;
   requests.time = take_column<Nanoseconds>(input, rows);
   requests.offset = take_column<std::uint64_t>(input, rows);
@@ -106,6 +109,7 @@ Requests take_columns(Bytes input, std::size_t rows) {
   requests.length = take_column<std::uint32_t>(input, rows);
   requests.vm = take_column<VmId>(input, rows);
   requests.op = take_column<std::uint8_t>(input, rows);
+  if (classes) requests.of_class = take_column<std::uint8_t>(input, rows);
   return requests;
 }
 
@@ -116,7 +120,9 @@ std::string count_anew(const RequestsView& rows, std::uint32_t block_bytes) {
   if (blocks > kMostBlocks) return "";  // takes long
   TraceSummary summary(block_bytes);
   summary.add(rows);
-  AccessBuilder builder({.block_bytes = block_bytes, .ops = OpFilter::kAll}, TimeBase::kClock);
+  AccessBuilder builder(
+      {.block_bytes = block_bytes, .ops = OpFilter::kAll, .classes = !rows.of_class.empty()},
+      TimeBase::kClock);
   if (!builder.begin_vm("vm").ok() || !builder.add(rows).ok()) return "rows that are not interned";
   const auto accesses = std::move(builder).finish();
   if (!accesses.ok()) return "accesses that are not merged";
@@ -135,7 +141,8 @@ std::string read_store(Bytes input) {
   if (input.size() < kStoreHead) return "";
   const std::size_t vms = input[0];
   const std::uint32_t block_bytes = 1U << input[2] % 16;
-  const Requests requests = take_columns(input.subspan(kStoreHead), input[1]);
+  const Requests requests =
+      take_columns(input.subspan(kStoreHead), input[1], (input[2] & 16U) != 0);
   const RequestsView rows = requests.view();
   constexpr Nanoseconds kEarliest = std::numeric_limits<Nanoseconds>::min();
   const absl::Status status = check_requests(rows, vms, 0, kEarliest);
@@ -184,6 +191,7 @@ std::string what_is_wrong(const Accesses& trace) {
     if (trace.request_vm[r] >= trace.vms.size()) return "a request of no VM";
     if (trace.request_op[r] > 1) return "an unknown operation";
     if (trace.keeps_responses && trace.request_response[r] < -1) return "a time below nothing";
+    if (trace.keeps_classes && trace.request_class[r] >= kMostClasses) return "an unknown class";
     const VmInfo& vm = trace.vms[trace.request_vm[r]];
     for (const BlockId id : trace.blocks_of(r)) {
       if (id < vm.first_id || id - vm.first_id >= vm.unique_blocks) return "a block of no VM";
@@ -269,11 +277,12 @@ std::string bytes_of_file(Write write) {
 }
 
 // Of two VMs, one of which departs.
-std::string interned_file(bool responses) {
+std::string interned_file(bool responses, bool classes) {
   Requests rows;
-  rows.push(5, 0, Op::kRead, 0, 8192, 3);
-  rows.push(7, 0, Op::kWrite, 4096, 1);
-  AccessBuilder builder({.ops = OpFilter::kAll, .responses = responses}, TimeBase::kClock);
+  rows.push(5, 0, Op::kRead, 0, 8192, 3, 0);
+  rows.push(7, 0, Op::kWrite, 4096, 1, -1, 7);
+  AccessBuilder builder({.ops = OpFilter::kAll, .responses = responses, .classes = classes},
+                        TimeBase::kClock);
   bool added = true;
   for (const char* vm : {"a", "b"}) {
     added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
@@ -335,6 +344,9 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
   column({5, 6, kUnknown}, 8), column({512, 0, 8192}, 4), column({0, 1, 0}, 2);
   column({0, 1, 1}, 1);
   add(entries.size(), store);
+  store[2] = 12 + 16;
+  column({7, 0, 3}, 1);
+  add(entries.size(), store);
 
   // The longest request there is, in blocks of one byte.
   store.clear();
@@ -347,7 +359,11 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
         analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
-  for (const bool responses : {false, true}) add(entries.size() + 2, interned_file(responses));
+  for (const bool responses : {false, true}) {
+    for (const bool classes : {false, true}) {
+      add(entries.size() + 2, interned_file(responses, classes));
+    }
+  }
   for (std::size_t number = 0;; ++number) {
     const auto meter = profiled_meter(number);
     add(entries.size() + 3, std::string(1, static_cast<char>(number)) + profile_file(meter));

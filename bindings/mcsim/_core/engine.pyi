@@ -49,6 +49,8 @@ class Accesses:
     @property
     def request_response(self) -> NDArray[np.int64]: ...
     @property
+    def request_class(self) -> NDArray[np.uint8]: ...
+    @property
     def access_count(self) -> int: ...
     @property
     def request_count(self) -> int: ...
@@ -71,6 +73,7 @@ class AccessBuilder:
         whole_seconds: bool = False,
         line_blocks: int = 1,
         responses: bool = False,
+        classes: bool = False,
         cut_bytes: int = 0,
         sample_rate: float = 1.0,
         sample_seed: int = 1,
@@ -86,6 +89,7 @@ class AccessBuilder:
         offset: NDArray[np.uint64],
         length: NDArray[np.uint32],
         response: NDArray[np.int64] | None = None,
+        classes: NDArray[np.uint8] | None = None,
         *,
         only: int | None = None,
         shift: int = 0,
@@ -162,6 +166,7 @@ class System:
         whole_seconds: bool = False,
         line_blocks: int = 1,
         responses: bool = False,
+        classes: bool = False,
     ) -> dict[str, Any]: ...
     @property
     def default_optimizer(self) -> str | None: ...

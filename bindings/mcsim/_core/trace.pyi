@@ -15,6 +15,7 @@ def wrong_in(
     offset: npt.NDArray[np.uint64],
     length: npt.NDArray[np.uint32],
     response: npt.NDArray[np.int64],
+    classes: npt.NDArray[np.uint8] | None = None,
     *,
     vms: int,
     first_row: int = 0,
@@ -27,6 +28,7 @@ def checksum(
     offset: npt.NDArray[np.uint64],
     length: npt.NDArray[np.uint32],
     response: npt.NDArray[np.int64],
+    classes: npt.NDArray[np.uint8] | None = None,
     *,
     first_row: int,
 ) -> int: ...
@@ -42,17 +44,7 @@ class Reader:
     ) -> None: ...
     def next(
         self,
-    ) -> (
-        tuple[
-            npt.NDArray[np.int64],
-            npt.NDArray[np.uint16],
-            npt.NDArray[np.uint8],
-            npt.NDArray[np.uint64],
-            npt.NDArray[np.uint32],
-            npt.NDArray[np.int64],
-        ]
-        | None
-    ): ...
+    ) -> tuple[npt.NDArray[Any], ...] | None: ...
     @property
     def time_base(self) -> Literal["clock", "index"]: ...
     @property

@@ -146,6 +146,11 @@ class ComponentSpec(_Map):
     scan: ScanSpec | None = None
     sizes: Sizes = [(4096, 1.0)]
     """Request sizes and their weights; a size is drawn when blocks are first requested."""
+    of_class: int | None = Field(
+        default=None, alias="class", ge=0, le=7, strict=True, exclude_if=lambda said: said is None
+    )
+    """Of its requests, from 0, which matters most, to 7: all components of a profile have one, or
+    none has."""
 
     @model_validator(mode="after")
     def _one_model(self) -> ComponentSpec:
@@ -282,6 +287,10 @@ def _checks(profile: SyntheticProfile) -> Iterator[tuple[str, Location, Callable
         vm = core.Vm(name=name, components=components, phases=phases, client=client)
         yield name, (), vm.validate
         yield name, ("requests",), partial(_check_total, spec)
+    said = [of.of_class for vm in profile.vms.values() for of in vm.components.values()]
+    for name, spec in profile.vms.items() if any(of is not None for of in said) else ():
+        for component_name, of in spec.components.items():
+            yield name, ("components", component_name), partial(_check_class, of)
 
 
 def _check_total(spec: SyntheticVmSpec) -> None:
@@ -290,6 +299,11 @@ def _check_total(spec: SyntheticVmSpec) -> None:
     total = sum(phase.request_count for phase in spec.phases)
     if spec.requests not in (None, total):
         raise ConfigError(f"expected {spec.requests:,} requests, and the phases have {total:,}")
+
+
+def _check_class(spec: ComponentSpec) -> None:
+    if spec.of_class is None:
+        raise ConfigError("expected a `class` from 0 to 7, as other components have one")
 
 
 def vms_of(profile: SyntheticProfile) -> list[core.Vm]:
@@ -326,7 +340,7 @@ def _phases_of(spec: SyntheticVmSpec) -> list[core.Phase]:
 def _component_of(name: str, spec: ComponentSpec) -> core.Component:
     kind = next(kind for kind in _MODELS if getattr(spec, kind) is not None)
     model = _MODELS[kind](getattr(spec, kind))
-    return core.Component(name=name, model=model, sizes=spec.sizes)
+    return core.Component(name=name, model=model, sizes=spec.sizes, of_class=spec.of_class)
 
 
 def _phase_of(spec: PhaseSpec, start: int) -> core.Phase:

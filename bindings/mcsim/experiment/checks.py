@@ -13,7 +13,14 @@ from mcsim.config.spec import WindowSpec
 from mcsim.config.values import Interval
 from mcsim.traces.workload import Workload
 
-__all__ = ["check_figures", "check_hosts", "check_named_vms", "check_responses", "check_times"]
+__all__ = [
+    "check_classes",
+    "check_figures",
+    "check_hosts",
+    "check_named_vms",
+    "check_responses",
+    "check_times",
+]
 __all__ += ["check_unique", "missing_writes", "silent_timers"]
 
 
@@ -92,6 +99,22 @@ def check_responses(workload: Workload, ops: str, source: Source, system: int) -
                 "one whose columns have them (`mcsim describe csv`: response)"
             )
     raise source.complain(("systems", system), f"it asks for response times: {lacks}")
+
+
+def check_classes(workload: Workload, source: Source, system: int) -> None:
+    """Hold a workload to have the classes that the system of that number asks for."""
+    lack = [vm for vm in (*workload.vms, *workload.warm_up.values()) if not vm.has_classes()]
+    if not lack:
+        return
+    if workload.synthetic:
+        right = "say the `class` of every component of the profile, 0 to 7"
+    else:
+        right = "say which column has them, as numbers from 0 to 7 (`mcsim describe csv`: classes)"
+    raise source.complain(
+        ("systems", system),
+        f"it asks for classes of requests: the trace of {lack[0].name!r}, "
+        f"{lack[0].trace.metadata.source}, has none: {right}",
+    )
 
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:

@@ -22,7 +22,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
-from mcsim.experiment.checks import check_responses, missing_writes, silent_timers
+from mcsim.experiment.checks import check_classes, check_responses, missing_writes, silent_timers
 from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
@@ -107,19 +107,28 @@ class Stages:
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
         own = own_view(spec)
         views: list[View] = [system.view(**own) for system in systems]
-        asking = [index for index, view in enumerate(views) if view.get("responses")]
-        if asking:
-            workload = self.prepared.workload
-            check_responses(workload, own["ops"], self.experiment.source, asking[0])
-            # All see them then, and what is interned and measured is shared.
-            own = {**own, "responses": True}
-            views = [{**view, "responses": True} for view in views]
+        own, views = self._with_columns(own, views)
         # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own), own]
         with self.work:
             for view in in_turn:
                 self._start_view(view, systems, views, own=view == own)
         self._write()
+
+    def _with_columns(self, own: View, views: list[View]) -> tuple[View, list[View]]:
+        """Let all see the columns that one asks for: what is interned and measured is shared."""
+        workload, source = self.prepared.workload, self.experiment.source
+        asked = {
+            column: next(index for index, view in enumerate(views) if view.get(column))
+            for column in ("responses", "classes")
+            if any(view.get(column) for view in views)
+        }
+        if "responses" in asked:
+            check_responses(workload, own["ops"], source, asked["responses"])
+        if "classes" in asked:
+            check_classes(workload, source, asked["classes"])
+        kept = dict.fromkeys(asked, True)
+        return {**own, **kept}, [{**view, **kept} for view in views]
 
     def _start_view(
         self, view: View, systems: list[engine.System], views: list[View], own: bool

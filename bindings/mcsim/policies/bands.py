@@ -132,7 +132,7 @@ def _add_places(
 ) -> None:
     """Count the pieces of a VM, which has places of its own."""
     salt = _mixed(np.array([number], dtype=np.uint64))
-    for _, of_vm, op, offset, length, _ in vm.batches():
+    for _, of_vm, op, offset, length, *_ in vm.batches():
         kept = length > 0
         if vm.only is not None:
             kept &= of_vm == vm.only

@@ -11,9 +11,7 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
-from mcsim.traces.store import (
-    Batch,
-)
+from mcsim.traces.batches import Batch
 
 __all__ = ["check_batch", "column_of"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from mcsim.traces.store import Batch
+from mcsim.traces.batches import Batch, batch_with
 
 __all__ = ["ByVm"]
 
@@ -65,4 +65,4 @@ class _BatchByVm:
             first, last = begin, max(end, min(begin + ahead, len(self._order)))
             copied = self._batch.where(self._order[first:last])
             self._copied = first, last, copied
-        return Batch._make(column[begin - first : end - first] for column in copied)
+        return batch_with(column[begin - first : end - first] for column in copied)

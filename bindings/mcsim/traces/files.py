@@ -12,13 +12,9 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
+from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.kept import write_store
-from mcsim.traces.store import (
-    Batch,
-    TraceMetadata,
-    batch_of,
-    schema_with,
-)
+from mcsim.traces.store import TraceMetadata, schema_with
 
 __all__ = ["Layout", "save_trace"]
 
@@ -53,7 +49,8 @@ def save_trace(
 def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
     import pyarrow.parquet as pq
 
-    schema = schema_with(metadata)
+    schema, batches = schema_of(batches)
+    schema = schema_with(metadata, schema)
     with replacing(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for record_batch in batches:
             writer.write_batch(record_batch.replace_schema_metadata(schema.metadata))
@@ -66,14 +63,16 @@ def _save_text(
 
     if layout not in ("csv", "msr"):
         raise ConfigError(f"layout: unknown choice {layout!r} (one of csv, msr)")
-    rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata)
+    schema, batches = schema_of(batches)
+    header = _csv_header(metadata, schema)
+    rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata, header)
     options = text.WriteOptions(include_header=False, quoting_style="none")
     with replacing(path) as file, ExitStack() as stack:
         stream = stack.enter_context(pa.OSFile(str(file), "wb"))
         if path.suffix in _CODECS:
             stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
         if layout == "csv":
-            stream.write((",".join(_csv_header(metadata)) + "\n").encode())
+            stream.write((",".join(header) + "\n").encode())
         for record_batch in batches:
             try:
                 text.write_csv(rows_of(batch_of(record_batch)), stream, options)
@@ -81,15 +80,14 @@ def _save_text(
                 raise ConfigError(f"{path}: a VM's name cannot stand in CSV: {error}") from error
 
 
-def _csv_header(metadata: TraceMetadata) -> list[str]:
+def _csv_header(metadata: TraceMetadata, schema: pa.Schema) -> list[str]:
     time = "time_ns" if metadata.time_base == "clock" else "time_references"
-    return [time, "vm", "op", "offset", "length", "response_ns"]
+    return [time, "vm", "op", "offset", "length", "response_ns", *schema.names[6:]]
 
 
-def _csv_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
+def _csv_layout(metadata: TraceMetadata, header: list[str]) -> Callable[[Batch], pa.RecordBatch]:
     vms = pa.array(metadata.vms, pa.string())
     ops = pa.array(["read", "write"])
-    header = _csv_header(metadata)
 
     def rows_of(batch: Batch) -> pa.RecordBatch:
         columns = [
@@ -98,7 +96,7 @@ def _csv_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
             ops.take(pa.array(batch.op)),
             batch.offset,
             batch.length,
-            batch.response,
+            *batch[5:],
         ]
         return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], header)
 
@@ -116,6 +114,8 @@ def _msr_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
     ops = pa.array(["Read", "Write"])
 
     def rows_of(batch: Batch) -> pa.RecordBatch:
+        if batch.classes is not None:
+            raise ConfigError("layout msr: it has no classes; layout csv keeps them")
         response = np.where(batch.response < 0, -_FILETIME_TICK, batch.response)
         for column, values in (("time", batch.time), ("response", response)):
             if np.any(values % _FILETIME_TICK):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcsim._core import trace as _core_trace
-from mcsim.traces.store import (
-    TimeBase,
-)
+from mcsim.traces.store import TimeBase
 
 __all__ = ["TraceInfo", "VmInfo", "vm_info"]
 

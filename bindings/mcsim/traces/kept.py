@@ -12,19 +12,16 @@ import pyarrow as pa
 
 from mcsim.base.errors import McsimError, TraceError
 from mcsim.base.files import replacing, temporary_beside
+from mcsim.traces.batches import Batch, batch_of, record_batch_of, schema_of
 from mcsim.traces.cache import cache_limit, make_room, used
 from mcsim.traces.store import (
     BATCH_REQUESTS,
     CHECKSUM_KEY,
-    SCHEMA,
-    Batch,
     Counts,
     Store,
     TraceMetadata,
-    batch_of,
     checksum_of,
     open_store,
-    record_batch_of,
     schema_with,
 )
 
@@ -103,14 +100,15 @@ def write_store(
     """
     counts = Counts()
     with replacing(path) as final, temporary_beside(path) as as_read:
-        with pa.ipc.new_file(str(as_read), SCHEMA) as writer:
-            for batch in batches:
-                counts = counts.plus(batch)
-                writer.write_batch(record_batch_of(batch))
+        schema, read = schema_of(map(record_batch_of, batches))
+        with pa.ipc.new_file(str(as_read), schema) as writer:
+            for record_batch in read:
+                counts = counts.plus(batch_of(record_batch))
+                writer.write_batch(record_batch)
         metadata = describe(counts)
         stored = pa.ipc.open_file(pa.memory_map(str(as_read)))
         first_row = 0
-        with pa.ipc.new_file(str(final), schema_with(metadata)) as writer:
+        with pa.ipc.new_file(str(final), schema_with(metadata, schema)) as writer:
             for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
                 checksum = checksum_of(batch_of(record_batch), first_row)
                 writer.write_batch(record_batch, custom_metadata={CHECKSUM_KEY: checksum})

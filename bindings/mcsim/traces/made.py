@@ -12,15 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim.traces.arrays import check_batch, column_of
-from mcsim.traces.store import (
-    SCHEMA,
-    Batch,
-    Counts,
-    OptionValue,
-    TimeBase,
-    TraceMetadata,
-    record_batch_of,
-)
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with, record_batch_of
+from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
 from mcsim.traces.table_files import requests_in
 
 if TYPE_CHECKING:
@@ -50,6 +43,7 @@ class MadeOfColumns:
         vm: npt.ArrayLike = 0,
         op: npt.ArrayLike = 0,
         response: npt.ArrayLike = -1,
+        classes: npt.ArrayLike | None = None,
         vms: Sequence[str] = ("vm",),
         time_base: TimeBase = "clock",
         source: str = "arrays",
@@ -69,6 +63,8 @@ class MadeOfColumns:
             0 read, 1 write.
         response : array_like of int, shape (n,)
             Nanoseconds, -1 where unknown.
+        classes : array_like of int, shape (n,), optional
+            0, which matters most, to 7: of file systems and users that know what they ask for.
         vms : sequence of str
             Names of the VMs.
         time_base : {'clock', 'index'}
@@ -84,7 +80,9 @@ class MadeOfColumns:
         given = (time, vm, op, offset, length, response)
         n = np.size(np.asarray(time))
         columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
-        batch = Batch(*columns)
+        if classes is not None:
+            columns.append(column_of(classes, CLASSED_SCHEMA.field("class"), n))
+        batch = batch_with(columns)
         check_batch(batch, vms)
         return cls._of(batch, vms, time_base, source)
 

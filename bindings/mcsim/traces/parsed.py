@@ -16,16 +16,10 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
 from mcsim.base.files import replacing
 from mcsim.base.units import parse_bytes
+from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import used
 from mcsim.traces.kept import kept_store, write_store
-from mcsim.traces.store import (
-    STORE_VERSION,
-    Batch,
-    Counts,
-    OptionValue,
-    Store,
-    TraceMetadata,
-)
+from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader
 
@@ -141,7 +135,7 @@ class Parse:
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
                 self.progress(self._size + reader.consumed, 2 * self._size)
-                yield Batch(*columns)
+                yield batch_with(columns)
 
         def describe(counts: Counts) -> TraceMetadata:
             return TraceMetadata(

@@ -93,8 +93,8 @@ def _files(
 ) -> Iterator[tuple[Path, locality.MeterSpec | None]]:
     """Yield where the whole curves are, and what is measured for each meter, with that."""
     cache = (folder or cache_directory()) / INTERNED
-    # Nothing else depends on whether response times are kept.
-    view = {key: value for key, value in view.items() if key != "responses"}
+    # Nothing else depends on whether response times and classes are kept.
+    view = {key: value for key, value in view.items() if key not in ("responses", "classes")}
     beside = [meter for meter in meters if meter.params.get("foresight") != "whole"]
     for meter in (None, *(meter.measured_as for meter in beside)):
         more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}

@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.traces.store import (
-    Batch,
-    batch_of,
-    record_batch_of,
-)
+from mcsim.traces.batches import Batch, batch_of, record_batch_of
 
 __all__ = ["Selection", "clamped"]
 

@@ -1,6 +1,7 @@
 """The trace store: requests as columns in an Arrow IPC file, with what is known of them.
 
-The file holds record batches of the columns in `SCHEMA`; the schema's metadata
+The file holds record batches of the columns in `SCHEMA`, and of classes if it has any
+(`CLASSED_SCHEMA`); the schema's metadata
 has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens it.
 Beside that and beside every batch is a checksum, under ``mcsim-checksum``. Nothing in
 the file is relied on before it was checked: the metadata when it is opened, a batch
@@ -19,29 +20,25 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of
 
 __all__ = [
     "BATCH_REQUESTS",
     "CHECKSUM_KEY",
-    "SCHEMA",
     "STORE_VERSION",
-    "Batch",
     "Counts",
     "Store",
     "TimeBase",
     "TraceMetadata",
-    "batch_of",
     "checksum_of",
     "is_store",
     "metadata_in",
     "open_store",
-    "record_batch_of",
     "schema_with",
 ]
 
@@ -52,41 +49,8 @@ BLOCK_BYTES = 4096
 TimeBase = Literal["clock", "index"]
 OptionValue = bool | int | float | str
 
-SCHEMA = pa.schema(
-    [
-        pa.field("time", pa.int64(), nullable=False),
-        pa.field("vm", pa.uint16(), nullable=False),
-        pa.field("op", pa.uint8(), nullable=False),
-        pa.field("offset", pa.uint64(), nullable=False),
-        pa.field("length", pa.uint32(), nullable=False),
-        pa.field("response", pa.int64(), nullable=False),
-    ]
-)
-
 _METADATA_KEY = b"mcsim"
 CHECKSUM_KEY = b"mcsim-checksum"
-
-
-class Batch(NamedTuple):
-    """Columns of consecutive requests, all of one length, read-only."""
-
-    time: npt.NDArray[np.int64]
-    """Nanoseconds, or references before this request (`TraceMetadata.time_base`)."""
-    vm: npt.NDArray[np.uint16]
-    """Positions in `TraceMetadata.vms`."""
-    op: npt.NDArray[np.uint8]
-    """0 read, 1 write."""
-    offset: npt.NDArray[np.uint64]
-    """Bytes."""
-    length: npt.NDArray[np.uint32]
-    """Bytes; 0 touches no block."""
-    response: npt.NDArray[np.int64]
-    """Nanoseconds, -1 where unknown."""
-
-    def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
-        """Return the requests a mask of shape (n,) chooses, or those in some rows."""
-        rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
-        return Batch._make(column.take(rows) for column in self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +226,8 @@ class Store:
     def metadata(self) -> TraceMetadata:
         """What the file says of itself; ValueError if it is not a store of this version."""
         schema = self._reader.schema
-        if not schema.equals(SCHEMA) or _METADATA_KEY not in (schema.metadata or {}):
+        known = any(schema.equals(of) for of in (SCHEMA, CLASSED_SCHEMA))
+        if not known or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
         said = schema.metadata[_METADATA_KEY]
         if schema.metadata.get(CHECKSUM_KEY, _digest(said)) != _digest(said):
@@ -279,10 +244,10 @@ def checksum_of(batch: Batch, first_row: int) -> bytes:
     return f"{_core_trace.checksum(*batch, first_row=first_row):016x}".encode()
 
 
-def schema_with(metadata: TraceMetadata) -> pa.Schema:
-    """Return the store's schema, carrying the metadata."""
+def schema_with(metadata: TraceMetadata, schema: pa.Schema) -> pa.Schema:
+    """Return a store's schema, carrying the metadata."""
     said = metadata.to_json()
-    return SCHEMA.with_metadata({_METADATA_KEY: said, CHECKSUM_KEY: _digest(said)})
+    return schema.with_metadata({_METADATA_KEY: said, CHECKSUM_KEY: _digest(said)})
 
 
 def is_store(path: Path) -> bool:
@@ -303,7 +268,7 @@ def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
         If it is of another version.
     """
     said = (schema.metadata or {}).get(_METADATA_KEY)
-    if said is None or schema.names != SCHEMA.names:
+    if said is None or schema.names not in (SCHEMA.names, CLASSED_SCHEMA.names):
         return None
     try:
         return TraceMetadata.from_json(said)
@@ -329,28 +294,3 @@ def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None
     except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
         raise TraceError(f"{path}: not a trace store of this version: {error}") from error
     return store
-
-
-def batch_of(record_batch: pa.RecordBatch) -> Batch:
-    """View the columns of a record batch as arrays, without a copy."""
-    return Batch(*map(_view, record_batch.columns))
-
-
-def _view(column: pa.Array) -> npt.NDArray[Any]:
-    """View a column as an array; from its buffer, because to_numpy() imports pandas."""
-    kind = np.dtype(str(column.type))
-    if len(column) == 0:
-        return np.empty(0, kind)
-    values = np.frombuffer(column.buffers()[1], kind)
-    return values[column.offset : column.offset + len(column)]
-
-
-def record_batch_of(batch: Batch) -> pa.RecordBatch:
-    """View arrays as a record batch, without a copy."""
-    columns: tuple[npt.NDArray[Any], ...] = batch
-    # From buffers, because pa.array() imports pandas.
-    arrays = [
-        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(column)])
-        for column, field in zip(columns, SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

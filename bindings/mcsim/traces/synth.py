@@ -11,16 +11,10 @@ from typing import Any
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
+from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.kept import kept_store, write_store
-from mcsim.traces.store import (
-    BATCH_REQUESTS,
-    STORE_VERSION,
-    Batch,
-    Counts,
-    Store,
-    TraceMetadata,
-)
+from mcsim.traces.store import BATCH_REQUESTS, STORE_VERSION, Counts, Store, TraceMetadata
 from mcsim.traces.trace import Trace
 
 __all__ = ["GENERATOR_VERSION", "profile_digest", "synth_trace"]
@@ -103,7 +97,7 @@ def _generate(
 
     def batches() -> Iterator[Batch]:
         done = 0
-        while len((batch := Batch(**generator.next(BATCH_REQUESTS))).time):
+        while len((batch := batch_with(generator.next(BATCH_REQUESTS).values())).time):
             done += len(batch.time)
             yield batch
             if progress is not None:

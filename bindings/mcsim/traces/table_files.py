@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.traces.arrays import check_batch
-from mcsim.traces.store import SCHEMA, Batch, OptionValue, TraceMetadata, batch_of, metadata_in
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_with
+from mcsim.traces.store import OptionValue, TraceMetadata, metadata_in
 from mcsim.traces.tables import TABLE_OPTIONS, TableMapping, TableReader
 
 __all__ = ["TABLE_FORMATS", "OwnTable", "describe_table_formats", "open_table", "table_format"]
@@ -49,7 +50,11 @@ class OwnTable:
     """Requests of a file in mcsim's columns, with its description, as a reader of text has them."""
 
     def __init__(
-        self, source: str, metadata: TraceMetadata, batches: Iterator[pa.RecordBatch]
+        self,
+        source: str,
+        metadata: TraceMetadata,
+        schema: pa.Schema,
+        batches: Iterator[pa.RecordBatch],
     ) -> None:
         self.metadata = metadata
         self.synthetic = metadata.synthetic
@@ -60,6 +65,7 @@ class OwnTable:
         self.complaints = list(metadata.complaints)
         self.consumed = 0
         self._source = source
+        self._schema = CLASSED_SCHEMA if schema.names == CLASSED_SCHEMA.names else SCHEMA
         self._batches = batches
         self._rows = 0
 
@@ -73,7 +79,7 @@ class OwnTable:
                     f"{self.metadata.counts.requests}"
                 )
             return None
-        batch = batch_of(record_batch.cast(SCHEMA))
+        batch = batch_of(record_batch.cast(self._schema))
         self._rows += len(batch.time)
         try:
             check_batch(batch, self.vms)
@@ -94,7 +100,7 @@ def requests_in(
     own = metadata_in(table.schema)
     reader: TableReader | OwnTable
     if own is not None and not mapping:
-        reader = OwnTable(source, own, iter(table.to_batches()))
+        reader = OwnTable(source, own, table.schema, iter(table.to_batches()))
     else:
         reader = TableReader(
             source,
@@ -112,7 +118,7 @@ def requests_in(
     if reader.unsorted:
         order = np.argsort(columns[0], kind="stable")
         columns = [column[order] for column in columns]
-    return Batch(*columns), reader
+    return batch_with(columns), reader
 
 
 def open_table(
@@ -139,7 +145,7 @@ def open_table(
         raise TraceError(f"{path}: not a whole {format} file: {error}") from None
     own = metadata_in(schema)
     if own is not None and not options:
-        return OwnTable(str(path), own, _guarded(path, batches(SCHEMA.names)))
+        return OwnTable(str(path), own, schema, _guarded(path, batches(schema.names)))
     reader = TableReader(
         str(path),
         schema,

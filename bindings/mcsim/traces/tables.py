@@ -2,7 +2,8 @@
 
 The mapping has the names and the defaults of the `csv` format's: a column that bears a field's own
 name (`time_ms`, `vm`, `op`, `offset`, `length`, `response_us`) is that field, and the options say
-what else is which. What mcsim wrote carries its own description and needs no mapping.
+what else is which. Of classes they have to: a column of that name may be anything. What mcsim wrote
+carries its own description and needs no mapping.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ import pyarrow.compute as pc
 
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.suggest import did_you_mean
-from mcsim.traces.store import SCHEMA, Batch, OptionValue, TimeBase
-from mcsim.traces.values import NS, bytes_of, ns_of, view_of, words_of
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with
+from mcsim.traces.store import OptionValue, TimeBase
+from mcsim.traces.values import NS, bytes_of, classes_of, ns_of, view_of, words_of
 
 __all__ = ["TABLE_OPTIONS", "TableMapping", "TableReader"]
 
 _SECTOR = 512
 _MOST_VMS = 2**16
-_FIELDS = ("time", "vm", "op", "offset", "length", "response")
+_FIELDS = ("time", "vm", "op", "offset", "length", "response", "classes")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class TableMapping:
     length_unit: str = "bytes"
     response: str = ""
     response_unit: str = "by-name"
+    classes: str = ""
     block_bytes: int = 4096
 
     @classmethod
@@ -171,6 +174,9 @@ class TableReader:
         columns: dict[str, list[str]] = {}
         for field in _FIELDS:
             asked = getattr(self._mapping, field)
+            if not asked and field == "classes":
+                columns[field] = ["class"] if self._is_own and "class" in names else []
+                continue
             if not asked:
                 own = [field, *(f"{field}_{unit}" for unit in (*NS, "references"))]
                 columns[field] = [name for name in names if name in own][:1]
@@ -188,6 +194,12 @@ class TableReader:
             )
         return columns
 
+    @property
+    def _is_own(self) -> bool:
+        """Whether these are the columns of `Trace.to_pandas`."""
+        has = (self._schema.names, self._schema.types)
+        return any(has == (of.names, of.types) for of in (SCHEMA, CLASSED_SCHEMA))
+
     def _unit(self, field: str) -> str:
         stated = str(getattr(self._mapping, f"{field}_unit"))
         (name,) = self._columns[field]
@@ -196,8 +208,8 @@ class TableReader:
             return "ns"  # Arrow knows the unit, and brings it to this one
         if stated != "by-name":
             return stated
-        if (self._schema.names, self._schema.types) == (SCHEMA.names, SCHEMA.types):
-            return "ns"  # the columns of `Trace.to_pandas`
+        if self._is_own:
+            return "ns"
         ending = name.rpartition("_")[2]
         if ending in (*NS, "references") and ending != name:
             return ending
@@ -226,6 +238,9 @@ class TableReader:
         response = np.full(n, -1, np.int64)
         if self._columns["response"]:
             response = ns_of(column("response"), self._units["response"], bad)
+        classes = np.zeros(n, np.uint8)
+        if self._columns["classes"]:
+            classes = classes_of(column("classes"), bad)
         if self._columns["time"]:
             time = ns_of(column("time"), self._units["time"], bad)
         self._complain(bad, record_batch)
@@ -241,14 +256,10 @@ class TableReader:
             time = np.empty(n, np.int64)
             time[kept] = self._references + np.cumsum(blocks) - blocks
         self._references += int(blocks.sum())
-        batch = Batch(
-            time[kept],
-            vm[kept],
-            op[kept],
-            offset[kept],
-            length[kept].astype(np.uint32),
-            response[kept],
-        )
+        columns: list[npt.NDArray[Any]] = [time, vm, op, offset, length.astype(np.uint32), response]
+        if self._columns["classes"]:
+            columns.append(classes)
+        batch = batch_with(column[kept] for column in columns)
         self._check_order(batch.time, np.flatnonzero(kept))
         return batch
 

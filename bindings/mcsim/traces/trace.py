@@ -16,6 +16,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Tabular
 from mcsim.base.suggest import names_matching
+from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.by_vm import ByVm
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import Layout, save_trace
@@ -25,14 +26,11 @@ from mcsim.traces.mapping import read_mapping
 from mcsim.traces.parsed import Parse, Progress, as_declared
 from mcsim.traces.selection import Selection, clamped
 from mcsim.traces.store import (
-    SCHEMA,
-    Batch,
     Counts,
     OptionValue,
     Store,
     TimeBase,
     TraceMetadata,
-    batch_of,
     is_store,
     open_store,
     schema_with,
@@ -335,8 +333,9 @@ class Trace(MadeOfColumns, Tabular):
 
     def to_arrow(self) -> pa.Table:
         """Return the columns as a table that shares the trace's memory."""
-        return pa.Table.from_batches(list(self._batches), SCHEMA).replace_schema_metadata(
-            schema_with(self._metadata).metadata
+        schema, batches = schema_of(self._batches)
+        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
+            schema_with(self._metadata, schema).metadata
         )
 
 

@@ -9,10 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["NS", "bytes_of", "ns_of", "view_of", "words_of"]
+__all__ = ["NS", "bytes_of", "classes_of", "ns_of", "view_of", "words_of"]
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds of the units that a column's name may end in."""
+
+_MOST_CLASSES = 8
 
 # A Windows filetime counts 100 ns from 1601.
 _FILETIME_TICK = 100
@@ -55,6 +57,12 @@ def bytes_of(
     whole = values.astype(np.uint64)
     bad |= whole > np.uint64((2**64 - 1) // unit)
     return whole * np.uint64(unit)
+
+
+def classes_of(values: npt.NDArray[Any], bad: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Take classes as they are: whole numbers from 0 to 7."""
+    bad |= ~np.isin(values, np.arange(_MOST_CLASSES))
+    return np.where(bad, 0, values).astype(np.uint8)
 
 
 def ns_of(values: npt.NDArray[Any], unit: str, bad: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mcsim.traces.batches import Batch, batch_with
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -61,7 +63,7 @@ class WorkloadVm:
             end=None if self.end is None else self.end + shift,
         )
 
-    def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
+    def batches(self) -> Iterator[Batch]:
         """Iterate over the columns of the store within the bounds, times after the shift.
 
         Those of other VMs of the trace may be among them.
@@ -71,23 +73,30 @@ class WorkloadVm:
             times = batch.time + self.shift if self.shift else batch.time
             first = 0 if self.begin is None else int(np.searchsorted(times, self.begin))
             last = len(times) if self.end is None else int(np.searchsorted(times, self.end))
-            columns = (times, *batch[1:])
+            shifted = batch._replace(time=times)
             if first == 0 and last == len(times):
-                yield columns
+                yield shifted
             elif first < last:
-                yield tuple(np.ascontiguousarray(column[first:last]) for column in columns)
+                within = (np.ascontiguousarray(of[first:last]) for of in shifted)
+                yield batch_with(within)
 
     def has_responses(self, ops: str) -> bool:
         """Whether a request has a response time, or there is none; of reads if `ops` says so."""
         empty = True
-        for _, vm, op, _, _, response in self.batches():
-            chosen = np.ones(len(op), dtype=bool) if self.only is None else vm == self.only
+        for batch in self.batches():
+            chosen = np.ones(len(batch.op), dtype=bool)
+            if self.only is not None:
+                chosen &= batch.vm == self.only
             if ops == "reads":
-                chosen &= op == 0
-            if np.any(response[chosen] >= 0):
+                chosen &= batch.op == 0
+            if np.any(batch.response[chosen] >= 0):
                 return True
             empty &= not chosen.any()
         return empty
+
+    def has_classes(self) -> bool:
+        """Whether its requests have classes, or there are none."""
+        return all(batch.classes is not None for batch in islice(self.batches(), 1))
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,8 @@ class Workload:
         ----------
         view : dict
             How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`,
-            `line_blocks`, `responses`, and of a sample `cut_bytes`, `sample_rate`, `sample_seed`.
+            `line_blocks`, `responses`, `classes`, and of a sample `cut_bytes`, `sample_rate`,
+            `sample_seed`.
         progress : callable, optional
             Called with the number of requests read so far.
         path : Path, optional
@@ -165,7 +175,7 @@ class Workload:
             nonlocal read
             for columns in requests.batches():
                 builder.add(*columns, only=requests.only)
-                read += len(columns[0]) / requests.looked_at
+                read += len(columns.time) / requests.looked_at
                 if progress is not None:
                     progress(round(read))
 

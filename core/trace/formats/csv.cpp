@@ -87,6 +87,9 @@ absl::Status CsvReader::begin(std::string_view first_line) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
     if (!vm) name_the_only_vm();
   }
+  if (!params_.classes.empty()) {
+    MCSIM_RETURN_IF_ERROR(assign(Role::kClass, params_.classes, "classes").status());
+  }
   if (!offset) {
     return invalid_argument("offset: state the column{}",
                             params_.header ? fmt::format(", one of {}", fmt::join(header_, ", "))
@@ -163,7 +166,8 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
     if (!numbered.ok()) return refuse(numbered.status());
     vm = *numbered;
   }
-  out.push(row.time, vm, row.op, row.offset, static_cast<std::uint32_t>(row.length), row.response);
+  out.push(row.time, vm, row.op, row.offset, static_cast<std::uint32_t>(row.length), row.response,
+           row.of_class);
   if (!has_clock_) references_ += blocks_of(row.offset, row.length);
   return LineKind::kRequest;
 }
@@ -194,6 +198,9 @@ CsvReader::Row CsvReader::row_of(FieldScanner& scan) {
         break;
       case Role::kResponse:
         row.response = response_time(scan, nanoseconds_in(response_unit_));
+        break;
+      case Role::kClass:
+        row.of_class = static_cast<std::uint8_t>(scan.number("a class", 0, kMostClasses - 1));
         break;
     }
   }

@@ -41,7 +41,8 @@ struct Choices<LengthUnit> {
 // Delimited text whose columns the user maps to those of a request. A column is
 // given by its name in the header or its position from 1; left out, it is the
 // one that bears the field's own name, if there is one. So the files mcsim
-// writes itself need no mapping: time_ns,vm,op,offset,length,response_ns.
+// writes itself need no mapping: time_ns,vm,op,offset,length,response_ns. Classes are
+// what somebody says they are: a column of that name may be anything.
 //
 // Without a time column requests are numbered by the blocks referenced before
 // them; without a length each is one block; without an operation, a read;
@@ -63,6 +64,7 @@ class CsvReader final : public TextReader<CsvReader> {
     LengthUnit length_unit = LengthUnit::kBytes;
     std::string response;
     TimeUnit response_unit = TimeUnit::kByName;
+    std::string classes;
     Count block_bytes = 4096;
 
     static constexpr auto fields() {
@@ -81,6 +83,8 @@ class CsvReader final : public TextReader<CsvReader> {
           Field{"length_unit", &Params::length_unit, "what the length counts"},
           Field{"response", &Params::response, "column of the response time"},
           Field{"response_unit", &Params::response_unit, "what the response time counts"},
+          Field{"classes", &Params::classes,
+                "column of the request's class, from 0, which matters most, to 7"},
           Field{"block_bytes", &Params::block_bytes, "bytes of a block", 1, 1 << 30},
       };
     }
@@ -98,7 +102,7 @@ class CsvReader final : public TextReader<CsvReader> {
   LineKind parse(std::string_view line, Requests& out);
 
  private:
-  enum class Role : std::uint8_t { kIgnored, kTime, kVm, kOp, kOffset, kLength, kResponse };
+  enum class Role : std::uint8_t { kIgnored, kTime, kVm, kOp, kOffset, kLength, kResponse, kClass };
 
   // What the columns of a line say; what they do not say is as it is here. The VM's name goes
   // to vm_name_.
@@ -108,6 +112,7 @@ class CsvReader final : public TextReader<CsvReader> {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     Nanoseconds response = -1;
+    std::optional<std::uint8_t> of_class = {};
   };
 
   // Reads the mapping against the first line.

@@ -54,7 +54,8 @@ Requests random_requests(std::uint64_t seed, std::size_t count) {
     time += static_cast<Nanoseconds>(random.below(3) * kSecond / 3);
     requests.push(time, 0, random.below(4) == 0 ? Op::kWrite : Op::kRead, random.below(1 << 20),
                   static_cast<std::uint32_t>(random.below(20'000)),
-                  i % 7 == 6 ? -1 : static_cast<Nanoseconds>(i * 1'001));
+                  i % 7 == 6 ? -1 : static_cast<Nanoseconds>(i * 1'001),
+                  static_cast<std::uint8_t>(i * i % kMostClasses));
   }
   return requests;
 }
@@ -65,8 +66,8 @@ absl::StatusOr<Accesses> build(AccessBuilder builder, std::size_t requests) {
     MCSIM_RETURN_IF_ERROR(builder.begin_vm("vm" + std::to_string(vm)));
     if (vm == 2) {
       Requests before;
-      before.push(-70, 0, Op::kRead, 0, 5000, 17);
-      before.push(-60, 0, Op::kWrite, 4096, 5000);
+      before.push(-70, 0, Op::kRead, 0, 5000, 17, 3);
+      before.push(-60, 0, Op::kWrite, 4096, 5000, -1, 6);
       MCSIM_RETURN_IF_ERROR(builder.add(before.view()));
       builder.end_warm_up();
     }
@@ -90,6 +91,8 @@ void expect_same(const Accesses& a, const Accesses& b) {
   EXPECT_EQ(all(a.request_op), all(b.request_op));
   EXPECT_EQ(a.keeps_responses, b.keeps_responses);
   EXPECT_EQ(all(a.request_response), all(b.request_response));
+  EXPECT_EQ(a.keeps_classes, b.keeps_classes);
+  EXPECT_EQ(all(a.request_class), all(b.request_class));
   EXPECT_EQ(a.time_base, b.time_base);
   EXPECT_EQ(a.block_bytes, b.block_bytes);
   EXPECT_EQ(a.line_blocks, b.line_blocks);
@@ -109,12 +112,21 @@ void expect_same(const Accesses& a, const Accesses& b) {
 
 const ExpandOptions kAll{.ops = OpFilter::kAll};
 
+// With no, one or both of the columns that somebody has to ask for.
+std::vector<ExpandOptions> asked_for() {
+  std::vector<ExpandOptions> all;
+  for (const bool responses : {false, true}) {
+    for (const bool classes : {false, true}) {
+      all.push_back({.ops = OpFilter::kAll, .responses = responses, .classes = classes});
+    }
+  }
+  return all;
+}
+
 TEST_F(AccessesFile, HoldsWhatWasWritten) {
   for (const std::size_t requests : {1U, 40U, 3'000U}) {
-    for (const std::uint32_t line : {1U, 4U}) {
-      ExpandOptions options = kAll;
-      options.line_blocks = line;
-      options.responses = line == 4;
+    for (ExpandOptions options : asked_for()) {
+      options.line_blocks = options.responses ? 4 : 1;
       const Accesses trace = build({options, TimeBase::kClock}, requests).value();
       ASSERT_TRUE(write_accesses(trace, path()).ok());
       const auto read = open_accesses(path());
@@ -141,9 +153,8 @@ TEST_F(AccessesFile, OfManyPiecesIsTheSame) {
 }
 
 TEST_F(AccessesFile, IsMadeByABuilderAsInMemory) {
-  for (const bool whole_seconds : {false, true}) {
-    ExpandOptions options = kAll;
-    options.whole_seconds = options.responses = whole_seconds;
+  for (ExpandOptions options : asked_for()) {
+    options.whole_seconds = options.responses;
     const Accesses trace = build({options, TimeBase::kClock}, 20'000).value();
     ASSERT_TRUE(write_accesses(trace, path("oracle")).ok());
     // Nothing, a part and all of the streams waits on disk.
@@ -202,8 +213,7 @@ TEST_F(AccessesFile, CutShortOrLongerIsRefused) {
 }
 
 TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
-  ExpandOptions kept = kAll;
-  kept.responses = true;
+  const ExpandOptions kept = asked_for().back();
   ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
   const std::string whole = bytes();
   int passed = 0;
@@ -216,7 +226,7 @@ TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
     // What is between the columns says nothing.
     if (accesses_in(view, words, "t").ok()) passed += whole[at] == 0 ? 1 : 1'000'000;
   }
-  EXPECT_LT(passed, 6 * 64);
+  EXPECT_LT(passed, 7 * 64);
 }
 
 TEST_F(AccessesFile, OfAnotherVersionOrKindIsRefused) {
@@ -301,6 +311,44 @@ TEST_F(AccessesFile, WithColumnsThatContradictIsRefused) {
         t.request_response = std::vector<Nanoseconds>{4, -1, 0, 9, -2};
       },
       "request 4 took less than no time");
+  refuses(
+      [](Accesses& t) {
+        t.keeps_classes = true;
+        t.request_class = std::vector<std::uint8_t>{0, 7, 0, 8, 1};
+      },
+      "request 3 is of no class");
+}
+
+TEST_F(AccessesFile, HasClassesOnlyIfTheyAreKept) {
+  ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 40).value(), path()).ok());
+  const std::string without = bytes();
+  EXPECT_FALSE(open_accesses(path()).value().keeps_classes);
+  EXPECT_TRUE(open_accesses(path()).value().request_class.empty());
+  for (const ExpandOptions& options : asked_for()) {
+    ASSERT_TRUE(write_accesses(build({options, TimeBase::kClock}, 40).value(), path()).ok());
+    EXPECT_EQ(testing::with_checksums(bytes()), bytes());
+    EXPECT_EQ(bytes() == without, !options.responses && !options.classes);
+  }
+  ExpandOptions kept = kAll;
+  kept.classes = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
+  EXPECT_GE(bytes().size(), without.size() + 40 + 42 + 20 + 2 * 8);
+  EXPECT_LT(bytes().size(), without.size() + 40 + 42 + 20 + 2 * 8 + 2 * 64);
+}
+
+// What follows the VMs of a head: only what somebody may have written.
+TEST_F(AccessesFile, WithAnotherMarkOfClassesIsRefused) {
+  ExpandOptions kept = kAll;
+  kept.classes = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
+  std::string other = bytes();
+  std::vector<std::uint64_t> words(other.size() / 8);
+  std::memcpy(words.data(), other.data(), words.size() * 8);
+  ASSERT_EQ(words[words[2] - 2], accesses_file::kClassesFollow);
+  other[(words[2] - 2) * 8] = 2;
+  put(testing::with_checksums(other));
+  EXPECT_THAT(message_of(open_accesses(path()).status()),
+              HasSubstr("its head does not say all, or what cannot be"));
 }
 
 TEST_F(AccessesFile, HasResponseTimesOnlyIfTheyAreKept) {

@@ -87,12 +87,14 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     for (int i = 0; i < 300; ++i) {
       at += static_cast<Nanoseconds>(random.below(3));
       vm.push(at, 0, Op::kRead, random.below(100'000),
-              static_cast<std::uint32_t>(random.below(20'000)), i % 50 - 1);
+              static_cast<std::uint32_t>(random.below(20'000)), i % 50 - 1,
+              static_cast<std::uint8_t>(i * i % 8));
     }
   }
-  const Accesses a = build(vms, {.responses = true});
-  EXPECT_TRUE(a.keeps_responses);
+  const Accesses a = build(vms, {.responses = true, .classes = true});
+  EXPECT_TRUE(a.keeps_responses && a.keeps_classes);
   EXPECT_TRUE(build(vms).request_response.empty()) << "nobody asked for them";
+  EXPECT_TRUE(build(vms).request_class.empty()) << "nor for these";
   EXPECT_TRUE(std::ranges::is_sorted(a.request_time));
   std::vector<std::size_t> position(vms.size(), 0);
   std::map<BlockId, std::pair<VmId, std::uint64_t>> meaning;
@@ -101,6 +103,7 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     const std::size_t i = position[vm]++;
     ASSERT_EQ(a.request_time[r], vms[vm].time[i]);
     ASSERT_EQ(a.request_response[r], vms[vm].response[i]);
+    ASSERT_EQ(a.request_class[r], vms[vm].of_class[i]);
     std::vector<std::uint64_t> blocks;
     const std::uint64_t end = vms[vm].offset[i] + vms[vm].length[i];
     for (std::uint64_t b = vms[vm].offset[i] / 4096; vms[vm].length[i] > 0 && b * 4096 < end; ++b) {
@@ -215,6 +218,37 @@ TEST(AccessBuilder, SaysWhatIsWrongWithResponseTimes) {
             "web_0: a request took -2 ns: expected a response time, or -1 for unknown");
   EXPECT_EQ(complaint({3, 3}, TimeBase::kIndex),
             "response times: a trace without a clock has none");
+}
+
+TEST(AccessBuilder, SaysWhatIsWrongWithClasses) {
+  const auto complaint = [](std::vector<std::uint8_t> classes) {
+    AccessBuilder builder({.classes = true}, TimeBase::kIndex);
+    EXPECT_TRUE(builder.begin_vm("web_0").ok());
+    Requests r;
+    r.push(5, 0, Op::kRead, 0, 4096);
+    r.push(6, 0, Op::kRead, 0, 4096);
+    r.of_class = std::move(classes);
+    return message_of(builder.add(r.view()));
+  };
+  EXPECT_EQ(complaint({7, 0}), "");
+  EXPECT_EQ(complaint({}),
+            "web_0: 0 classes of 2 requests: expected a trace with a column of them");
+  EXPECT_EQ(complaint({7, 8}), "web_0: a request of class 8: expected 0 to 7");
+}
+
+// Pieces are of the class of the whole, and those of other operations take theirs with them.
+TEST(AccessBuilder, CutsAndPicksClassesWithTheirRequests) {
+  Requests r;
+  r.push(5, 0, Op::kRead, 0, 3 * 4096, -1, 2);
+  r.push(6, 0, Op::kWrite, 0, 4096, -1, 7);
+  r.push(6, 1, Op::kRead, 0, 4096, -1, 5);
+  r.push(7, 0, Op::kRead, 0, 4096, -1, 0);
+  EXPECT_THAT(build({r}, {.cut_bytes = 4096, .classes = true}).request_class,
+              ElementsAre(2, 2, 2, 5, 0));
+  AccessBuilder builder({.classes = true}, TimeBase::kClock);
+  ASSERT_TRUE(builder.begin_vm("first").ok());
+  ASSERT_TRUE(builder.add(r.view(), VmId{0}).ok());
+  EXPECT_THAT(std::move(builder).finish().value().request_class, ElementsAre(2, 0));
 }
 
 // A piece of a request takes as long as the whole.

@@ -43,7 +43,9 @@ Read read(const std::string& format, const std::string& bytes, const ParamMap& p
     result.status = reader.next(chunk);
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       result.requests.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]),
-                           chunk.offset[i], chunk.length[i], chunk.response[i]);
+                           chunk.offset[i], chunk.length[i], chunk.response[i],
+                           chunk.of_class.empty() ? std::optional<std::uint8_t>()
+                                                  : std::optional(chunk.of_class[i]));
     }
   } while (result.status.ok() && chunk.size() > 0);
   result.vms = reader.vms();
@@ -228,6 +230,17 @@ TEST(Csv, ItsOwnColumnsNeedNoMapping) {
   EXPECT_THAT(got.requests.length, ElementsAre(4096, 0));
   EXPECT_THAT(got.requests.response, ElementsAre(-1, 30));
   EXPECT_THAT(got.vms, ElementsAre("a", "b"));
+}
+
+TEST(Csv, ClassesAreWhatSomebodySaysTheyAre) {
+  const std::string text = "time_ns,offset,class\n0,0,7\n5,4096,0\n";
+  EXPECT_TRUE(read("csv", text).requests.of_class.empty());
+  EXPECT_THAT(read("csv", text, {{"classes", std::string("class")}}).requests.of_class,
+              ElementsAre(7, 0));
+  EXPECT_EQ(complaint("csv", "offset,c\n0,8\n", {{"classes", std::string("c")}}),
+            "web.csv:2: expected a class (a whole number from 0 to 7) in column 2, got '8'");
+  EXPECT_EQ(complaint("csv", "offset,c\n0,1\n", {{"classes", std::string("offset")}}),
+            "web.csv:1: classes: column 1 already has another meaning");
 }
 
 TEST(Csv, ColumnsAreMappedByName) {

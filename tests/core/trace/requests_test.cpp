@@ -31,6 +31,25 @@ std::string complaint(const Requests& rows, std::size_t first_row = 0,
   return message_of(check_requests(rows.view(), kVms, first_row, after));
 }
 
+TEST(CheckRequests, TakesClassesOfAllRequestsOrNone) {
+  for (const std::size_t row : {0, 4095, 4096, 9'999}) {
+    Requests rows = right_rows(10'000);
+    rows.of_class.assign(rows.size(), 7);
+    EXPECT_EQ(complaint(rows), "");
+    const std::uint64_t sum = checksum_of(rows.view(), 0);
+    EXPECT_NE(sum, checksum_of(right_rows(10'000).view(), 0));
+    rows.of_class[row] = 3;
+    EXPECT_NE(sum, checksum_of(rows.view(), 0));
+    rows.of_class[row] = 8;
+    EXPECT_EQ(complaint(rows), fmt::format("row {}: class: expected 0, which matters most, to 7, "
+                                           "got 8",
+                                           row));
+  }
+  Requests rows = right_rows(10);
+  rows.of_class.assign(9, 0);
+  EXPECT_EQ(complaint(rows), "columns of 10 and 9 rows");
+}
+
 TEST(CheckRequests, TakesWhatATraceMayHold) {
   EXPECT_EQ(complaint({}), "");
   for (const std::size_t count : {1, 4095, 4096, 4097, 20'000}) {

@@ -381,6 +381,32 @@ TEST(Validation, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(message(bad), HasSubstr("bursts: length: 6 ns is outside"));
 }
 
+// That of the component a request is drawn from, and other requests come of none.
+TEST(Classes, AreThoseOfComponents) {
+  const auto made = [](std::optional<std::uint8_t> one, std::optional<std::uint8_t> other) {
+    SyntheticVm vm{
+        .name = "vm",
+        .components = {{"loop", LoopModel{8}, {{4096, 1}}, one},
+                       {"scan", ScanModel{}, {{8192, 1}}, other}},
+        .phases = {{.duration = kSecond, .requests = 500, .reads = {{"loop", 1}, {"scan", 1}}}}};
+    return SyntheticTrace::make({.vms = {vm}});
+  };
+  Requests plain;
+  Requests classed;
+  ASSERT_TRUE(made({}, {})->next(1'000, plain).ok());
+  ASSERT_TRUE(made(1, 6)->next(1'000, classed).ok());
+  EXPECT_TRUE(plain.of_class.empty());
+  EXPECT_EQ(plain.offset, classed.offset);
+  ASSERT_EQ(classed.of_class.size(), 500U);
+  for (std::size_t i = 0; i < 500; ++i) {
+    ASSERT_EQ(classed.of_class[i], classed.length[i] == 4096 ? 1 : 6);
+  }
+  EXPECT_EQ(message_of(made(8, 1).status()),
+            "vm 'vm': component 'loop': class: 8 is outside [0, 7]");
+  EXPECT_EQ(message_of(made({}, 1).status()),
+            "vm 'vm': component 'loop': others have a class: expected one of 0 to 7");
+}
+
 TEST(Validation, RefusesMoreBlocksThanThereAreIds) {
   auto trace =
       SyntheticTrace::make(profile_of({component("s", ScanModel{}, {{4'294'967'295U, 1}})}, 5'000));

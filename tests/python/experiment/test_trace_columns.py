@@ -158,3 +158,81 @@ def test_a_column_of_classes_is_read_as_the_vms(folder: Path) -> None:
     counts = results.to_pandas("vms").groupby(["system", "vm"])[["accesses", "misses"]].sum()
     assert counts.loc["dss", "metadata"].tolist() == [1000, 10]
     assert counts.loc["lru", "metadata"].tolist() == [1000, 1000]
+
+
+def write_classed(path: Path, seed: int, classes: bool = True) -> None:
+    """Requests of one to 32 blocks, of class 0, 1 or 2 by their size as `dss` has it."""
+    draw = random.Random(seed)
+    rows = []
+    for t in sorted(draw.randrange(0, 60_000) for _ in range(600)):
+        blocks = 2 ** draw.randrange(6)
+        of_class = 0 if blocks <= 1 else 1 if blocks <= 16 else 2
+        op, first = draw.choice("RRW"), draw.randrange(60)
+        rows.append(f"{t},{op},{4096 * first},{4096 * blocks},{of_class if classes else 0}")
+    path.write_text("\n".join(["time_ms,op,offset,length,level", *rows]) + "\n")
+
+
+def classed_vms(column: str = "level") -> dict[str, Any]:
+    options = {"options": {"classes": column}} if column else {}
+    return {"vms": [{"name": name} | options for name in "ab"]}
+
+
+def counts(results: Any, system: str) -> Any:
+    rows = results.to_pandas("vms")
+    return rows[rows["system"] == system].drop(columns="system").reset_index(drop=True)
+
+
+BY_COLUMN = {"name": "dss", "label": "column", "by": "column"}
+
+
+def test_a_column_of_classes_is_worth_the_rule_that_made_it(folder: Path) -> None:
+    for seed, name in enumerate("ab"):
+        write_classed(folder / f"{name}.csv", seed)
+    results = run(folder, experiment("lru", "dss", BY_COLUMN, workload=classed_vms()))
+    assert counts(results, "column").equals(counts(results, "dss"))
+    assert not counts(results, "column").equals(counts(results, "lru"))
+    for seed, name in enumerate("ab"):
+        write_classed(folder / f"{name}.csv", seed, classes=False)
+    one_class = run(folder, experiment("dss", BY_COLUMN, workload=classed_vms()))
+    assert not counts(one_class, "column").equals(counts(one_class, "dss"))
+
+
+def test_classes_that_nobody_asks_for_cost_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
+    for seed, name in enumerate("ab"):
+        write_classed(folder / f"{name}.csv", seed)
+    plain = run(folder, experiment("lru", "dss", workload=classed_vms()))
+    (kept,) = (folder / "cache" / INTERNED).glob("*.acc*")
+    size = kept.stat().st_size
+    together = run(folder, experiment("lru", "dss", BY_COLUMN, workload=classed_vms()))
+    for system in ("lru", "dss"):
+        assert counts(together, system).equals(counts(plain, system))
+    (other,) = set((folder / "cache" / INTERNED).glob("*.acc*")) - {kept}
+    assert kept.stat().st_size == size
+    assert size + 1200 <= other.stat().st_size <= size + 1200 + 2 * 8 + 2 * 64
+
+
+def test_who_asks_for_classes_that_a_trace_lacks_is_told_so_with_the_line(folder: Path) -> None:
+    for seed, name in enumerate("ab"):
+        write_classed(folder / f"{name}.csv", seed)
+    given = experiment("lru", BY_COLUMN, workload=classed_vms())
+    del given["workload"]["vms"][1]["options"]
+    assert refused(folder, given).endswith(
+        "systems[1]: it asks for classes of requests: the trace of 'b', b.csv, has none: say which "
+        "column has them, as numbers from 0 to 7 (`mcsim describe csv`: classes)"
+    )
+    assert "mine.yaml:" in refused(folder, given)
+    given["workload"] = {"profile": str(TINY)}
+    assert "has none: say the `class` of every component of the profile" in refused(folder, given)
+
+
+def test_classes_of_a_synthetic_profile_keep_what_matters(folder: Path) -> None:
+    given = YAML(typ="safe").load(TINY.parents[1] / "classes.yaml")
+    given["workload"] = {"profile": str(TINY.parent / "classed.yaml")}
+    results = run(folder, given)
+    hits = results.to_pandas("vms").groupby("system")[["accesses", "misses"]].sum()
+    assert hits["accesses"].nunique() == 1
+    assert hits.loc["by column", "misses"] < hits.loc["lru", "misses"]
+    assert hits["misses"].nunique() > 3

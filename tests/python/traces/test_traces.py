@@ -24,10 +24,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.traces.batches import Batch
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.find import find_trace
 from mcsim.traces.parsed import Parse, trace_formats
-from mcsim.traces.store import BATCH_REQUESTS, Batch
+from mcsim.traces.store import BATCH_REQUESTS
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.trace import Trace
 

@@ -16,7 +16,8 @@ import pytest
 
 from mcsim._core import trace as core_trace
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.traces.store import SCHEMA, open_store
+from mcsim.traces.batches import SCHEMA
+from mcsim.traces.store import open_store
 from mcsim.traces.trace import Trace
 
 ROWS = 3000
