@@ -524,8 +524,20 @@ void TieredHost::insert(std::size_t to, const Request& request, const Access<>& 
   } else {
     std::vector<BlockId>& victims = victims_[to];
     tiers_[to].insert(part(request.vm), a, victims);
-    for (const BlockId victim : victims) leave<Known>(to, victim, request.blocks);
+    leave_in_turn<Known>(to, victims, request.blocks);
     victims.clear();
+  }
+}
+
+// Those that are still to go down are held as yet, for who counts what leaves.
+template <class Known>
+void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
+                               Count request_blocks) {
+  const bool counted = metered<Known>() && !one_copy<Known>() && victims.size() > 1;
+  if (counted) to_leave_.insert(victims.begin(), victims.end());
+  for (const BlockId victim : victims) {
+    if (counted) to_leave_.erase(to_leave_.find(victim));
+    leave<Known>(from, victim, request_blocks);
   }
 }
 
@@ -554,7 +566,8 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
     write_back<Known>(block);
   }
   ++left.evictions;
-  if (metered<Known>() && (one_copy<Known>() || !holds_any(owner.vm, block))) {
+  if (metered<Known>() &&
+      (one_copy<Known>() || !(holds_any(owner.vm, block) || to_leave_.contains(block)))) {
     meters_->evicted(owner.vm, block);
   }
 }
@@ -752,7 +765,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     std::vector<BlockId> victims;
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);
-    for (const BlockId victim : victims) leave<Nothing>(k, victim, 1);
+    leave_in_turn<Nothing>(k, victims, 1);
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/status.hpp"
@@ -237,6 +239,8 @@ class TieredHost final : public Host {
   template <class Known>
   void leave(std::size_t from, BlockId block, Count request_blocks);
   template <class Known>
+  void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
+  template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   bool write_on(std::size_t from, const Request& owner, BlockId block);
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
@@ -324,6 +328,7 @@ class TieredHost final : public Host {
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
+  std::unordered_multiset<BlockId> to_leave_;  // victims of tiers that are still to go down
   // For policies that must know the future: of each access; and by tier and line, of what
   // the tier holds.
   Pages<NextUse> next_uses_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/exclusive_lru.hpp"
+#include "core/engine/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/workloads.hpp"
@@ -172,6 +173,41 @@ TEST(HostMeters, HoldInEveryChainAndWhenAVmLeaves) {
     (*host)->release(1);
     meters.begin_window();
     EXPECT_EQ(meters.readings()[1].peak, 0) << "nothing is held any more";
+  }
+}
+
+// A block of which one copy leaves, and then the last, may still go down with a third.
+TEST(HostMeters, KnowWhatIsHeldAfterTargetsChanged) {
+  for (const Chain chain : {Chain::kInclusive, Chain::kVictim, Chain::kIndependent}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, seed {}", name_of(chain), seed));
+      const Accesses trace = mixed_trace(2'000, 2, 60, seed);
+      const Machine machine = machine_of({12, 20, 30});
+      Random random(seed);
+      DataPathParams params;
+      params.chain = chain;
+      const Division division = one_part_each(proportional(machine, std::vector<double>(2, 1.0)),
+                                              {.mode = ResizeMode::kEager});
+      const auto host = make_tiered_host(params, machine, trace, division, 1).value();
+      const auto& tiers = dynamic_cast<const TieredHost&>(*host);
+      HostMeters meters(trace, {.ghosts = kGhosts});
+      ASSERT_TRUE(host->attach(meters).ok());
+      for (std::size_t r = 0; r < trace.request_count(); r += 20) {
+        host->replay(trace, {r, std::min(r + 20, trace.request_count())});
+        ASSERT_TRUE(host->resize(random_targets(random, machine, 2)).ok());
+        (void)meters.readings();
+        meters.begin_window();
+        for (VmId vm = 0; vm < 2; ++vm) {
+          const VmInfo& info = trace.vms[vm];
+          Count held = 0;
+          for (Count i = 0; i < info.unique_blocks; ++i) {
+            const auto block = static_cast<BlockId>(info.first_id + i);
+            held += tiers.fastest_with(vm, block) < machine.tiers.size() ? 1 : 0;
+          }
+          ASSERT_EQ(meters.readings()[vm].peak, held) << "request " << r << ", VM " << vm;
+        }
+      }
+    }
   }
 }
 
