@@ -81,8 +81,8 @@ void bind_profile(py::module_& m) {
                                    .bursts = std::move(bursts)};
            }),
            py::kw_only(), py::arg("start"), py::arg("duration"), py::arg("requests"),
-           py::arg("think"), py::arg("read_share"), py::arg("reads"), py::arg("writes"),
-           py::arg("diurnal"), py::arg("bursts"))
+           py::arg("think") = py::none(), py::arg("read_share"), py::arg("reads"),
+           py::arg("writes"), py::arg("diurnal") = py::none(), py::arg("bursts") = py::none())
       .def(
           "validate",
           [](const SyntheticPhase& phase, const std::vector<std::string>& components,
@@ -97,7 +97,7 @@ void bind_profile(py::module_& m) {
              return SyntheticVm{std::move(name), std::move(components), std::move(phases), client};
            }),
            py::kw_only(), py::arg("name"), py::arg("components"), py::arg("phases"),
-           py::arg("client"))
+           py::arg("client") = py::none())
       .def("validate", [](const SyntheticVm& vm) { raise_if_error(validate(vm)); });
 }
 

@@ -49,8 +49,6 @@ def workload(requests: int, blocks: int, length: int) -> synthetic.Generator:
         read_share=1.0,
         reads=[("hot", 9.0), ("sweep", 1.0)],
         writes=[],
-        diurnal=None,
-        bursts=None,
     )
     vm = synthetic.Vm(name="vm", components=components, phases=[phase])
     return synthetic.Generator(vms=[vm], block_bytes=BLOCK_BYTES, seed=1)
@@ -83,7 +81,7 @@ def write(path: Path, requests: int, blocks: int, length: int = 1) -> None:
         counts=counts,
         synthetic=True,
     )
-    with pa.ipc.new_file(str(path), schema_with(metadata)) as writer:
+    with pa.ipc.new_file(str(path), schema_with(metadata, SCHEMA)) as writer:
         for batch in batches(requests, blocks, length):
             writer.write_batch(record_batch_of(batch))
 

@@ -48,12 +48,12 @@ class Phase:
         start: int,
         duration: int,
         requests: int,
-        think: int | None,
+        think: int | None = None,
         read_share: float,
         reads: list[tuple[str, float]],
         writes: list[tuple[str, float]],
-        diurnal: Diurnal | None,
-        bursts: Bursts | None,
+        diurnal: Diurnal | None = None,
+        bursts: Bursts | None = None,
     ) -> None: ...
     def validate(self, components: list[str], client: Client | None) -> None: ...
 
@@ -64,7 +64,7 @@ class Vm:
         name: str,
         components: list[Component],
         phases: list[Phase],
-        client: Client | None,
+        client: Client | None = None,
     ) -> None: ...
     def validate(self) -> None: ...
 
