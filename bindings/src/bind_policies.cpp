@@ -70,7 +70,7 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
     const std::size_t count = std::min(kPiece, all.size() - begin);
     {
       py::gil_scoped_release release;
-      table.number(all.subspan(begin, count), std::span(numbers).subspan(begin, count));
+      table.number(all.subspan(begin, count), numbers_of(std::span(numbers).subspan(begin, count)));
     }
     raise_if_error(tick(static_cast<Count>(begin)));
   }

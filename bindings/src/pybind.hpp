@@ -15,11 +15,36 @@
 #include <vector>
 
 #include "core/base/choices.hpp"
+#include "core/base/index.hpp"
 #include "core/base/params.hpp"
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
 #include "core/trace/requests.hpp"
+
+// To Python a position is a number, and a column of positions one of numbers.
+namespace pybind11::detail {
+
+template <class Kind, class Number>
+struct type_caster<mcsim::Index<Kind, Number>> {
+  using Position = mcsim::Index<Kind, Number>;
+  PYBIND11_TYPE_CASTER(Position, const_name("int"));
+
+  bool load(handle source, bool convert) {
+    make_caster<Number> number;
+    if (!number.load(source, convert)) return false;
+    value = Position(cast_op<Number>(number));
+    return true;
+  }
+  static handle cast(Position position, return_value_policy policy, handle parent) {
+    return make_caster<Number>::cast(static_cast<Number>(position), policy, parent);
+  }
+};
+
+template <class Kind, class Number>
+struct npy_format_descriptor<mcsim::Index<Kind, Number>> : npy_format_descriptor<Number> {};
+
+}  // namespace pybind11::detail
 
 namespace mcsim::python {
 

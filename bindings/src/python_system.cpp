@@ -308,7 +308,7 @@ class PythonSystem final : public System {
       if (vm >= vms) return out_of_range("{}: allocate() moves VM {} of {}", name_, vm, vms);
       MCSIM_ASSIGN_OR_RETURN(const OnDemand on_demand,
                              choice_named<OnDemand>(name_ + ": allocate(): on_demand", rule));
-      migrations.push_back({.vm = vm,
+      migrations.push_back({.vm = VmId(vm),
                             .host = host,
                             .keep = keep,
                             .blocks_per_second = rate,

@@ -3,14 +3,16 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/base/index.hpp"
+
 namespace mcsim {
 
 // A block inside an interned trace: every (vm, block address) pair has one, the
 // ids of one VM are contiguous. Arrays indexed by it replace hash tables.
-using BlockId = std::uint32_t;
+using BlockId = Index<struct BlockTag, std::uint32_t>;
 
 // Position of a VM in the trace's list of VMs.
-using VmId = std::uint16_t;
+using VmId = Index<struct VmTag, std::uint16_t>;
 
 // Numbers of blocks, accesses, requests: signed, so that differences are safe.
 using Count = std::int64_t;

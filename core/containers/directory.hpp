@@ -109,7 +109,7 @@ class Directory {
 
   void erase(Slot slot) {
     index_.erase(block_of_[slot]);
-    block_of_[slot] = free_;
+    block_of_[slot] = static_cast<Block>(free_);
     free_ = slot;
     --size_;
   }

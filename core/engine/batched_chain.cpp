@@ -123,7 +123,7 @@ void BatchedChain::count_arrivals(const Batch& batch, std::size_t part, std::siz
   }
   for (const Arrival arrival : arrivals) {
     const bool victim = arrival.kind() == Arrival::kVictim;
-    const std::size_t vm = victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
+    const VmId vm = victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
     count_arrival(arrival, tier, arrived_[vm][tier]);
   }
 }

@@ -17,29 +17,29 @@ class BlockOwners {
  public:
   explicit BlockOwners(const Accesses& trace) {
     for (const VmInfo& vm : trace.vms) {
-      end_.push_back(vm.first_id + static_cast<BlockId>(vm.unique_blocks));
+      end_.push_back(vm.first_id + vm.unique_blocks);
     }
     const std::size_t wanted = 8 * std::bit_ceil(trace.vms.size());
     while ((trace.id_count() >> shift_) > wanted) ++shift_;
-    std::size_t vm = 0;
+    VmId vm = 0;
     for (std::size_t id = 0; id < trace.id_count(); id += std::size_t{1} << shift_) {
       while (end_[vm] <= id) ++vm;
-      first_.push_back(static_cast<VmId>(vm));
+      first_.push_back(vm);
     }
     first_.push_back(static_cast<VmId>(trace.vms.size() - 1));
   }
 
-  std::size_t vm_of(BlockId block) const {
+  VmId vm_of(BlockId block) const {
     const std::size_t chunk = block >> shift_;
-    const std::size_t vm = first_[chunk];
+    const VmId vm = first_[chunk];
     if (block < end_[vm]) [[likely]]
       return vm;
     const auto begin = end_.begin() + static_cast<std::ptrdiff_t>(vm);
     const auto end = end_.begin() + static_cast<std::ptrdiff_t>(first_[chunk + 1]);
-    return static_cast<std::size_t>(std::upper_bound(begin, end, block) - end_.begin());
+    return VmId(std::upper_bound(begin, end, block) - end_.begin());
   }
   // The ids of a VM are in [first_of, end_of).
-  BlockId first_of(std::size_t vm) const { return vm == 0 ? 0 : end_[vm - 1]; }
+  BlockId first_of(std::size_t vm) const { return vm == 0 ? BlockId(0) : end_[vm - 1]; }
   BlockId end_of(std::size_t vm) const { return end_[vm]; }
 
  private:

@@ -24,7 +24,7 @@ void ClassedHost::replay(const Accesses& trace, RequestRange range) {
   for (std::size_t r = range.begin; r < range.end; ++r) {
     const std::span<const BlockId> blocks = trace.blocks_of(r);
     if (blocks.empty()) continue;
-    const std::size_t vm = trace.request_vm[r];
+    const VmId vm = trace.request_vm[r];
     const Op op = static_cast<Op>(trace.request_op[r]);
     const std::size_t of_class = classifier_(trace, r);
     Served& served = counters_[vm].served(op);
@@ -39,7 +39,7 @@ void ClassedHost::replay(const Accesses& trace, RequestRange range) {
   }
 }
 
-std::size_t ClassedHost::access(std::size_t vm, Op op, BlockId block, std::size_t of_class) {
+std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_class) {
   VmCounters& counts = counters_[vm];
   const bool writes = op == Op::kWrite;
   const std::size_t found = where_[block];
@@ -89,7 +89,7 @@ void ClassedHost::insert(std::size_t tier, BlockId block, std::size_t of_class) 
 void ClassedHost::make_room(std::size_t tier) {
   std::size_t of_class = kMostClasses - 1;
   while (lists_.empty(list(tier, of_class))) --of_class;
-  const BlockId victim = lists_.back(list(tier, of_class));
+  const BlockId victim(lists_.back(list(tier, of_class)));
   VmCounters& owner = counters_[owners_.vm_of(victim)];
   remove(victim);
   const std::size_t to = taker(tier + 1, of_class);
@@ -114,7 +114,7 @@ absl::Status ClassedHost::resize(const Allocation&) {
   return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
 }
 
-void ClassedHost::release(std::size_t vm) {
+void ClassedHost::release(VmId vm) {
   for (BlockId block = owners_.first_of(vm); block < owners_.end_of(vm); ++block) {
     if (where_[block] == backend()) continue;
     ++counters_[vm].tiers[where_[block]].invalidations;

@@ -28,7 +28,7 @@ class ClassedHost final : public Host {
 
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
-  void release(std::size_t vm) override;
+  void release(VmId vm) override;
   std::vector<VmCounters> counters() const override { return counters_; }
   absl::Status check_invariants() const override;
 
@@ -40,7 +40,7 @@ class ClassedHost final : public Host {
   }
   std::size_t backend() const { return capacity_.size(); }
   // The tier that has the block, or the backend.
-  std::size_t access(std::size_t vm, Op op, BlockId block, std::size_t of_class);
+  std::size_t access(VmId vm, Op op, BlockId block, std::size_t of_class);
   bool takes(std::size_t tier, std::size_t of_class) const;
   // The first tier from this one on that takes the class, or the backend.
   std::size_t taker(std::size_t tier, std::size_t of_class) const;

@@ -52,7 +52,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = vm});
+      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = VmId(vm)});
     }
   }
 
@@ -100,7 +100,7 @@ class ExclusiveLru final : public Host {
     return absl::OkStatus();
   }
 
-  void release(std::size_t vm) override {
+  void release(VmId vm) override {
     Vm& of = vms_[vm];
     const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
     for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
@@ -159,7 +159,7 @@ class ExclusiveLru final : public Host {
     std::array<Count, kTiers + 1> written_to{};  // written back: where the block was then
     std::array<Count, kTiers> invalidations{};
     Count passed_by = 0;  // of what `tallies` found nowhere, what did not come in
-    std::size_t index;
+    VmId index;
   };
 
   template <Sharing kSharing>

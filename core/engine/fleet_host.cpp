@@ -85,7 +85,7 @@ bool FleetHost::asks(const Accesses& trace, std::size_t request) const {
 
 void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
   if (!asks(trace, request)) return;
-  const std::size_t vm = trace.request_vm[request];
+  const VmId vm = trace.request_vm[request];
   const Op op = static_cast<Op>(trace.request_op[request]);
   std::size_t slowest = 0;
   bool over_link = false;  // one of the slowest
@@ -102,7 +102,7 @@ void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
 }
 
 // Whether the block comes over for it.
-bool FleetHost::fetch(std::size_t vm, BlockId block, Op op) {
+bool FleetHost::fetch(VmId vm, BlockId block, Op op) {
   if (!is_on_the_way(block) || was_evicted(vm, block)) return false;
   if (op == Op::kRead && (sent_[vm].rule == OnDemand::kAll || tiers_->dirty(block))) {
     come_over(vm, block);
@@ -138,21 +138,21 @@ bool FleetHost::has_more(Transfer& transfer) {
   return !blocks.empty();
 }
 
-bool FleetHost::was_evicted(std::size_t vm, BlockId block) {
+bool FleetHost::was_evicted(VmId vm, BlockId block) {
   if (still_held(vm, block)) return false;
   leave_behind(vm, block);
   return true;
 }
 
 // All copies of it.
-void FleetHost::come_over(std::size_t vm, BlockId block) {
+void FleetHost::come_over(VmId vm, BlockId block) {
   on_the_way_[block] = false;
   for (std::size_t k = 0; k < capacities_.size(); ++k) {
     if (tiers_->holds(k, vm, block)) ++tier_counts_[vm][k].transfers;
   }
 }
 
-void FleetHost::leave_behind(std::size_t vm, BlockId block) {
+void FleetHost::leave_behind(VmId vm, BlockId block) {
   on_the_way_[block] = false;
   ++sent_[vm].left_behind;
 }
@@ -188,7 +188,7 @@ absl::Status FleetHost::migrate(std::span<const Migration> migrations, const All
 }
 
 void FleetHost::send(const Migration& migration) {
-  const std::size_t vm = migration.vm;
+  const VmId vm = migration.vm;
   std::vector<BlockId> blocks;
   for (BlockId block = owners_.first_of(vm); block < owners_.end_of(vm); ++block) {
     if (!still_held(vm, block)) continue;
@@ -209,7 +209,7 @@ void FleetHost::send(const Migration& migration) {
 }
 
 // What is still on the way to the VM stays behind.
-void FleetHost::stop(std::size_t vm) {
+void FleetHost::stop(VmId vm) {
   for (Transfer& transfer : queue_) {
     if (transfer.vm != vm) continue;
     for (const BlockId block : transfer.to_come) {
@@ -222,7 +222,7 @@ void FleetHost::stop(std::size_t vm) {
   std::erase_if(queue_, [&](const Transfer& transfer) { return transfer.vm == vm; });
 }
 
-void FleetHost::release(std::size_t vm) {
+void FleetHost::release(VmId vm) {
   stop(vm);
   tiers_->release(vm);
 }

@@ -59,7 +59,7 @@ class FleetHost final : public Host {
     return tiers_->set_write_modes_by_tier(modes);
   }
   absl::Status attach(HostMeters& meters) override { return tiers_->attach(meters); }
-  void release(std::size_t vm) override;
+  void release(VmId vm) override;
   absl::Status failure() const override { return tiers_->failure(); }
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
@@ -69,7 +69,7 @@ class FleetHost final : public Host {
 
   // What follows one VM, and is still to come.
   struct Transfer {
-    std::size_t vm;
+    VmId vm;
     Nanoseconds every;             // a block
     std::vector<BlockId> to_come;  // the last first; some have come already, or stay behind
   };
@@ -89,24 +89,24 @@ class FleetHost final : public Host {
   absl::Status check_moves(std::span<const Migration> migrations, HostIndices& host_of) const;
   absl::Status check_hosts(const Allocation& targets, const HostIndices& host_of) const;
   void send(const Migration& migration);
-  void stop(std::size_t vm);
+  void stop(VmId vm);
 
   Nanoseconds next_slot() const { return link_free_ + queue_.front().every; }
   void receive(Nanoseconds now);
   bool has_more(Transfer& transfer);
   void ask_for(const Accesses& trace, std::size_t request);
-  bool fetch(std::size_t vm, BlockId block, Op op);
+  bool fetch(VmId vm, BlockId block, Op op);
   bool asks(const Accesses& trace, std::size_t request) const;
   std::size_t end_of_stretch(const Accesses& trace, RequestRange range) const;
 
   bool is_on_the_way(BlockId block) const { return on_the_way_[block]; }
-  bool still_held(std::size_t vm, BlockId block) const {
+  bool still_held(VmId vm, BlockId block) const {
     return tiers_->fastest_with(vm, block) < capacities_.size();
   }
   // Of a block on the way: the cache has it no more, or it came, or it will not.
-  bool was_evicted(std::size_t vm, BlockId block);
-  void come_over(std::size_t vm, BlockId block);
-  void leave_behind(std::size_t vm, BlockId block);
+  bool was_evicted(VmId vm, BlockId block);
+  void come_over(VmId vm, BlockId block);
+  void leave_behind(VmId vm, BlockId block);
 
   Nanoseconds since_begin(Nanoseconds time) const;
 

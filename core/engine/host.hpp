@@ -37,7 +37,7 @@ struct Choices<OnDemand> {
 // A VM that is to be on another host. What it has in the cache comes over in the background, the
 // block accessed last first; or stays behind, dirty blocks written back.
 struct Migration {
-  std::size_t vm = 0;
+  VmId vm = 0;
   std::size_t host = 0;
   bool keep = true;
   double blocks_per_second = 0;  // 0: what the link takes
@@ -103,7 +103,7 @@ class Host {
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty
   // after they were written back. Its targets stay: what they keep free is for resize() to
   // give to others.
-  virtual void release(std::size_t vm) = 0;
+  virtual void release(VmId vm) = 0;
 
   // What went wrong since construction, in a policy that can fail: what was counted means
   // nothing.

@@ -60,7 +60,7 @@ class HostMeters {
   }
 
   // The VM asked for the block: it was held or not, and from now on is or not.
-  void access(std::size_t vm, BlockId block, bool hit, bool held) {
+  void access(VmId vm, BlockId block, bool hit, bool held) {
     settle();
     current_ = vm;
     std::uint32_t seen = seen_[block] >> kMarks == window_ ? seen_[block] : window_ << kMarks;
@@ -80,12 +80,12 @@ class HostMeters {
     if (held) ++vms_[vm].held;
   }
   // It was a victim.
-  void evicted(std::size_t vm, BlockId block) {
+  void evicted(VmId vm, BlockId block) {
     left(vm, block);
     if (ghosts_ > 0) evicted_[block] = ++vms_[vm].evictions;
   }
   // It is out of date, or its VM is gone.
-  void left(std::size_t vm, BlockId block) {
+  void left(VmId vm, BlockId block) {
     --vms_[vm].held;
     if (tails_) tails_->remove(vm, block);
     if (seen_[block] >> kMarks != window_ || (seen_[block] & kTouched) == 0) return;
@@ -119,7 +119,7 @@ class HostMeters {
     peak = std::max(peak, vms_[current_].held);
   }
 
-  void look_for_ghost(std::size_t vm, BlockId block) {
+  void look_for_ghost(VmId vm, BlockId block) {
     if (evicted_[block] == 0) return;
     const std::uint32_t since = vms_[vm].evictions - evicted_[block];
     readings_[vm].ghost_hits += since < ghosts_ ? 1 : 0;

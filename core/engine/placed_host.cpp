@@ -69,7 +69,7 @@ void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, Count blocks) {
   vm.tiers[tier].updates += writes ? blocks : 0;
 }
 
-std::size_t PlacedHost::serve_beside(std::size_t vm, Op op, std::span<const BlockId> blocks) {
+std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> blocks) {
   std::size_t slowest = 0;
   for (const BlockId block : blocks) {
     if (op == Op::kWrite) {
@@ -83,7 +83,7 @@ std::size_t PlacedHost::serve_beside(std::size_t vm, Op op, std::span<const Bloc
   return slowest;
 }
 
-void PlacedHost::write_to_area(std::size_t vm, BlockId block) {
+void PlacedHost::write_to_area(VmId vm, BlockId block) {
   VmCounters& of = counters_[vm];
   if (written_.contains(block)) {
     serve(of, Op::kWrite, 0, 1);
@@ -107,7 +107,7 @@ void PlacedHost::write_to_area(std::size_t vm, BlockId block) {
 }
 
 void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
-  const std::size_t vm = owners_.vm_of(block);
+  const VmId vm = owners_.vm_of(block);
   if (book_.dirty(block)) book_.write_back(vm, block);
   written_.erase(block);
   ++(counters_[vm].tiers[0].*as);
@@ -153,7 +153,7 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   VmCounters& vm = counters_[vm_of(extent)];
   const auto blocks = static_cast<Count>(extent_blocks_);
   const auto first = static_cast<BlockId>(extent * extent_blocks_);
-  clear_area(first, first + static_cast<BlockId>(extent_blocks_));
+  clear_area(first, first + extent_blocks_);
   if (from < backend()) {
     TierCounters& left = vm.tiers[from];
     (to == backend() ? left.evictions : to > from ? left.moved_down : left.moved_up) += blocks;
@@ -175,7 +175,7 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   where_[extent] = static_cast<std::uint8_t>(to);
 }
 
-void PlacedHost::release(std::size_t vm) {
+void PlacedHost::release(VmId vm) {
   clear_area(owners_.first_of(vm), owners_.end_of(vm));
   const std::size_t end = owners_.end_of(vm) / extent_blocks_;
   for (std::size_t extent = owners_.first_of(vm) / extent_blocks_; extent < end; ++extent) {

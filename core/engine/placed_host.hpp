@@ -49,7 +49,7 @@ class PlacedHost final : public Host {
   Actions supports() const override { return {Action::kPlacements}; }
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
-  void release(std::size_t vm) override;
+  void release(VmId vm) override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
@@ -60,8 +60,8 @@ class PlacedHost final : public Host {
   }
   void serve(VmCounters& vm, Op op, std::size_t tier, Count blocks);
   // The tier, or the backend, that served the slowest of these blocks of the backend.
-  std::size_t serve_beside(std::size_t vm, Op op, std::span<const BlockId> blocks);
-  void write_to_area(std::size_t vm, BlockId block);
+  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks);
+  void write_to_area(VmId vm, BlockId block);
   // The block leaves the area, and is counted as that.
   void leave_area(BlockId block, Count TierCounters::* as);
   void clear_area(BlockId begin, BlockId end);

@@ -13,7 +13,7 @@ class TieredHost::LookAhead {
  public:
   LookAhead(const Accesses& trace, std::size_t request) : trace_(trace), request_(request) {}
 
-  std::size_t vm_of(std::size_t access) {
+  VmId vm_of(std::size_t access) {
     while (trace_.request_begin[request_ + 1] <= access) ++request_;
     return trace_.request_vm[request_];
   }
@@ -194,7 +194,7 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
 
 // Towards what becomes of the tier's victims after this one.
 template <class Known>
-void TieredHost::look_ahead_of_victims(std::size_t from, std::size_t vm) const {
+void TieredHost::look_ahead_of_victims(std::size_t from, VmId vm) const {
   const BlockId soon = tier<Known>(from).soon_leaves(part(vm));
   if (book_.dirty() > 0) book_.prefetch(soon);
   for (std::size_t k = 0; k < backend<Known>(); ++k) {
@@ -315,7 +315,7 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
 
 // Around the tier: a copy there leaves, or is updated. False if it has none.
 template <class Known>
-bool TieredHost::write_past(std::size_t k, std::size_t vm, const Access<>& a) {
+bool TieredHost::write_past(std::size_t k, VmId vm, const Access<>& a) {
   TierCounters& counts = count(vm, k);
   if (book_.rules().update_around) {
     if (!tier<Known>(k).touch(part(vm), a)) return false;
@@ -329,7 +329,7 @@ bool TieredHost::write_past(std::size_t k, std::size_t vm, const Access<>& a) {
 }
 
 TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Access<>& a) {
-  const std::size_t vm = request.vm;
+  const VmId vm = request.vm;
   if (gate_.shut(vm) && !holds_any(vm, a.block)) {
     ++counters_[vm].backend_writes;
     return pass_by(request, a);
@@ -628,7 +628,7 @@ void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>&
 }
 
 // What is dirty in tiers that do not write back goes to slower ones that do, or to the backend.
-void TieredHost::settle(std::size_t vm, BlockId block) {
+void TieredHost::settle(VmId vm, BlockId block) {
   const Request owner{.vm = vm, .blocks = 1};
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (!book_.dirty(block, k) || book_.mode(vm, k) == WriteMode::kBack) continue;
@@ -657,7 +657,7 @@ void TieredHost::settle(std::size_t vm, BlockId block) {
 
 // The copies above go with the one that leaves, and leave it what they have that is new.
 template <class Known>
-void TieredHost::drop_above(std::size_t below, std::size_t vm, BlockId block) {
+void TieredHost::drop_above(std::size_t below, VmId vm, BlockId block) {
   for (std::size_t k = 0; k < below; ++k) {
     if (!tier<Known>(k).take(part(vm), block)) continue;
     ++count(vm, k).invalidations;
@@ -668,7 +668,7 @@ void TieredHost::drop_above(std::size_t below, std::size_t vm, BlockId block) {
 
 // Writes new data into the copies that this tier and slower ones have.
 template <class Known>
-void TieredHost::update_from(std::size_t from, std::size_t vm, BlockId block) {
+void TieredHost::update_from(std::size_t from, VmId vm, BlockId block) {
   if (one_copy<Known>()) return;
   for (std::size_t k = from; k < backend<Known>(); ++k) {
     if (tier<Known>(k).holds(part(vm), block)) ++count(vm, k).updates;
@@ -678,7 +678,7 @@ void TieredHost::update_from(std::size_t from, std::size_t vm, BlockId block) {
 // The newest copy is written into those below it, too.
 template <class Known>
 void TieredHost::write_back(BlockId block) {
-  const std::size_t vm = owners_.vm_of(block);
+  const VmId vm = owners_.vm_of(block);
   if (!one_copy<Known>()) {
     std::size_t newest = 0;
     while (!book_.dirty(block, newest)) ++newest;
@@ -733,12 +733,12 @@ absl::Status TieredHost::attach(HostMeters& meters) {
   return absl::OkStatus();
 }
 
-void TieredHost::release(std::size_t vm) {
+void TieredHost::release(VmId vm) {
   for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
 }
 
 // From below, so that the newest copy is not written into those that go with it.
-void TieredHost::drop(std::size_t vm, BlockId block) {
+void TieredHost::drop(VmId vm, BlockId block) {
   drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
@@ -787,7 +787,7 @@ std::vector<VmCounters> TieredHost::counters() const {
     for (std::size_t k = 0; k < tiers_.size(); ++k) {
       of.tiers[k].hits = reads[k] + writes[k];
       of.tiers[k].write_hits = writes[k];
-      of.tiers[k].target = tiers_[k].target(part(vm));
+      of.tiers[k].target = tiers_[k].target(part(VmId(vm)));
     }
     book_.count(vm, of);
   }
@@ -800,7 +800,7 @@ absl::Status TieredHost::check_invariants() const {
   for (const Tier& tier : tiers_) MCSIM_RETURN_IF_ERROR(tier.check());
   std::vector<Count> held(tiers_.size() * counters_.size(), 0);
   for (BlockId block = 0; block < blocks_; ++block) {
-    const std::size_t vm = owners_.vm_of(block);
+    const VmId vm = owners_.vm_of(block);
     unsigned where = 0;
     for (std::size_t k = 0; k < tiers_.size(); ++k) {
       const bool holds = tiers_[k].holds(part(vm), block);

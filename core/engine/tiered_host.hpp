@@ -120,24 +120,24 @@ class TieredHost final : public Host {
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override;
   absl::Status set_admission(const std::vector<bool>& admits) override;
   absl::Status attach(HostMeters& meters) override;
-  void release(std::size_t vm) override;
+  void release(VmId vm) override;
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
   // Whether a tier has the block; the fastest that does, or the number of tiers; and whether the
   // backend lacks its newest data.
-  bool holds(std::size_t tier, std::size_t vm, BlockId block) const {
+  bool holds(std::size_t tier, VmId vm, BlockId block) const {
     return tiers_[tier].holds(part(vm), block);
   }
-  std::size_t fastest_with(std::size_t vm, BlockId block) const {
+  std::size_t fastest_with(VmId vm, BlockId block) const {
     std::size_t k = 0;
     while (k < tiers_.size() && !holds(k, vm, block)) ++k;
     return k;
   }
   bool dirty(BlockId block) const { return book_.dirty(block); }
   // The block leaves all tiers, after it was written back if it is dirty.
-  void drop(std::size_t vm, BlockId block);
+  void drop(VmId vm, BlockId block);
   // Whether a read finds it in memory, where no tier has it; and that it does so no more.
   bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
   void drop_staged(BlockId block) {
@@ -150,7 +150,7 @@ class TieredHost final : public Host {
 
   // The request that is being served.
   struct Request {
-    std::size_t vm = 0;
+    VmId vm = 0;
     Count blocks = 0;
   };
   // What became of an access: which tier had the block, the fastest and the slowest of those
@@ -210,7 +210,7 @@ class TieredHost final : public Host {
   template <class Known>
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   template <class Known>
-  void look_ahead_of_victims(std::size_t from, std::size_t vm) const;
+  void look_ahead_of_victims(std::size_t from, VmId vm) const;
   template <class Known>
   void replay_as(const Accesses& trace, RequestRange range);
   template <class Known>
@@ -222,7 +222,7 @@ class TieredHost final : public Host {
   template <class Known>
   Outcome write_around(const Request& request, const Access<>& a);
   template <class Known>
-  bool write_past(std::size_t k, std::size_t vm, const Access<>& a);
+  bool write_past(std::size_t k, VmId vm, const Access<>& a);
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
@@ -244,16 +244,16 @@ class TieredHost final : public Host {
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   bool write_on(std::size_t from, const Request& owner, BlockId block);
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
-  void settle(std::size_t vm, BlockId block);
+  void settle(VmId vm, BlockId block);
   template <class Known>
-  void drop_above(std::size_t below, std::size_t vm, BlockId block);
+  void drop_above(std::size_t below, VmId vm, BlockId block);
   template <class Known>
-  void update_from(std::size_t from, std::size_t vm, BlockId block);
+  void update_from(std::size_t from, VmId vm, BlockId block);
 
   template <class Known>
   void write_back(BlockId block);
   void flush();
-  bool holds_any(std::size_t vm, BlockId block) const {
+  bool holds_any(VmId vm, BlockId block) const {
     return fastest_with(vm, block) < backend();
   }
 
@@ -310,8 +310,8 @@ class TieredHost final : public Host {
   }
   bool one_copy() const { return chain_ == Chain::kExclusive; }
   std::size_t backend() const { return tiers_.size(); }
-  std::size_t part(std::size_t vm) const { return part_of_[vm]; }
-  TierCounters& count(std::size_t vm, std::size_t tier) { return counters_[vm].tiers[tier]; }
+  std::size_t part(VmId vm) const { return part_of_[vm]; }
+  TierCounters& count(VmId vm, std::size_t tier) { return counters_[vm].tiers[tier]; }
 
   Chain chain_;
   std::vector<Tier> tiers_;

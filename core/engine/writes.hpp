@@ -79,7 +79,7 @@ class WriteBook {
     kByTier
   };
   Way way(std::size_t vm) const { return ways_[vm]; }
-  WriteMode mode(std::size_t vm, std::size_t tier) const {
+  WriteMode mode(VmId vm, std::size_t tier) const {
     return way(vm) == Way::kByTier ? rules_.by_tier[tier][vm] : mode(vm);
   }
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
@@ -132,7 +132,7 @@ class WriteBook {
   BlockId oldest() { return queue_->front(); }
 
   // The VM wrote the copy that the tier has; true if the block was clean.
-  bool mark(std::size_t vm, BlockId block, std::size_t tier = 0) {
+  bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
     if (copies_.size() > 0) copies_[block] |= bit(tier);
     if (dirty(block)) return false;
     bits_[block / 64] ^= std::uint64_t{1} << (block % 64);
@@ -143,12 +143,12 @@ class WriteBook {
     return true;
   }
   // As if the block had not been marked: it was clean, and comes into no tier.
-  void unmark(std::size_t vm, BlockId block) {
+  void unmark(VmId vm, BlockId block) {
     clean(vm, block);
     --tallies_[vm].dirtied;
   }
   // The backend has what the block's newest copy has.
-  void write_back(std::size_t vm, BlockId block) {
+  void write_back(VmId vm, BlockId block) {
     clean(vm, block);
     ++tallies_[vm].write_backs;
   }
@@ -182,7 +182,7 @@ class WriteBook {
   void assign(std::span<const WriteMode> modes);
   void assign_by_tier(ModesByTier modes);
 
-  void clean(std::size_t vm, BlockId block) {
+  void clean(VmId vm, BlockId block) {
     if (copies_.size() > 0) copies_[block] = 0;
     bits_[block / 64] &= ~(std::uint64_t{1} << (block % 64));
     if (queue_) queue_->erase(block);
@@ -194,7 +194,7 @@ class WriteBook {
   void for_each_dirty(BlockId begin, BlockId end, Visit visit) const {
     for (BlockId block = begin; block < end; ++block) {
       if (bits_[block / 64] == 0) {
-        block |= 63;
+        block = BlockId(block | 63);
       } else if (dirty(block)) {
         visit(block);
       }

@@ -105,14 +105,14 @@ struct AccessBuilder::Stream {
   std::vector<Nanoseconds> response = {};   // if they are kept
   std::vector<std::uint8_t> of_class = {};  // if they are kept
   std::vector<std::uint64_t> end = {};      // one past the request's last entry in ids
-  std::vector<BlockId> ids = {};            // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint32_t> ids = {};      // local: 0, 1, 2, … by first touch of the line
   std::vector<std::uint64_t> keys = {};     // whose ids are still to be found
   std::size_t lines = 0;
   std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes() const {
-    return ids.size() * sizeof(BlockId) + response.size() * sizeof(Nanoseconds) + of_class.size() +
+    return ids.size() * sizeof(std::uint32_t) + response.size() * sizeof(Nanoseconds) + of_class.size() +
            time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
   }
 
@@ -158,12 +158,12 @@ struct AccessBuilder::Stream {
     return absl::OkStatus();
   }
 
-  void number_lines(std::span<BlockId> found) {
+  void number_lines(std::span<std::uint32_t> found) {
     std::vector<std::uint64_t> line(keys);
     for (std::uint64_t& of_key : line) of_key /= line_blocks;
     line_of->number(line, found);
     for (std::size_t i = 0; i < found.size(); ++i) {
-      found[i] = found[i] * line_blocks + static_cast<BlockId>(keys[i] % line_blocks);
+      found[i] = found[i] * line_blocks + static_cast<std::uint32_t>(keys[i] % line_blocks);
     }
   }
 };
@@ -177,7 +177,7 @@ struct AccessBuilder::Merged {
   std::span<const Nanoseconds> response;   // if they are kept
   std::span<const std::uint8_t> of_class;  // if they are kept
   std::span<const std::uint64_t> end;
-  std::span<const BlockId> ids;
+  std::span<const std::uint32_t> ids;
   BlockId first_id = 0;
   std::size_t next = 0;    // request
   std::size_t passed = 0;  // requests, which memory need not hold
@@ -335,7 +335,7 @@ struct AccessBuilder::Spill {
   Column<Nanoseconds> response;   // empty if they are not kept
   Column<std::uint8_t> of_class;  // likewise
   Column<std::uint64_t> end;
-  Column<BlockId> ids;
+  Column<std::uint32_t> ids;
 
   static absl::StatusOr<std::unique_ptr<Spill>> beside(const std::string& path) {
     MCSIM_ASSIGN_OR_RETURN(File time, File::unnamed_beside(path));
@@ -630,7 +630,7 @@ absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_mer
     }
     requests += stream.requests;
     accesses += stream.accesses;
-    first_id += static_cast<BlockId>(stream.id_count());
+    first_id += stream.id_count();
   }
   return merged;
 }

@@ -60,7 +60,7 @@ absl::StatusOr<std::optional<Decision>> CloudCache::decide(const Observation& se
   MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision, DividedCache::decide(seen));
   for (std::size_t vm = 0; vm < seen.vms(); ++vm) {
     if (host_of()[vm] == static_cast<std::size_t>(seen.counters[vm].host)) continue;
-    decision->migrations.push_back({.vm = vm,
+    decision->migrations.push_back({.vm = VmId(vm),
                                     .host = host_of()[vm],
                                     .keep = params_.migrate_keep,
                                     .blocks_per_second = params_.migrate_rate,

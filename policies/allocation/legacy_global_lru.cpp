@@ -96,7 +96,7 @@ class LegacyGlobalLru final : public Host {
   }
 
   // Of which the authors' code knows nothing.
-  void release(std::size_t vm) override {
+  void release(VmId vm) override {
     const auto drop = [&](Order& list, BlockId id, TierCounters& of) {
       if (!list.contains(id)) return;
       list.erase(id);

@@ -33,7 +33,7 @@ std::vector<IdRange> ids_of_parts(const Accesses& trace, const Division& divisio
     IdRange& range = ranges[division.part_of[vm]];
     const VmInfo& info = trace.vms[vm];
     range.first = std::min(range.first, info.first_id);
-    range.end = std::max(range.end, info.first_id + static_cast<BlockId>(info.unique_blocks));
+    range.end = std::max(range.end, info.first_id + info.unique_blocks);
   }
   return ranges;
 }

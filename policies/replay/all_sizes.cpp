@@ -28,7 +28,7 @@ class LruDistances final : public StackDistances {
   explicit LruDistances(std::size_t unique) : distances_(unique) {}
 
   void process(std::span<const BlockId> blocks, std::span<Count> distances) override {
-    distances_.process(blocks, distances);
+    distances_.process(numbers_of(blocks), distances);
   }
   Count distinct() const override { return distances_.distinct(); }
   std::size_t bytes() const override { return distances_.bytes(); }

@@ -28,12 +28,12 @@ using Samples = std::map<double, Sample, std::greater<>>;
 
 // Numbers blocks below `unique` in the order in which they come; returns how many.
 std::size_t number_anew(std::span<BlockId> blocks, std::size_t unique) {
-  Pages<BlockId> number_after(unique);
-  BlockId count = 0;
+  Pages<std::uint32_t> number_after(unique);
+  std::uint32_t count = 0;
   for (BlockId& block : blocks) {
-    BlockId& after = number_after[block];
+    std::uint32_t& after = number_after[block];
     if (after == 0) after = ++count;
-    block = after - 1;
+    block = BlockId(after - 1);
   }
   return count;
 }
@@ -71,7 +71,7 @@ Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const doubl
     sample.blocks = Pages<BlockId>(from.blocks.size());
     std::span<BlockId> room(sample.blocks.data(), from.blocks.size());
     for_each_part(from.blocks, [&](std::span<const BlockId> part) {
-      room = room.subspan(filter.select(part, room));
+      room = room.subspan(filter.select(numbers_of(part), numbers_of(room)));
     });
     const std::size_t count = from.blocks.size() - room.size();
     picked.blocks = {sample.blocks.data(), count};

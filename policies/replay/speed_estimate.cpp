@@ -11,7 +11,7 @@ namespace mcsim {
 SpeedEstimate::SpeedEstimate() : blocks_(kLength) {
   Random random(1);
   for (BlockId& block : blocks_) {
-    block = static_cast<BlockId>(kUnique * std::pow(random.uniform(), 3));
+    block = BlockId(static_cast<std::uint32_t>(kUnique * std::pow(random.uniform(), 3)));
   }
   next_uses_ = next_uses({blocks_.data(), kLength}, kUnique).value();
 }

@@ -82,7 +82,7 @@ absl::Status BentCache::replay(const AccessBatch<>& batch) {
 }
 
 void BentCache::follow(TierStep step, Access<> a) {
-  a.block -= first_block_;
+  a.block = BlockId(a.block - first_block_);
   monitor_->follow(step, a);
   if (step != TierStep::kInsert && until_plan_ > 0) --until_plan_;
 }

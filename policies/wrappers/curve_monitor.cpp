@@ -13,7 +13,7 @@ OnlineSample::OnlineSample(std::size_t unique, double rate, std::uint64_t seed)
 }
 
 std::span<const BlockId> OnlineSample::pick(std::span<const BlockId> blocks) {
-  const std::size_t count = filter_.select(blocks, picked_);
+  const std::size_t count = filter_.select(numbers_of(blocks), numbers_of(std::span(picked_)));
   const auto picked = std::span(picked_).first(count);
   for (BlockId& block : picked) block = number_[block];
   return picked;
@@ -38,12 +38,12 @@ class LruMonitor final : public CurveMonitor {
       : sample_(unique, rate, seed), distances_(sample_.unique()) {}
 
   absl::Status process(std::span<const BlockId> blocks) override {
-    distances_.process(sample_.pick(blocks));
+    distances_.process(numbers_of(sample_.pick(blocks)));
     return absl::OkStatus();
   }
   // Where blocks are taken away distances say nothing: miniatures are for there.
   void follow(TierStep step, const Access<>& a) override {
-    if (step == TierStep::kTouch) distances_.process(sample_.pick(std::span(&a.block, 1)));
+    if (step == TierStep::kTouch) distances_.process(numbers_of(sample_.pick(std::span(&a.block, 1))));
   }
 
   std::vector<CurvePoint> next_curve() override {

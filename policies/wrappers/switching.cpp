@@ -62,7 +62,7 @@ absl::Status Switching::replay(const AccessBatch<>& batch) {
 }
 
 void Switching::follow(TierStep step, Access<> a) {
-  a.block = sample_.pick(a.block - setup_.first_block);
+  a.block = sample_.pick(BlockId(a.block - setup_.first_block));
   if (a.block == kNoBlock) return;
   for (Candidate& candidate : candidates_) candidate.miniature.follow(step, a);
   asked_ += step == TierStep::kInsert ? 0 : 1;
@@ -148,7 +148,7 @@ absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& 
   for (const BlockId block : epoch) accessed.set(block - setup_.first_block);
   std::vector<BlockId> held;
   for (std::size_t i = 0; i < setup_.blocks; ++i) {
-    const BlockId block = setup_.first_block + static_cast<BlockId>(i);
+    const BlockId block = setup_.first_block + i;
     if (!accessed[i] && main_->contains(block)) held.push_back(block);
   }
   for (const BlockId block : epoch) {
@@ -156,7 +156,7 @@ absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& 
   }
   MCSIM_RETURN_IF_ERROR(next->replay({.blocks = held}));
   for (std::size_t i = 0; i < setup_.blocks; ++i) {
-    const BlockId block = setup_.first_block + static_cast<BlockId>(i);
+    const BlockId block = setup_.first_block + i;
     if (main_->contains(block) && !next->contains(block)) victims.push_back(block);
   }
 

@@ -21,7 +21,7 @@ void claim_column(const PolicySetup& setup) {
   if (setup.table == nullptr) return;
   DenseIndex column = index_for(setup);
   for (std::size_t i = 0; i < setup.blocks; ++i) {
-    column.set(setup.first_block + static_cast<BlockId>(i), 0);
+    column.set(setup.first_block + i, 0);
   }
 }
 

@@ -21,13 +21,13 @@ std::uint64_t skewed(Random& random, std::uint64_t blocks, double skew) {
 }
 
 // A week of `vm_count` VMs at a steady rate.
-Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) {
+Accesses week(std::size_t vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) {
   constexpr std::size_t kBlocksPerRequest = 4;
   const std::size_t requests = accesses / kBlocksPerRequest;
   const Nanoseconds step = 7 * 24 * 3600 * kSecond / static_cast<Nanoseconds>(requests);
   Random random(1);
   Accesses trace;
-  for (VmId vm = 0; vm < vm_count; ++vm) {
+  for (std::size_t vm = 0; vm < vm_count; ++vm) {
     trace.vms.push_back({.name = "vm",
                          .first_id = static_cast<BlockId>(vm * blocks_per_vm),
                          .unique_blocks = static_cast<Count>(blocks_per_vm)});
@@ -37,7 +37,7 @@ Accesses week(VmId vm_count, std::size_t accesses, std::uint64_t blocks_per_vm) 
     const auto vm = static_cast<VmId>(random.below(vm_count));
     const auto first = skewed(random, blocks_per_vm - kBlocksPerRequest, 3);
     for (std::size_t b = 0; b < kBlocksPerRequest; ++b) {
-      sink.push_block(trace.vms[vm].first_id + static_cast<BlockId>(first + b));
+      sink.push_block(trace.vms[vm].first_id + (first + b));
     }
     sink.push_request(static_cast<Nanoseconds>(r) * step, vm, static_cast<std::uint8_t>(Op::kRead));
     ++trace.vms[vm].requests;

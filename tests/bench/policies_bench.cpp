@@ -77,7 +77,7 @@ const Trace& zipf20m_np() {
     BlockTable table;
     Trace trace;
     trace.blocks = Pages<BlockId>(kAccesses);
-    table.number({keys.data(), kAccesses}, {trace.blocks.data(), kAccesses});
+    table.number({keys.data(), kAccesses}, numbers_of(std::span(trace.blocks.data(), kAccesses)));
     trace.unique = table.size();
     trace.next_uses = next_uses(trace.block_span(), trace.unique).value();
     return trace;

@@ -18,7 +18,7 @@ Accesses zipf_trace(std::size_t accesses, std::size_t blocks, std::size_t vms, d
     cumulative[i] = sum += std::pow(static_cast<double>(i + 1), -0.9);
   }
   std::vector<BlockId> shuffled(blocks);
-  std::iota(shuffled.begin(), shuffled.end(), BlockId{0});
+  std::iota(shuffled.begin(), shuffled.end(), BlockId(0));
   std::ranges::shuffle(shuffled, random);
 
   Accesses trace;

@@ -257,7 +257,8 @@ TEST(FailingAllocations, Distances) {
   for (std::uint64_t& key : keys) key = random.below(500);
   const std::string bytes = analyse(keys).to_bytes();
   fail_every_allocation([&] { return histogram_of(keys).status(); });
-  const std::vector<BlockId> blocks(keys.begin(), keys.end());
+  std::vector<BlockId> blocks;
+  for (const std::uint64_t key : keys) blocks.emplace_back(key);
   fail_every_allocation([&] { return distances_of_piece(blocks, 900, 2'000, 500).status(); });
   fail_every_allocation([&]() -> absl::Status {
     MCSIM_ASSIGN_OR_RETURN(const PartialDistances one, PartialDistances::from_bytes(bytes));

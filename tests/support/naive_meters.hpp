@@ -25,20 +25,20 @@ struct Row {
   Nanoseconds took = -1;
 };
 
-inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
+inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
   Accesses trace;
   trace.keeps_responses = true;
-  std::vector<std::map<std::uint64_t, BlockId>> number(vm_count);
+  std::vector<std::map<std::uint64_t, std::uint32_t>> number(vm_count);
   for (const Row& row : rows) {
-    for (const auto block : row.blocks) {
-      number[row.vm].try_emplace(block, static_cast<BlockId>(number[row.vm].size()));
+    for (const std::uint64_t block : row.blocks) {
+      number[row.vm].try_emplace(block, number[row.vm].size());
     }
   }
   BlockId first_id = 0;
-  for (VmId vm = 0; vm < vm_count; ++vm) {
+  for (std::size_t vm = 0; vm < vm_count; ++vm) {
     const auto blocks = static_cast<Count>(number[vm].size());
     trace.vms.push_back({.name = "vm", .first_id = first_id, .unique_blocks = blocks});
-    first_id += static_cast<BlockId>(blocks);
+    first_id += blocks;
   }
   for (const Row& row : rows) {
     ++trace.vms[row.vm].requests;
@@ -46,7 +46,7 @@ inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
   }
   AccessesSink sink(trace);
   for (const Row& row : rows) {
-    for (const auto block : row.blocks) {
+    for (const std::uint64_t block : row.blocks) {
       sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
     }
     sink.push_response(row.took);
@@ -57,7 +57,7 @@ inline Accesses intern(const std::vector<Row>& rows, VmId vm_count) {
 
 // A few VMs that come, go and fall silent over some periods; one in four requests writes,
 // unless none does, and one in nine took nobody knows how long.
-inline std::vector<Row> random_rows(Random& random, VmId vm_count) {
+inline std::vector<Row> random_rows(Random& random, std::size_t vm_count) {
   std::vector<Row> rows;
   auto time = static_cast<Nanoseconds>(random.below(1000));
   const std::uint64_t gap = 1 + random.below(30);

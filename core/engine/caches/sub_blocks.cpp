@@ -15,7 +15,7 @@ constexpr Slot kHeld = 0;
 // The ids of lines; none for policies that do not ask what is to come.
 Pages<BlockId> lines_of(std::span<const BlockId> blocks, std::uint32_t line_blocks) {
   Pages<BlockId> lines(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i) lines[i] = blocks[i] / line_blocks;
+  for (std::size_t i = 0; i < blocks.size(); ++i) lines[i] = BlockId(blocks[i] / line_blocks);
   return lines;
 }
 
@@ -83,7 +83,7 @@ class SubBlockCache final : public TierCache {
     MCSIM_RETURN_IF_ERROR(lines_->check());
     Count blocks = 0;
     Count lines = 0;
-    const auto end = static_cast<BlockId>(first_block_ + held_.blocks());
+    const BlockId end = first_block_ + held_.blocks();
     for (BlockId first = first_block_; first < end; first += line_blocks_) {
       const Count in_line = blocks_in(line(first));
       if ((in_line > 0) != lines_->contains(line(first))) {
@@ -99,22 +99,22 @@ class SubBlockCache final : public TierCache {
   }
 
  private:
-  BlockId line(BlockId block) const { return block / line_blocks_; }
+  BlockId line(BlockId block) const { return BlockId(block / line_blocks_); }
   Access<> of_line(Access<> a) const {
     a.block = line(a.block);
     return a;
   }
   Count blocks_in(BlockId line) const {
     Count blocks = 0;
-    const BlockId first = line * line_blocks_;
-    for (BlockId i = 0; i < line_blocks_; ++i) blocks += contains(first + i) ? 1 : 0;
+    const BlockId first(line * line_blocks_);
+    for (std::uint32_t i = 0; i < line_blocks_; ++i) blocks += contains(first + i) ? 1 : 0;
     return blocks;
   }
 
   // The blocks of lines that were victims are victims.
   void drop_lines(std::vector<BlockId>& victims) {
     for (const BlockId line : line_victims_) {
-      for (BlockId block = line * line_blocks_; block < (line + 1) * line_blocks_; ++block) {
+      for (BlockId block(line * line_blocks_); block < (line + 1) * line_blocks_; ++block) {
         if (!contains(block)) continue;
         held_.erase(block);
         --size_;
@@ -146,7 +146,7 @@ class SubBlockCache final : public TierCache {
   std::vector<BlockId> line_victims_;
   Count size_ = 0;
   BlockId first_block_;
-  BlockId line_blocks_;
+  std::uint32_t line_blocks_;
 };
 
 }  // namespace

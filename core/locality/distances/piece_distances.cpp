@@ -57,9 +57,10 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
 DistanceHistogram counted(std::span<const BlockId> trace, std::size_t begin, std::size_t end,
                           std::size_t unique, Count limit) {
   const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
-  DenseDistances distances(unique, stack_after(trace.first(begin), unique, most));
+  const std::vector<BlockId> stack = stack_after(trace.first(begin), unique, most);
+  DenseDistances distances(unique, numbers_of(std::span<const BlockId>(stack)));
   for_each_part(trace.subspan(begin, end - begin),
-                [&](std::span<const BlockId> part) { distances.process(part); });
+                [&](std::span<const BlockId> part) { distances.process(numbers_of(part)); });
   DistanceHistogram found = distances.histogram();
   if (limit > 0) found.truncate(limit);
   return found;

@@ -245,11 +245,11 @@ class Plan {
 // Accesses of one VM, request by request, and what is known of each.
 struct Batch {
   std::span<const std::size_t> requests;
-  std::vector<BlockId> blocks;
+  std::vector<std::uint32_t> blocks;
   std::vector<Count> distances;
   std::vector<std::uint8_t> writes;
   std::vector<std::uint8_t> written_before;
-  std::vector<BlockId> read_blocks;
+  std::vector<std::uint32_t> read_blocks;
   std::vector<Count> read_distances;
 };
 
@@ -384,7 +384,7 @@ class VmMeters {
 
   // The blocks of the first requests, of the warm-up alone or none of it; returns how many
   // requests these are.
-  std::size_t fill(std::span<const std::size_t> requests, std::vector<BlockId>& blocks) const {
+  std::size_t fill(std::span<const std::size_t> requests, std::vector<std::uint32_t>& blocks) const {
     blocks.clear();
     std::size_t taken = 0;
     for (const std::size_t r : requests) {
@@ -403,7 +403,7 @@ class VmMeters {
       const std::uint8_t op = trace_.request_op[r];
       const bool reads = static_cast<Op>(op) == Op::kRead;
       for (const BlockId id : trace_.blocks_of(r)) {
-        const BlockId block = id - first_id_;
+        const std::uint32_t block = id - first_id_;
         if (wants_.operations) batch.writes.push_back(op);
         if (wants_.last_ones) batch.written_before.push_back(std::exchange(written_[block], op));
         if (wants_.reads_apart && reads) batch.read_blocks.push_back(block);

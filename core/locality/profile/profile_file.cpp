@@ -110,6 +110,7 @@ class Writer {
     words_.push_back(static_cast<std::uint64_t>(value));
     if (words_.size() == kPiece) flush();
   }
+  void put(VmId vm) { put(std::size_t{vm}); }
   void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
   void put(const Load& load) { put(load.requests), put(load.accesses), put(load.reads); }
   void put(const Intensity& intensity) { put(intensity.value), put(intensity.window_unique); }

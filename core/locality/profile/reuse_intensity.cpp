@@ -25,7 +25,7 @@ WindowCounter::WindowCounter(UniqueCounter unique) {
   }
 }
 
-void WindowCounter::count(std::span<const Count> distances, std::span<const BlockId> blocks) {
+void WindowCounter::count(std::span<const Count> distances, std::span<const std::uint32_t> blocks) {
   Count unique = unique_;
   if (sketch_) {
     for (std::size_t i = 0; i < distances.size(); ++i) {

@@ -39,7 +39,7 @@ class WindowCounter {
   explicit WindowCounter(UniqueCounter unique);
 
   // The next accesses: their reuse distances, kCold for first ones, and their blocks.
-  void count(std::span<const Count> distances, std::span<const BlockId> blocks);
+  void count(std::span<const Count> distances, std::span<const std::uint32_t> blocks);
 
   Count accesses() const { return accesses_; }
   Count unique() const;

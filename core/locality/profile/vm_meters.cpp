@@ -227,7 +227,7 @@ class DistinctOfWindow final : public VmMeter {
 
   void count(const Stretch& stretch) override {
     const Stream& stream = ops_ == OpFilter::kReads ? stretch.reads : stretch.all;
-    for (const BlockId block : stream.blocks) {
+    for (const std::uint32_t block : stream.blocks) {
       set_ += ++accesses_of_[block] == reuses_ + 1 ? 1 : 0;
     }
     current_.insert(current_.end(), stream.blocks.begin(), stream.blocks.end());
@@ -237,7 +237,7 @@ class DistinctOfWindow final : public VmMeter {
     into_[period][vm_] = set_;
     window_.push_back(std::exchange(current_, {}));
     if (window_.size() < periods_) return;
-    for (const BlockId block : window_.front()) {
+    for (const std::uint32_t block : window_.front()) {
       set_ -= accesses_of_[block]-- == reuses_ + 1 ? 1 : 0;
     }
     window_.pop_front();
@@ -251,8 +251,8 @@ class DistinctOfWindow final : public VmMeter {
   Series<Count>& into_;
   Pages<std::uint32_t> accesses_of_;  // in the window, by block
   Count set_ = 0;
-  std::vector<BlockId> current_;             // accesses of this period
-  std::deque<std::vector<BlockId>> window_;  // and of those before
+  std::vector<std::uint32_t> current_;             // accesses of this period
+  std::deque<std::vector<std::uint32_t>> window_;  // and of those before
 };
 
 // Reuse intensity of one VM, from its accesses to one figure a period.

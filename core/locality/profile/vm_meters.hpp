@@ -13,7 +13,7 @@ namespace mcsim {
 
 // Accesses of one VM in their order, and their distances.
 struct Stream {
-  std::span<const BlockId> blocks;
+  std::span<const std::uint32_t> blocks;
   std::span<const Count> distances;
 
   Stream slice(std::size_t begin, std::size_t end) const {

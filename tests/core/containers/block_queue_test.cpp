@@ -12,7 +12,7 @@ namespace {
 
 TEST(BlockQueue, IsAListFromWhichAnyMayLeave) {
   Random random(5);
-  for (const BlockId blocks : {1U, 3U, 200U}) {
+  for (const std::uint32_t blocks : {1U, 3U, 200U}) {
     BlockQueue queue(blocks);
     std::list<BlockId> list;
     for (int step = 0; step < 20'000; ++step) {

@@ -18,7 +18,7 @@ TEST(BlockOwners, AreThoseOfTheRangesOfIds) {
       const std::uint64_t most = random.below(3) == 0 ? 5'000 : 3;
       const auto blocks = static_cast<Count>(random.below(most)) + (vm + 1 == vms ? 1 : 0);
       trace.vms.push_back({.name = "", .first_id = next, .unique_blocks = blocks});
-      next += static_cast<BlockId>(blocks);
+      next += blocks;
     }
     const BlockOwners owners(trace);
     for (std::size_t vm = 0; vm < vms; ++vm) {

@@ -73,10 +73,10 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
     }
     EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     // VMs go in turn; those that had gone come again, as the host has nothing against it.
-    const std::size_t gone = begin / 500 % c.vms;
+    const VmId gone(begin / 500 % c.vms);
     const auto first = trace.vms[gone].first_id;
     host->release(gone);
-    twin.release(gone, first, first + static_cast<BlockId>(trace.vms[gone].unique_blocks));
+    twin.release(gone, first, first + trace.vms[gone].unique_blocks);
     EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> after = host->counters();
     for (const TierCounters& tier : after[gone].tiers) EXPECT_EQ(tier.occupancy, 0);
@@ -114,10 +114,10 @@ TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
     EXPECT_EQ(tiers_hit(*host, trace, range), expected);
     EXPECT_TRUE(host->check_invariants().ok());
     const std::vector<VmCounters> before = host->counters();
-    const std::size_t gone = begin / 500 % 3;
+    const VmId gone(begin / 500 % 3);
     const auto first = trace.vms[gone].first_id;
     host->release(gone);
-    twin.release(0, first, first + static_cast<BlockId>(trace.vms[gone].unique_blocks));
+    twin.release(0, first, first + trace.vms[gone].unique_blocks);
     EXPECT_TRUE(host->check_invariants().ok());
     EXPECT_TRUE(check_conservation(before[gone], host->counters()[gone]).ok());
   }

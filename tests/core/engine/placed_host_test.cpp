@@ -107,7 +107,7 @@ class NaivePlaces {
  private:
   static std::vector<BlockId> blocks_of(std::size_t extent) {
     std::vector<BlockId> blocks(kExtent);
-    std::iota(blocks.begin(), blocks.end(), static_cast<BlockId>(extent) * kExtent);
+    std::iota(blocks.begin(), blocks.end(), BlockId(extent * kExtent));
     return blocks;
   }
 

@@ -562,7 +562,7 @@ class Watched final : public Host {
     return host_->set_admission(admits);
   }
   Actions supports() const override { return host_->supports(); }
-  void release(std::size_t vm) override { host_->release(vm); }
+  void release(VmId vm) override { host_->release(vm); }
   std::vector<VmCounters> counters() const override { return host_->counters(); }
   absl::Status check_invariants() const override { return host_->check_invariants(); }
 

@@ -32,7 +32,7 @@ TEST(AccessBuilder, TouchesFromTheFirstToTheLastByte) {
   r.push(2, 0, Op::kRead, 8192, 0);     // none
   r.push(3, 0, Op::kRead, 4096, 8192);  // blocks 1, 2
   const Accesses a = build({r});
-  EXPECT_THAT(a.ids, ElementsAre(0, 0, 1, 1, 2));
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 0, 1, 1, 2));
   EXPECT_THAT(a.request_begin, ElementsAre(0, 1, 3, 3, 5));
   EXPECT_EQ(a.vms[0].unique_blocks, 3);
   EXPECT_EQ(a.id_count(), 3U);
@@ -44,7 +44,7 @@ TEST(AccessBuilder, ByteOffsetKeysDoNotMeetUnlessOffsetsAreEqual) {
   r.push(1, 0, Op::kRead, 513, 4096);  // key 513
   r.push(2, 0, Op::kRead, 0, 4097);    // keys 0, 1
   const Accesses a = build({r}, {.key = BlockKey::kByteOffset});
-  EXPECT_THAT(a.ids, ElementsAre(0, 1, 1, 2, 3));
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 1, 1, 2, 3));
 }
 
 TEST(AccessBuilder, ReadsOnlyDropsWritesBeforeNumbering) {
@@ -52,7 +52,7 @@ TEST(AccessBuilder, ReadsOnlyDropsWritesBeforeNumbering) {
   r.push(0, 0, Op::kWrite, 0, 4096);
   r.push(1, 0, Op::kRead, 4096, 4096);
   const Accesses a = build({r}, {.ops = OpFilter::kReads});
-  EXPECT_THAT(a.ids, ElementsAre(0));
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(0));
   EXPECT_EQ(a.vms[0].requests, 1);
 }
 
@@ -74,8 +74,8 @@ TEST(AccessBuilder, MergesByTimeThenVmThenPosition) {
   second.push(0, 0, Op::kRead, 0, 4096);
   second.push(1, 0, Op::kRead, 4096, 4096);
   const Accesses a = build({first, second});
-  EXPECT_THAT(a.request_vm, ElementsAre(1, 0, 0, 1, 0));
-  EXPECT_THAT(a.ids, ElementsAre(2, 0, 1, 3, 0));
+  EXPECT_THAT(numbers_of(a.request_vm), ElementsAre(1, 0, 0, 1, 0));
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(2, 0, 1, 3, 0));
   EXPECT_EQ(a.vms[1].first_id, 2U);
 }
 
@@ -152,7 +152,7 @@ void expect_in_order(const std::vector<std::vector<Nanoseconds>>& vms) {
   std::ranges::sort(expected);
   const Accesses a = std::move(builder).finish().value();
   ASSERT_EQ(a.request_count(), expected.size());
-  std::vector<BlockId> next(vms.size());
+  std::vector<std::uint32_t> next(vms.size());
   for (std::size_t r = 0; r < expected.size(); ++r) {
     const auto [time, vm] = expected[r];
     ASSERT_EQ(a.request_time[r], time) << r;
@@ -350,8 +350,8 @@ TEST(AccessBuilder, KnowsBlocksFromTheWarmUpAndDoesNotCountIt) {
   const Accesses a = with_warm_up(-100).value();
   EXPECT_EQ(a.warm_up, 4U);
   EXPECT_THAT(a.request_time, ElementsAre(-100, -100, -95, -95, 20, 20, 20));
-  EXPECT_THAT(a.request_vm, ElementsAre(0, 2, 0, 2, 0, 1, 2));
-  EXPECT_THAT(a.ids, ElementsAre(0, 1, 5, 6, 1, 6, 1, 2, 3, 4, 6, 7));
+  EXPECT_THAT(numbers_of(a.request_vm), ElementsAre(0, 2, 0, 2, 0, 1, 2));
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 1, 5, 6, 1, 6, 1, 2, 3, 4, 6, 7));
   for (const VmInfo& vm : a.vms) {
     EXPECT_EQ(vm.requests, 1);
     EXPECT_EQ(vm.accesses, 2);

@@ -71,7 +71,7 @@ TEST(Msr, SevenColumnsMakeARequest) {
                         "128166336000000007,web,0,Write,1024,0,-1");
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_THAT(got.requests.time, ElementsAre(kFeb22Unix + 100, kFeb22Unix + 100, kFeb22Unix + 700));
-  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1, 0));
+  EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1, 1));
   EXPECT_THAT(got.requests.offset, ElementsAre(8192, 0, 1024));
   EXPECT_THAT(got.requests.length, ElementsAre(4096, 512, 0));
@@ -130,7 +130,7 @@ TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
                                    kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_THAT(got.vms, ElementsAre("web_1", "web_11", "we_1"));
-  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1, 0, 2));
+  EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0, 2));
 }
 
 TEST(Arc, FourNumbersMakeARequest) {
@@ -224,7 +224,7 @@ TEST(Csv, ItsOwnColumnsNeedNoMapping) {
                         "17,b,Write,18446744073709551615,0,30\n");
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_THAT(got.requests.time, ElementsAre(-5, 17));
-  EXPECT_THAT(got.requests.vm, ElementsAre(0, 1));
+  EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1));
   EXPECT_THAT(got.requests.offset, ElementsAre(0, ~std::uint64_t{0}));
   EXPECT_THAT(got.requests.length, ElementsAre(4096, 0));

@@ -98,7 +98,8 @@ TEST(ChecksumOfRequests, ChangesWithAnyBitAndWithThePlace) {
   const auto change = [&](auto Requests::* column) {
     for (std::size_t i = 0; i < right.size(); ++i) {
       Requests rows = right;
-      (rows.*column)[i] ^= 1;
+      auto& value = (rows.*column)[i];
+      value = static_cast<std::remove_reference_t<decltype(value)>>(value ^ 1);
       sums.insert(checksum_of(rows.view(), 0));
       ++changes;
     }

@@ -354,7 +354,7 @@ void OnePolicy::is_the_same_on_raw_keys(
     Subject dense(policy_, trace, params, capacity);
     const std::unique_ptr<KeyedCache> keyed = make(params, capacity);
     const auto key_of = [&](BlockId block) {
-      return by_name ? block : mix64(block % 7) << 20 | block;
+      return by_name ? std::uint64_t{block} : mix64(block % 7) << 20 | block;
     };
     Random random(3);
     const auto expect_same_victims = [&] {

@@ -165,7 +165,7 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
       std::vector<Migration> moves;
       for (std::size_t vm = 0; vm < kVms; ++vm) {
         if (vm != r / 40 % kVms && random.below(3) > 0) continue;
-        moves.push_back({.vm = vm,
+        moves.push_back({.vm = VmId(vm),
                          .host = (host_of[vm] + 1 + random.below(c.hosts - 1)) % c.hosts,
                          .keep = random.below(4) > 0,
                          .blocks_per_second = random.below(2) == 0 ? 0 : kRate / 4,

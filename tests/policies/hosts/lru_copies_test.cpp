@@ -53,7 +53,7 @@ void decide_at_random(Host& host, const Machine& machine, bool changeable, std::
     for (std::size_t vm = 0; vm < kVms; ++vm) admits.push_back(random.below(4) != 0);
     ASSERT_TRUE(host.set_admission(admits).ok());
   }
-  if (random.below(9) == 0) host.release(random.below(kVms));
+  if (random.below(9) == 0) host.release(VmId(random.below(kVms)));
 }
 
 void expect_same(const Host& ours, const Host& theirs) {

@@ -191,7 +191,7 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* sta
       twin.release(gone);
       const VmInfo& info = trace.vms[gone];
       for (Count i = 0; i < info.unique_blocks; ++i) {
-        twin.drop_staged(info.first_id + static_cast<BlockId>(i));
+        twin.drop_staged(info.first_id + i);
       }
       ASSERT_EQ(counts_of(*host), twin.counts()) << "VM " << gone << " departs at " << r;
       ASSERT_EQ(dirty(*host), twin.dirty());
@@ -430,7 +430,7 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
     range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
     if (random.below(8) == 0) {
-      const std::size_t gone = random.below(3);
+      const VmId gone(random.below(3));
       batches->release(gone);
       singly->release(gone);
     }
@@ -547,7 +547,7 @@ void expect_same_made_for_lru(const DataPathParams& params, const Division& firs
       ASSERT_TRUE(special->set_admission(admits).ok());
     }
     if (random.below(9) == 0) {
-      const std::size_t gone = random.below(3);
+      const VmId gone(random.below(3));
       general->release(gone);
       special->release(gone);
     }
@@ -662,7 +662,7 @@ void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint6
     if (random.below(5) == 0) {
       ASSERT_TRUE(host->set_admission(random_gate(3, random)).ok());
     }
-    if (random.below(8) == 0) host->release(random.below(3));
+    if (random.below(8) == 0) host->release(VmId(random.below(3)));
     host->replay(trace, {r, r + 25});
     ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> now = host->counters();

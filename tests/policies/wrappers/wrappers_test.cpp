@@ -165,9 +165,9 @@ TEST(OnlineSample, NumbersWhatAFilterPicks) {
   OnlineSample sample(1000, 0.3, 7);
   const SpatialFilter filter(0.3, 7);
   std::vector<BlockId> number(1000, kNoBlock);
-  BlockId next = 0;
+  std::uint32_t next = 0;
   for (BlockId block = 0; block < 1000; ++block) {
-    if (filter.samples(block)) number[block] = next++;
+    if (filter.samples(block)) number[block] = BlockId(next++);
   }
   EXPECT_EQ(sample.unique(), next);
   Random random(1);

@@ -171,7 +171,7 @@ TEST(HookedCache, EmptySlotsAreNoVictims) {
   HookedCache cache(std::make_unique<WrongHooks>(std::vector<std::int64_t>{2}, 1),
                     {.capacity = 3, .blocks = 4});
   std::vector<BlockId> victims;
-  for (const BlockId block : {0, 1}) cache.insert({.block = block}, victims);
+  for (const BlockId block : {BlockId(0), BlockId(1)}) cache.insert({.block = block}, victims);
   cache.resize(1, victims);
   EXPECT_EQ(message_of(cache.failure()), "Wrong.resized");
   EXPECT_EQ(victims.size(), 1U) << "somebody has to go";
@@ -191,7 +191,7 @@ TEST(HookedCache, HooksThatFailAreAskedNoMore) {
   EXPECT_TRUE(cache.take(1));
   EXPECT_FALSE(cache.take(1));
   EXPECT_TRUE(cache.failure().ok()) << "it is told when something else happens";
-  for (const BlockId block : {2, 3, 4, 5}) {
+  for (BlockId block = 2; block < 6; ++block) {
     cache.insert({.block = block}, victims);
     ASSERT_TRUE(cache.check().ok());
     ASSERT_TRUE(cache.contains(block));
@@ -351,7 +351,7 @@ TEST(PriorityCache, ContradictionsAreTold) {
 
 // What a host may do, at random, to a cache and to one under the policy that it imitates.
 void expect_equal_in_a_host(TierCache& cache, const char* policy, std::uint64_t seed) {
-  constexpr BlockId kBlocks = 60;
+  constexpr std::uint32_t kBlocks = 60;
   const auto twin =
       eviction_registry().make(policy, {}, {.capacity = 30, .blocks = kBlocks}).value();
   Random random(seed);

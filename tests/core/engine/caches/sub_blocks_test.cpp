@@ -23,11 +23,11 @@ using ::mcsim::testing::PolicyTrace;
 // Lines under a naive policy, and which of their blocks are there.
 class NaiveSubBlocks {
  public:
-  NaiveSubBlocks(std::unique_ptr<naive::Policy> lines, BlockId line_blocks)
+  NaiveSubBlocks(std::unique_ptr<naive::Policy> lines, std::uint32_t line_blocks)
       : lines_(std::move(lines)), line_blocks_(line_blocks) {}
 
   void access(BlockId block, NextUse next_use) {
-    const BlockId line = block / line_blocks_;
+    const BlockId line(block / line_blocks_);
     const bool tag = lines_->contains(line);
     const bool hit = tag && blocks_of_[line].contains(block);
     ++counts.accesses;
@@ -46,7 +46,7 @@ class NaiveSubBlocks {
 
  private:
   std::unique_ptr<naive::Policy> lines_;
-  BlockId line_blocks_;
+  std::uint32_t line_blocks_;
   std::map<std::uint64_t, std::set<BlockId>> blocks_of_;
 };
 
@@ -110,7 +110,7 @@ TEST(SubBlocks, WithPartialMissesTakenForHitsAreACacheOfLargerBlocks) {
   constexpr std::uint32_t kLine = 4;
   for (const PolicyTrace& trace : policy_traces(1000)) {
     std::vector<BlockId> lines(trace.blocks);
-    for (BlockId& line : lines) line /= kLine;
+    for (BlockId& line : lines) line = BlockId(line / kLine);
     const std::size_t blocks = whole_lines(trace.unique, kLine);
     std::vector<CacheConfig> of_lines;
     std::vector<CacheConfig> of_blocks;
@@ -160,7 +160,7 @@ TEST(SubBlocks, BlocksAreTakenOutAndLinesWithTheLast) {
   cache->insert({.block = 5}, victims);
   EXPECT_THAT(victims, ::testing::IsEmpty());
   cache->resize(3, victims);  // one line
-  EXPECT_THAT(victims, ::testing::ElementsAre(2));
+  EXPECT_THAT(numbers_of(victims), ::testing::ElementsAre(2));
   EXPECT_EQ(cache->capacity(), 2);
   EXPECT_EQ(cache->size(), 1);
   EXPECT_TRUE(cache->check().ok());
@@ -193,7 +193,7 @@ absl::StatusOr<Accesses> interned(const std::vector<Piece>& pieces, ExpandOption
 TEST(Lines, HaveTheirBlocksSideBySide) {
   const auto trace =
       interned({{40, 20}, {0, 10}, {50, 10}}, {.block_bytes = 10, .line_blocks = 4}).value();
-  EXPECT_THAT(trace.ids, ::testing::ElementsAre(0, 1, 4, 1));
+  EXPECT_THAT(numbers_of(trace.ids), ::testing::ElementsAre(0, 1, 4, 1));
   EXPECT_EQ(trace.id_count(), 8);
   EXPECT_EQ(trace.line_blocks, 4);
 }

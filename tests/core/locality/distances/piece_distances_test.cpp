@@ -72,7 +72,7 @@ TEST(PieceDistances, OfALongTrace) {
   for (BlockId& block : blocks)
     block = static_cast<BlockId>(random.below(1 + random.below(400'000)));
   DenseDistances whole(400'000);
-  whole.process(blocks);
+  whole.process(numbers_of(std::span<const BlockId>(blocks)));
   for (const Count limit : {Count{0}, Count{2'000}}) {
     DistanceHistogram expected = whole.histogram();
     if (limit > 0) expected.truncate(limit);

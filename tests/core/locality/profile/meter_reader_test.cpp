@@ -13,7 +13,7 @@ using naive::intern;
 using naive::random_rows;
 using naive::random_spec;
 
-constexpr VmId kVms = 3;
+constexpr std::size_t kVms = 3;
 
 // The row that a series shows when so many periods have begun.
 template <class T>
