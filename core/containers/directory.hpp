@@ -29,6 +29,7 @@ class SlotTable {
         slot_after_(blocks << shift_) {}
 
   unsigned shift() const { return shift_; }
+  std::size_t blocks() const { return slot_after_.size() >> shift_; }
   Slot* column(std::size_t column) { return slot_after_.data() + column; }
   Slot find(BlockId block, std::size_t column) const {
     return slot_after_[(static_cast<std::size_t>(block) << shift_) + column] - 1;
@@ -40,6 +41,24 @@ class SlotTable {
  private:
   unsigned shift_;
   Pages<Slot> slot_after_;  // 1 more than the slot; 0, as pages come, is none
+};
+
+// A column of a table, for who keeps something else than slots there; 0 is none, too.
+class TableColumn {
+ public:
+  TableColumn(std::shared_ptr<SlotTable> table, std::size_t column)
+      : table_(std::move(table)), first_(table_->column(column)), shift_(table_->shift()) {}
+
+  std::uint32_t& operator[](BlockId block) { return first_[std::size_t{block} << shift_]; }
+  const std::uint32_t& operator[](BlockId block) const {
+    return first_[std::size_t{block} << shift_];
+  }
+  std::size_t bytes() const { return table_->blocks() * sizeof(std::uint32_t); }
+
+ private:
+  std::shared_ptr<SlotTable> table_;
+  std::uint32_t* first_;
+  unsigned shift_;
 };
 
 // One cache's column of a table.

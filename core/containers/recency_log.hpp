@@ -29,7 +29,8 @@ namespace mcsim {
 //   … gone …  | d . e . . f      | g . a b . c             |
 //              tier 1: f e d      tier 0: c b a g
 //
-// All stacks share `last_` (a block belongs to one stack), one array of log
+// All stacks share `last_` (a block belongs to one stack), which is an array of their own or
+// a column of a table that others have columns of, one array of log
 // entries, in which each has a segment, and a bit an entry that tells the holes;
 // positions are indices into that array, so a future access can be prefetched
 // without knowing its stack.
@@ -37,7 +38,7 @@ namespace mcsim {
 // Cost: an access touches its block's `last_`, prefetchable, and the bit of its old
 // entry, and appends; boundaries and squeezing read sequentially, amortised O(tiers).
 // 4 bytes per block of the universe, kSlack * 4.1 per block that a stack can hold.
-template <int kTiers>
+template <int kTiers, class Last = Pages<std::uint32_t>>
 class RecencyLog {
  public:
   using Position = std::uint32_t;
@@ -83,7 +84,10 @@ class RecencyLog {
 
   // For all of those stacks.
   RecencyLog(std::size_t universe, std::span<const Stack> stacks)
-      : last_(universe),
+      : RecencyLog(Last(universe), stacks) {}
+  // `last`: 0 for every block.
+  RecencyLog(Last last, std::span<const Stack> stacks)
+      : last_(std::move(last)),
         log_(stacks.back().stop + kAhead),
         holes_(stacks.back().stop / kWord + 1) {}
 
@@ -195,7 +199,7 @@ class RecencyLog {
     stack.limit = static_cast<Position>(std::min<std::uint64_t>(roomy, stack.stop));
   }
 
-  Pages<Position> last_;        // by block: its newest entry, 0 if in no stack
+  Last last_;                   // by block: its newest entry, 0 if in no stack
   Pages<BlockId> log_;          // longer than the segments, for who looks beyond them
   Pages<std::uint64_t> holes_;  // a bit an entry
 };

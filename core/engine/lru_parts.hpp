@@ -3,24 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
+#include "core/containers/directory.hpp"
 #include "core/containers/recency_log.hpp"
 
 namespace mcsim {
 
 // LRU caches, one for each part of a tier, in the logs of RecencyLog: what a tier else has a
-// cache under the policy `lru` for, without a virtual call and without links to follow.
+// cache under the policy `lru` for, without a virtual call and without links to follow. Where a
+// block is in its log is in the tier's column of a table: what tiers know of a block lies together.
 //
-// O(1) an access, amortised; 4 bytes a block of the trace, and what RecencyLog takes for those
-// that parts can hold.
+// O(1) an access, amortised; what RecencyLog takes for the blocks that parts can hold.
 class LruParts {
  public:
   // `most`: by part, the blocks that it can come to hold; `entries(most)` is less than 2^32.
-  LruParts(std::size_t blocks, std::span<const std::uint64_t> most)
-      : LruParts(blocks, Log::stacks(most)) {}
+  LruParts(TableColumn column, std::span<const std::uint64_t> most)
+      : LruParts(std::move(column), Log::stacks(most)) {}
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
 
   bool holds(BlockId block) const { return log_.contains(block); }
@@ -28,13 +30,13 @@ class LruParts {
   Count capacity(std::size_t part) const { return parts_[part].capacity; }
 
   // An access if the block is held; else false.
-  bool touch(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool touch(std::size_t part, BlockId block) {
     if (!holds(block)) return false;
     log_.access(parts_[part].stack, block);
     return true;
   }
   // A block that is not held comes in; there is a capacity. The victim, or kNoBlock.
-  BlockId insert(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] BlockId insert(std::size_t part, BlockId block) {
     Part& own = parts_[part];
     BlockId victim = kNoBlock;
     if (own.size == own.capacity) {
@@ -46,7 +48,7 @@ class LruParts {
     return victim;
   }
   // The block leaves without being a victim; false if it was not held.
-  bool take(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {
     if (!holds(block)) return false;
     log_.remove(parts_[part].stack, block);
     --parts_[part].size;
@@ -59,7 +61,6 @@ class LruParts {
     }
   }
 
-  void prefetch(BlockId block) const { log_.prefetch(block); }
   // A block that may soon be a victim of the part.
   BlockId soon(std::size_t part) const { return log_.soon(parts_[part].stack, 0); }
   std::size_t bytes() const { return bytes_; }
@@ -78,15 +79,15 @@ class LruParts {
   }
 
  private:
-  using Log = RecencyLog<1>;
+  using Log = RecencyLog<1, TableColumn>;
   struct Part {
     Log::Stack stack;
     Count size = 0;
     Count capacity = 0;
   };
 
-  LruParts(std::size_t blocks, std::span<const Log::Stack> stacks)
-      : log_(blocks, stacks), bytes_(blocks * sizeof(BlockId)) {
+  LruParts(TableColumn column, std::span<const Log::Stack> stacks)
+      : log_(column, stacks), bytes_(column.bytes()) {
     for (const Log::Stack& stack : stacks) {
       parts_.push_back({.stack = stack});
       bytes_ += (stack.stop - stack.begin) * sizeof(BlockId);

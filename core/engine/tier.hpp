@@ -43,11 +43,11 @@ class Tier {
     if (filter_) filter_->record(block);
   }
   // An access if the block is held; else false.
-  bool touch(std::size_t part, const Access<>& a) {
+  [[gnu::always_inline]] bool touch(std::size_t part, const Access<>& a) {
     return lru_ ? lru_->touch(part, a.block) : parts_[part].cache->touch(a);
   }
   // The block leaves without being a victim; false if it was not held.
-  bool take(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
     --held_;
     count_excess(part);
@@ -75,7 +75,7 @@ class Tier {
     if (victim != kNoBlock) victims.push_back(victim);
   }
   // The same for a part in a log that has a capacity of its own. The victim, or kNoBlock.
-  BlockId insert_in_log(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] BlockId insert_in_log(std::size_t part, BlockId block) {
     const BlockId victim = lru_->insert(part, block);
     held_ += victim == kNoBlock ? 1 : 0;
     return victim;
@@ -88,8 +88,7 @@ class Tier {
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
-  // Of all others; and a block that may soon be a victim of the part.
-  void prefetch(BlockId block) const { lru_->prefetch(block); }
+  // Of all others: a block that may soon be a victim of the part.
   BlockId soon_leaves(std::size_t part) const { return lru_->soon(part); }
 
   // Whether blocks come and go as each part's policy alone says, so that a part can be

@@ -176,29 +176,12 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
   if (book_.dirty() > 0) book_.prefetch(far);
-  if (Known::kLogs || !any_slots_) {
-    for (std::size_t k = 0; k < backend<Known>(); ++k) tier<Known>(k).prefetch(far);
-    return;
-  }
   table_->prefetch(far);
+  if (Known::kLogs || !any_slots_) return;
   const BlockId soon = ids[i + kSlotAhead];
   const std::size_t own = part(near.vm_of(i + kSlotAhead));
   for (std::size_t k = 0; k < backend<Known>(); ++k) {
-    if (!tier<Known>(k).has_slots()) {
-      tier<Known>(k).prefetch(far);
-    } else if (has_slot<Known>(soon, k)) {
-      tier<Known>(k).prefetch_slot(own, soon);
-    }
-  }
-}
-
-// Towards what becomes of the tier's victims after this one.
-template <class Known>
-void TieredHost::look_ahead_of_victims(std::size_t from, VmId vm) const {
-  const BlockId soon = tier<Known>(from).soon_leaves(part(vm));
-  if (book_.dirty() > 0) book_.prefetch(soon);
-  for (std::size_t k = 0; k < backend<Known>(); ++k) {
-    if (k != from) tier<Known>(k).prefetch(soon);
+    if (has_slot<Known>(soon, k)) tier<Known>(k).prefetch_slot(own, soon);
   }
 }
 
@@ -210,7 +193,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     const std::size_t begin = trace.request_begin[r];
     const std::size_t end = trace.request_begin[r + 1];
     if (begin == end) continue;
-    const Request request{.vm = trace.request_vm[r], .blocks = static_cast<Count>(end - begin)};
+    const Request request = request_of(trace.request_vm[r], static_cast<Count>(end - begin));
     const Op op = static_cast<Op>(trace.request_op[r]);
     std::array<Count, kMaxTiers + 1>& found = found_[request.vm][trace.request_op[r]];
     Served& served = counters_[request.vm].served(op);
@@ -264,8 +247,8 @@ TieredHost::Outcome TieredHost::write_through(const Request& request, const Acce
   outcome.served_by = backend<Known>();
   if (outcome.top == backend<Known>()) return outcome;
   // What came into a tier came with its new data.
-  if (outcome.top == outcome.found) ++count(request.vm, outcome.top).updates;
-  if (!one_copy<Known>()) update_from<Known>(outcome.low + 1, request.vm, a.block);
+  if (outcome.top == outcome.found) ++request.tiers[outcome.top].updates;
+  if (!one_copy<Known>()) update_from<Known>(outcome.low + 1, request, a.block);
   return outcome;
 }
 
@@ -278,7 +261,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
   const std::size_t came_into = outcome.top;
   if (one_copy<Known>()) {
     while (outcome.top < backend<Known>() &&
-           !tier<Known>(outcome.top).holds(part(request.vm), a.block)) {
+           !tier<Known>(outcome.top).holds(request.part, a.block)) {
       ++outcome.top;
     }
   }
@@ -289,7 +272,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
     ++counters_[request.vm].backend_writes;
     return outcome;
   }
-  if (came_into == outcome.found) ++count(request.vm, came_into).updates;
+  if (came_into == outcome.found) ++request.tiers[came_into].updates;
   if (outcome.low > 0) book_.move(a.block, 0, outcome.low);
   while (book_.too_many()) write_back<Nothing>(book_.oldest());
   return outcome;
@@ -300,7 +283,7 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
   if (!Known::kBare && !book_.rules().update_around) drop_staged(a.block);
   std::size_t found = backend<Known>();
   for (std::size_t k = backend<Known>(); k-- > 0;) {
-    if (write_past<Known>(k, request.vm, a)) found = k;
+    if (write_past<Known>(k, request, a)) found = k;
   }
   if (metered<Known>() && found < backend<Known>()) {
     if (book_.rules().update_around) {
@@ -315,13 +298,13 @@ TieredHost::Outcome TieredHost::write_around(const Request& request, const Acces
 
 // Around the tier: a copy there leaves, or is updated. False if it has none.
 template <class Known>
-bool TieredHost::write_past(std::size_t k, VmId vm, const Access<>& a) {
-  TierCounters& counts = count(vm, k);
+bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
+  TierCounters& counts = request.tiers[k];
   if (book_.rules().update_around) {
-    if (!tier<Known>(k).touch(part(vm), a)) return false;
+    if (!tier<Known>(k).touch(request.part, a)) return false;
     ++counts.updates;
   } else {
-    if (!tier<Known>(k).take(part(vm), a.block)) return false;
+    if (!tier<Known>(k).take(request.part, a.block)) return false;
     ++counts.invalidations;
     --counts.occupancy;
   }
@@ -360,9 +343,9 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
   // Copies that there were, and those that victims pushed further down just now.
   for (std::size_t k = 0; k < end; ++k) {
     if (book_.mode(vm, k) == WriteMode::kAround) {
-      write_past<Nothing>(k, vm, a);
+      write_past<Nothing>(k, request, a);
     } else if (!enters(k) && holds(k, vm, a.block)) {
-      ++count(vm, k).updates;
+      ++request.tiers[k].updates;
     }
   }
   while (book_.too_many()) write_back<Nothing>(book_.oldest());
@@ -372,9 +355,9 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
 void TieredHost::write_at_end(const Request& request, const Access<>& a, const Route& route) {
   const std::size_t end = route.end;
   const bool has =
-      end == route.found ? holds(end, request.vm, a.block) : tiers_[end].touch(part(request.vm), a);
+      end == route.found ? holds(end, request.vm, a.block) : tiers_[end].touch(request.part, a);
   if (has) {
-    ++count(request.vm, end).updates;
+    ++request.tiers[end].updates;
   } else {
     bring_in(end, request, a, route);
   }
@@ -412,7 +395,7 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   const bool back = book_.mode(request.vm, k) == WriteMode::kBack;
   if (found && (ended || !back)) return;
   tiers_[k].record(a.block);
-  const bool has = found ? holds(k, request.vm, a.block) : tiers_[k].touch(part(request.vm), a);
+  const bool has = found ? holds(k, request.vm, a.block) : tiers_[k].touch(request.part, a);
   if (has && !found) {
     route.found = k;
     route.held = std::min(route.held, k);
@@ -437,7 +420,7 @@ void TieredHost::keep_inclusive(Route& route) {
 
 void TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
                           const Route& route) {
-  TierCounters& counts = count(request.vm, to);
+  TierCounters& counts = request.tiers[to];
   ++(route.found < backend() && route.found > to ? counts.promotions : counts.fills);
   insert<Nothing>(to, request, a);
 }
@@ -447,7 +430,7 @@ template <class Known>
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
   if (!Known::kBare && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
     return pass_by(request, a);
-  const std::size_t own = part(request.vm);
+  const std::size_t own = request.part;
   const bool in_memory = !Known::kBare && a.op == Op::kRead && staged(a.block);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
@@ -468,7 +451,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
   const bool from_memory = in_memory && found == backend<Known>();
   if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
   if (one_copy<Known>() && found < backend<Known>()) {
-    TierCounters& left = count(request.vm, found);
+    TierCounters& left = request.tiers[found];
     ++left.moved_up;
     --left.occupancy;
   }
@@ -492,7 +475,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
   Outcome outcome{found, found, found, found};
   if (one_copy<Known>()) {
     const auto fastest = static_cast<std::size_t>(std::countr_zero(admitted));
-    TierCounters& counts = count(request.vm, fastest);
+    TierCounters& counts = request.tiers[fastest];
     ++(found == backend<Known>() ? counts.fills : counts.promotions);
     insert<Known>(fastest, request, a);
     outcome.top = outcome.low = fastest;
@@ -502,14 +485,14 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
     const bool wanted = (admitted >> k & 1) != 0;
     if (!wanted && chain<Known>() == Chain::kInclusive) break;
     if (!wanted) continue;
-    TierCounters& counts = count(request.vm, k);
+    TierCounters& counts = request.tiers[k];
     ++(found == backend<Known>() ? counts.fills : counts.promotions);
     insert<Known>(k, request, a);
     if (outcome.top == found) outcome.low = k;
     outcome.top = k;
   }
   // Victims of the faster tiers may have pushed it out of slower ones.
-  while (outcome.low > outcome.top && !tier<Known>(outcome.low).holds(part(request.vm), a.block)) {
+  while (outcome.low > outcome.top && !tier<Known>(outcome.low).holds(request.part, a.block)) {
     --outcome.low;
   }
   return outcome;
@@ -517,13 +500,13 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
 
 template <class Known>
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
-  ++count(request.vm, to).occupancy;
+  ++request.tiers[to].occupancy;
   if constexpr (Known::kLogs) {
-    const BlockId victim = tier<Known>(to).insert_in_log(part(request.vm), a.block);
+    const BlockId victim = tier<Known>(to).insert_in_log(request.part, a.block);
     if (victim != kNoBlock) leave<Known>(to, victim, request.blocks);
   } else {
     std::vector<BlockId>& victims = victims_[to];
-    tiers_[to].insert(part(request.vm), a, victims);
+    tiers_[to].insert(request.part, a, victims);
     leave_in_turn<Known>(to, victims, request.blocks);
     victims.clear();
   }
@@ -544,11 +527,14 @@ void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victim
 // A block was a victim of the tier: on to the next one, or out.
 template <class Known>
 void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
-  const Request owner{.vm = owners_.vm_of(block), .blocks = request_blocks};
-  TierCounters& left = count(owner.vm, from);
+  const Request owner = request_of(owners_.vm_of(block), request_blocks);
+  TierCounters& left = owner.tiers[from];
   --left.occupancy;
-  if (Known::kLogs || !any_slots_) look_ahead_of_victims<Known>(from, owner.vm);
-  if (chain<Known>() == Chain::kInclusive) drop_above<Known>(from, owner.vm, block);
+  // Their logs do so for all else that is known of blocks that may be victims after this one.
+  if ((Known::kLogs || !any_slots_) && book_.dirty() > 0) {
+    book_.prefetch(tier<Known>(from).soon_leaves(owner.part));
+  }
+  if (chain<Known>() == Chain::kInclusive) drop_above<Known>(from, owner, block);
   bool newest = book_.dirty() > 0 && book_.dirty(block, from);
   if (!one_copy<Known>() && newest && book_.dirty_above(block, from)) {
     book_.outdate(block, from);
@@ -578,13 +564,13 @@ bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block
   Access<> a{.block = block, .op = dirty && !Known::kPlain ? Op::kWrite : Op::kRead};
   if (!Known::kBare && knows_future()) a.next_use = next_use(from, block);
   for (std::size_t k = from + 1; k < backend<Known>(); ++k) {
-    const bool has_copy = !one_copy<Known>() && tier<Known>(k).touch(part(owner.vm), a);
+    const bool has_copy = !one_copy<Known>() && tier<Known>(k).touch(owner.part, a);
     if (!has_copy && !admits<Known>(k, owner, block)) continue;
     if (dirty) book_.move(block, from, k);
     if (has_copy) {
-      count(owner.vm, k).updates += dirty ? 1 : 0;
+      owner.tiers[k].updates += dirty ? 1 : 0;
     } else {
-      ++count(owner.vm, k).demotions;
+      ++owner.tiers[k].demotions;
       if (!Known::kBare && knows_future()) next_use(k, block) = a.next_use;
       insert<Known>(k, owner, a);
     }
@@ -601,15 +587,15 @@ bool TieredHost::write_on(std::size_t from, const Request& owner, BlockId block)
   for (std::size_t k = from + 1; k < tiers_.size(); ++k) {
     const WriteMode mode = book_.mode(owner.vm, k);
     if (mode == WriteMode::kAround) {
-      write_past<Nothing>(k, owner.vm, a);
+      write_past<Nothing>(k, owner, a);
       continue;
     }
     const bool back = mode == WriteMode::kBack;
-    const bool has_copy = tiers_[k].touch(part(owner.vm), a);
+    const bool has_copy = tiers_[k].touch(owner.part, a);
     if (!has_copy && ((taken && !back) || !admits<Nothing>(k, owner, block))) continue;
     if (back) book_.move(block, from, k);
     if (has_copy) {
-      ++count(owner.vm, k).updates;
+      ++owner.tiers[k].updates;
     } else {
       put_below(k, owner, a);
     }
@@ -622,14 +608,14 @@ bool TieredHost::write_on(std::size_t from, const Request& owner, BlockId block)
 
 // The block came from a faster tier.
 void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
-  ++count(owner.vm, to).demotions;
+  ++owner.tiers[to].demotions;
   if (knows_future()) next_use(to, a.block) = a.next_use;
   insert<Nothing>(to, owner, a);
 }
 
 // What is dirty in tiers that do not write back goes to slower ones that do, or to the backend.
 void TieredHost::settle(VmId vm, BlockId block) {
-  const Request owner{.vm = vm, .blocks = 1};
+  const Request owner = request_of(vm);
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (!book_.dirty(block, k) || book_.mode(vm, k) == WriteMode::kBack) continue;
     if (book_.dirty_above(block, k)) {
@@ -645,7 +631,7 @@ void TieredHost::settle(VmId vm, BlockId block) {
     if (to == backend()) return write_back<Nothing>(block);
     for (std::size_t between = k + 1; between <= to; ++between) {
       if (between < to) book_.outdate(block, between);
-      if (holds(between, vm, block)) ++count(vm, between).updates;
+      if (holds(between, vm, block)) ++owner.tiers[between].updates;
     }
     book_.move(block, k, to);
     if (holds(to, vm, block)) continue;
@@ -657,21 +643,21 @@ void TieredHost::settle(VmId vm, BlockId block) {
 
 // The copies above go with the one that leaves, and leave it what they have that is new.
 template <class Known>
-void TieredHost::drop_above(std::size_t below, VmId vm, BlockId block) {
+void TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
   for (std::size_t k = 0; k < below; ++k) {
-    if (!tier<Known>(k).take(part(vm), block)) continue;
-    ++count(vm, k).invalidations;
-    --count(vm, k).occupancy;
+    if (!tier<Known>(k).take(owner.part, block)) continue;
+    ++owner.tiers[k].invalidations;
+    --owner.tiers[k].occupancy;
     if (book_.dirty(block, k)) book_.move(block, k, below);
   }
 }
 
 // Writes new data into the copies that this tier and slower ones have.
 template <class Known>
-void TieredHost::update_from(std::size_t from, VmId vm, BlockId block) {
+void TieredHost::update_from(std::size_t from, const Request& owner, BlockId block) {
   if (one_copy<Known>()) return;
   for (std::size_t k = from; k < backend<Known>(); ++k) {
-    if (tier<Known>(k).holds(part(vm), block)) ++count(vm, k).updates;
+    if (tier<Known>(k).holds(owner.part, block)) ++owner.tiers[k].updates;
   }
 }
 
@@ -682,7 +668,7 @@ void TieredHost::write_back(BlockId block) {
   if (!one_copy<Known>()) {
     std::size_t newest = 0;
     while (!book_.dirty(block, newest)) ++newest;
-    update_from<Known>(newest + 1, vm, block);
+    update_from<Known>(newest + 1, request_of(vm), block);
   }
   book_.write_back(vm, block);
 }
@@ -739,12 +725,13 @@ void TieredHost::release(VmId vm) {
 
 // From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(VmId vm, BlockId block) {
+  const Request owner = request_of(vm);
   drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
-    if (!tiers_[k].take(part(vm), block)) continue;
-    ++count(vm, k).invalidations;
-    --count(vm, k).occupancy;
+    if (!tiers_[k].take(owner.part, block)) continue;
+    ++owner.tiers[k].invalidations;
+    --owner.tiers[k].occupancy;
     if (!book_.dirty(block, k)) continue;
     if (book_.dirty_above(block, k)) {
       book_.outdate(block, k);

@@ -148,10 +148,12 @@ class TieredHost final : public Host {
   // Requests between two flushes that are worth a batch.
   static constexpr std::size_t kWorthABatch = 256;
 
-  // The request that is being served.
+  // What is being served, for whom, and what the host has of that VM: looked up once.
   struct Request {
-    VmId vm = 0;
-    Count blocks = 0;
+    VmId vm;
+    Count blocks;
+    std::size_t part;
+    TierCounters* tiers;  // by tier
   };
   // What became of an access: which tier had the block, the fastest and the slowest of those
   // that have its data now because of it, and what the VM waited for. The number of tiers
@@ -210,8 +212,6 @@ class TieredHost final : public Host {
   template <class Known>
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   template <class Known>
-  void look_ahead_of_victims(std::size_t from, VmId vm) const;
-  template <class Known>
   void replay_as(const Accesses& trace, RequestRange range);
   template <class Known>
   Outcome write(const Request& request, const Access<>& a);
@@ -222,7 +222,7 @@ class TieredHost final : public Host {
   template <class Known>
   Outcome write_around(const Request& request, const Access<>& a);
   template <class Known>
-  bool write_past(std::size_t k, VmId vm, const Access<>& a);
+  bool write_past(std::size_t k, const Request& request, const Access<>& a);
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
@@ -246,9 +246,9 @@ class TieredHost final : public Host {
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
   template <class Known>
-  void drop_above(std::size_t below, VmId vm, BlockId block);
+  void drop_above(std::size_t below, const Request& owner, BlockId block);
   template <class Known>
-  void update_from(std::size_t from, VmId vm, BlockId block);
+  void update_from(std::size_t from, const Request& owner, BlockId block);
 
   template <class Known>
   void write_back(BlockId block);
@@ -311,7 +311,9 @@ class TieredHost final : public Host {
   bool one_copy() const { return chain_ == Chain::kExclusive; }
   std::size_t backend() const { return tiers_.size(); }
   std::size_t part(VmId vm) const { return part_of_[vm]; }
-  TierCounters& count(VmId vm, std::size_t tier) { return counters_[vm].tiers[tier]; }
+  Request request_of(VmId vm, Count blocks = 1) {
+    return {vm, blocks, part(vm), counters_[vm].tiers.data()};
+  }
 
   Chain chain_;
   std::vector<Tier> tiers_;

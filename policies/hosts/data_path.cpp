@@ -106,7 +106,7 @@ bool is_lru(const TierTexts& of, const Accesses& trace) {
 
 // A tier of LRU in the logs of LruParts; none if there are too many entries.
 std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& trace,
-                             const Division& division) {
+                             const Division& division, const std::shared_ptr<SlotTable>& table) {
   std::vector<std::uint64_t> most;
   for (const IdRange& ids : ids_of_parts(trace, division)) {
     const Count room = division.changeable ? capacity : division.targets[tier][most.size()];
@@ -117,7 +117,7 @@ std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& t
   const std::vector<Count>& targets = division.targets[tier];
   const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
   const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
-  return Tier(capacity, targets, LruParts(trace.id_count(), most), rules);
+  return Tier(capacity, targets, LruParts(TableColumn(table, tier), most), rules);
 }
 
 // What works on blocks does not on lines.
@@ -186,12 +186,12 @@ absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& para
                                                       WriteRules writes) {
   TieredSetup setup{.chain = params.chain,
                     .tiers = {},
-                    .table = nullptr,
+                    .table = std::make_shared<SlotTable>(trace.id_count(), machine.tiers.size()),
                     .part_of = division.part_of,
                     .changeable = division.changeable,
                     .writes = std::move(writes)};
   for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
-    std::optional<Tier> tier = lru_tier(machine.tiers[k].capacity_blocks, k, trace, division);
+    std::optional<Tier> tier = lru_tier(machine.tiers[k].capacity_blocks, k, trace, division, setup.table);
     if (!tier) return make_tiered_host(params, machine, trace, division, seed);
     setup.tiers.push_back(*std::move(tier));
   }
