@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/guarded.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/profile/vm_meters.hpp"
 
@@ -388,11 +389,25 @@ class VmMeters {
     blocks.clear();
     std::size_t taken = 0;
     for (const std::size_t r : requests) {
+      prefetch(requests, taken);
       if (blocks.size() >= kBatchAccesses || (!warm_ && r >= trace_.warm_up)) break;
       for (const BlockId id : trace_.blocks_of(r)) blocks.push_back(id - first_id_);
       ++taken;
     }
     return taken;
+  }
+
+  // Requests of one VM among many lie far from each other.
+  void prefetch(std::span<const std::size_t> requests, std::size_t i) const {
+    constexpr std::size_t kAhead = 16;
+    if (i + 2 * kAhead < requests.size()) {
+      const std::size_t r = requests[i + 2 * kAhead];
+      prefetch_line(&trace_.request_begin[r]);
+      prefetch_line(&trace_.request_op[r]);
+    }
+    if (i + kAhead < requests.size()) {
+      prefetch_line(trace_.ids.data() + trace_.request_begin[requests[i + kAhead]]);
+    }
   }
 
   void look_at_operations(Batch& batch) {
