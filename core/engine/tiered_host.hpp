@@ -253,9 +253,7 @@ class TieredHost final : public Host {
   template <class Known>
   void write_back(BlockId block);
   void flush();
-  bool holds_any(VmId vm, BlockId block) const {
-    return fastest_with(vm, block) < backend();
-  }
+  bool holds_any(VmId vm, BlockId block) const { return fastest_with(vm, block) < backend(); }
 
   // The host's own answers, where they are not known.
   template <class Known>

@@ -112,7 +112,8 @@ struct AccessBuilder::Stream {
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes() const {
-    return ids.size() * sizeof(std::uint32_t) + response.size() * sizeof(Nanoseconds) + of_class.size() +
+    return ids.size() * sizeof(std::uint32_t) + response.size() * sizeof(Nanoseconds) +
+           of_class.size() +
            time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
   }
 

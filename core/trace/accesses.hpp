@@ -119,8 +119,7 @@ struct Accesses {
   Count access_count() const { return static_cast<Count>(ids.size()); }
   // Ids in use: the length of any array indexed by BlockId.
   std::size_t id_count() const {
-    return vms.empty() ? BlockId(0)
-                       : vms.back().first_id + vms.back().unique_blocks;
+    return vms.empty() ? BlockId(0) : vms.back().first_id + vms.back().unique_blocks;
   }
   std::span<const BlockId> blocks_of(std::size_t request) const {
     return std::span(ids).subspan(request_begin[request],

@@ -191,7 +191,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& para
                     .changeable = division.changeable,
                     .writes = std::move(writes)};
   for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
-    std::optional<Tier> tier = lru_tier(machine.tiers[k].capacity_blocks, k, trace, division, setup.table);
+    std::optional<Tier> tier =
+        lru_tier(machine.tiers[k].capacity_blocks, k, trace, division, setup.table);
     if (!tier) return make_tiered_host(params, machine, trace, division, seed);
     setup.tiers.push_back(*std::move(tier));
   }

@@ -43,7 +43,8 @@ class LruMonitor final : public CurveMonitor {
   }
   // Where blocks are taken away distances say nothing: miniatures are for there.
   void follow(TierStep step, const Access<>& a) override {
-    if (step == TierStep::kTouch) distances_.process(numbers_of(sample_.pick(std::span(&a.block, 1))));
+    if (step == TierStep::kTouch)
+      distances_.process(numbers_of(sample_.pick(std::span(&a.block, 1))));
   }
 
   std::vector<CurvePoint> next_curve() override {

@@ -385,7 +385,8 @@ class VmMeters {
 
   // The blocks of the first requests, of the warm-up alone or none of it; returns how many
   // requests these are.
-  std::size_t fill(std::span<const std::size_t> requests, std::vector<std::uint32_t>& blocks) const {
+  std::size_t fill(std::span<const std::size_t> requests,
+                   std::vector<std::uint32_t>& blocks) const {
     blocks.clear();
     std::size_t taken = 0;
     for (const std::size_t r : requests) {

@@ -18,7 +18,8 @@ namespace {
 
 // What is held in arrays of hundreds of millions costs what its number costs.
 static_assert(sizeof(BlockId) == sizeof(std::uint32_t) && sizeof(VmId) == sizeof(std::uint16_t));
-static_assert(std::is_trivially_copyable_v<BlockId> && std::is_trivially_default_constructible_v<BlockId>);
+static_assert(std::is_trivially_copyable_v<BlockId> &&
+              std::is_trivially_default_constructible_v<BlockId>);
 static_assert(std::is_standard_layout_v<BlockId>);
 
 // One kind is not made of another, by name or without.
