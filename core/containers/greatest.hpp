@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,15 +12,16 @@
 
 namespace mcsim {
 
-// Amounts below 2^32 that change one at a time, and which of them is the greatest.
+// Amounts from -2^31 to below 2^31 that change one at a time, and which of them is the greatest.
 //
 // An amount and its place are one word, so that of two words the greater has the greater amount,
 // of equal ones the first. Above the words stand the greatest of every sixteen, above those the
-// greatest of every sixteen of them, up to one. A change goes up as far as it matters: an amount
-// that grew is compared, one that was its row's greatest and shrank has the row looked through.
+// greatest of every sixteen of them, up to a row of at most sixteen, which is looked through when
+// the greatest is asked for. A change goes up as far as it matters: an amount that grew is
+// compared, one that was its row's greatest and shrank has the row looked through.
 //
-// The change that came last is not told upwards before another amount changes: what one gets and
-// gives again concerns nobody.
+// Where there are rows above, the change that came last is not told to them before another amount
+// changes: what one gets and gives again concerns nobody.
 class Greatest {
  public:
   // All zero; at least one, at most 2^32.
@@ -28,36 +30,41 @@ class Greatest {
     for (std::size_t size = count; true; size = (size + kRow - 1) / kRow) {
       begin_[levels_++] = words;
       words += (size + kRow - 1) / kRow * kRow;
-      if (size == 1) break;
+      if (size > kRow) continue;
+      top_size_ = (size + kLanes - 1) / kLanes * kLanes;
+      break;
     }
-    words_.resize(words, 0);
-    for (std::size_t i = 0; i < count; ++i) {
-      last_ = i;
-      now_ = word(i, 0);
-      tell();
+    words_.resize(words, kLeast);
+    for (std::size_t i = 0; i < count; ++i) set(i, 0);
+  }
+
+  Count operator[](std::size_t i) const { return amount(now(i)); }
+
+  [[gnu::always_inline]] void set(std::size_t i, Count amount) {
+    if (levels_ == 1) {
+      words_[i] = word(i, amount);
+    } else {
+      hold_back(i, word(i, amount));
     }
   }
 
-  Count operator[](std::size_t i) const { return amount(i == last_ ? now_ : words_[i]); }
-
-  void set(std::size_t i, Count amount) {
-    if (i != last_) {
-      tell();
-      last_ = i;
+  [[gnu::always_inline]] void add(std::size_t i, Count change) {
+    if (levels_ == 1) {
+      words_[i] += change * kOne;
+    } else {
+      hold_back(i, now(i) + change * kOne);
     }
-    now_ = word(i, amount);
   }
 
   // The first of the greatest.
-  std::size_t first() {
-    if (now_ < words_[last_]) tell();
-    return place(std::max(now_, words_[begin_[levels_ - 1]]));
+  [[gnu::always_inline]] std::size_t first() {
+    return place(levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many());
   }
   // The first that is greater than `bound`; one is.
   std::size_t first_above(Count bound) {
     tell();
     std::size_t i = 0;
-    for (std::size_t level = levels_ - 1; level-- > 0;) {
+    for (std::size_t level = levels_; level-- > 0;) {
       i *= kRow;
       while (amount(words_[begin_[level] + i]) <= bound) ++i;
     }
@@ -65,17 +72,34 @@ class Greatest {
   }
 
  private:
-  using Word = std::uint64_t;
+  using Word = std::int64_t;
+  static constexpr Word kOne = Word{1} << 32;  // in a word, of an amount
+  static constexpr Word kLeast = std::numeric_limits<Word>::min();
   static constexpr std::size_t kRow = 16;
-  static constexpr std::size_t kMostLevels = 9;
+  static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kMostLevels = 8;
 
   static Word word(std::size_t i, Count amount) {
-    return static_cast<Word>(amount) << 32 | static_cast<std::uint32_t>(~i);
+    return amount * kOne + static_cast<std::uint32_t>(~i);
   }
-  static Count amount(Word word) { return static_cast<Count>(word >> 32); }
+  static Count amount(Word word) { return word >> 32; }
   static std::size_t place(Word word) { return static_cast<std::uint32_t>(~word); }
 
+  Word now(std::size_t i) const { return levels_ > 1 && i == last_ ? now_ : words_[i]; }
+  void hold_back(std::size_t i, Word word) {
+    if (i != last_) {
+      tell();
+      last_ = i;
+    }
+    now_ = word;
+  }
+  Word greatest_of_many() {
+    if (now_ < words_[last_]) tell();
+    return std::max(now_, greatest_of(begin_[levels_ - 1], top_size_));
+  }
+
   void tell() {
+    if (levels_ == 1) return;
     std::size_t i = last_;
     Word word = now_;
     for (std::size_t level = 0; true; ++level, i /= kRow) {
@@ -84,15 +108,16 @@ class Greatest {
       const Word above = words_[begin_[level + 1] + i / kRow];
       if (word > above) continue;
       if (before != above || word == before) return;
-      word = greatest_of_row(begin_[level] + i / kRow * kRow);
+      word = greatest_of(begin_[level] + i / kRow * kRow, kRow);
     }
   }
 
-  // Which is the greatest nobody can guess: it is selected without branches, four at a time.
-  Word greatest_of_row(std::size_t begin) const {
-    std::array<Word, 4> greatest{};
-    for (std::size_t i = 0; i < kRow; i += 4) {
-      for (std::size_t k = 0; k < 4; ++k) {
+  // Which is the greatest nobody can guess: it is selected without branches, in lanes.
+  [[gnu::always_inline]] Word greatest_of(std::size_t begin, std::size_t count) const {
+    std::array<Word, kLanes> greatest;
+    greatest.fill(kLeast);
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      for (std::size_t k = 0; k < kLanes; ++k) {
         greatest[k] = std::max(greatest[k], words_[begin + i + k]);
       }
     }
@@ -100,10 +125,11 @@ class Greatest {
   }
 
   std::size_t levels_ = 0;
-  std::array<std::size_t, kMostLevels> begin_{};  // of each level; the last has one word
+  std::array<std::size_t, kMostLevels> begin_{};  // of each level
+  std::size_t top_size_ = 0;                      // words to look through in the last of them
   std::vector<Word> words_;                       // rows are whole: beyond the last, the least
   std::size_t last_ = 0;                          // the amount that changed last,
-  Word now_ = 0;                                  // and what it is
+  Word now_ = 0;                                  // and what it is; if that is held back
 };
 
 }  // namespace mcsim

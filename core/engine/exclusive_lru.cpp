@@ -81,7 +81,8 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) {
       for (Vm& vm : vms_) {
         vm.target[k] = targets.at(k, vm.index);
-        count_excess(vm, k);
+        // Who may have more than there can be is never beyond it.
+        excess_[k].set(vm.index, vm.held[k] - std::min(vm.target[k], kMostBlocks));
         if (sharing_ != Sharing::kApart) continue;
         while (vm.held[k] > vm.target[k]) demote<Sharing::kApart>(vm, k);
       }
@@ -138,6 +139,9 @@ class ExclusiveLru final : public Host {
   }
 
  private:
+  // Stacks have less than 2^32 entries, several for each block.
+  static constexpr Count kMostBlocks = Count{1} << 31;
+
   // What becomes of the requests of a VM: reads, or writes in one of the modes.
   static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
 
@@ -308,7 +312,7 @@ class ExclusiveLru final : public Host {
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum
   // to at most the capacity, so at least one VM is over its own.
-  Vm& donor(std::size_t tier) {
+  [[gnu::always_inline]] Vm& donor(std::size_t tier) {
     Greatest& excess = excess_[tier];
     return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
   }
@@ -326,16 +330,12 @@ class ExclusiveLru final : public Host {
   }
 
   template <Sharing kSharing>
-  void gain(Vm& vm, std::size_t tier, Count blocks) {
+  [[gnu::always_inline]] void gain(Vm& vm, std::size_t tier, Count blocks) {
     vm.held[tier] += blocks;
     if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
     if constexpr (kSharing == Sharing::kContended) {
-      if (tier < kTiers) count_excess(vm, tier);
+      if (tier < kTiers) excess_[tier].add(vm.index, blocks);
     }
-  }
-
-  void count_excess(const Vm& vm, std::size_t tier) {
-    excess_[tier].set(vm.index, std::max<Count>(0, vm.held[tier] - vm.target[tier]));
   }
 
   template <Sharing kSharing>
@@ -416,7 +416,7 @@ class ExclusiveLru final : public Host {
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // also below the last tier; not if apart
-  std::vector<Greatest> excess_;           // by tier, then VM: what it holds beyond its target
+  std::vector<Greatest> excess_;           // by tier, then VM: what it holds, less its target
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;

@@ -18,8 +18,13 @@ TEST(Greatest, IsTheFirstOfTheGreatestWhateverChanges) {
       // Often the one that changed before, which has yet to be told to the others.
       const std::size_t i = random.below(2) == 0 ? last : random.below(count);
       last = i;
-      numbers[i] = std::max<Count>(0, numbers[i] + static_cast<Count>(random.below(7)) - 3);
-      greatest.set(i, numbers[i]);
+      const Count change = static_cast<Count>(random.below(7)) - 3;
+      numbers[i] += change;
+      if (random.below(2) == 0) {
+        greatest.add(i, change);
+      } else {
+        greatest.set(i, numbers[i]);
+      }
       ASSERT_EQ(greatest[i], numbers[i]);
       if (random.below(3) == 0) continue;
       const auto first = std::ranges::max_element(numbers);
