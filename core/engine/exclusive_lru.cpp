@@ -180,6 +180,7 @@ class ExclusiveLru final : public Host {
       }
       range.begin = stretch.end;
     }
+    if (meters_ != nullptr) meters_->settle();
   }
 
   template <Sharing kSharing, Stretch kStretch>

@@ -81,16 +81,19 @@ class HostMeters {
   }
   // It was a victim.
   void evicted(VmId vm, BlockId block) {
-    left(vm, block);
+    leaves(vm, block);
     if (ghosts_ > 0) evicted_[block] = ++vms_[vm].evictions;
   }
-  // It is out of date, or its VM is gone.
+  // It is out of date, or its VM is gone; not for the sake of an access.
   void left(VmId vm, BlockId block) {
-    --vms_[vm].held;
-    if (tails_) tails_->remove(vm, block);
-    if (seen_[block] >> kMarks != window_ || (seen_[block] & kTouched) == 0) return;
-    seen_[block] &= ~kTouched;
-    --readings_[vm].touched;
+    settle();
+    leaves(vm, block);
+  }
+  // The last access is over, and with it what had to leave for its block: to be called before
+  // anything else makes victims.
+  void settle() {
+    Count& peak = readings_[current_].peak;
+    peak = std::max(peak, vms_[current_].held);
   }
 
   std::span<const HostReading> readings() {
@@ -113,10 +116,12 @@ class HostMeters {
     std::uint32_t evictions = 0;
   };
 
-  // The last access is over, and with it what had to leave for its block.
-  void settle() {
-    Count& peak = readings_[current_].peak;
-    peak = std::max(peak, vms_[current_].held);
+  void leaves(VmId vm, BlockId block) {
+    --vms_[vm].held;
+    if (tails_) tails_->remove(vm, block);
+    if (seen_[block] >> kMarks != window_ || (seen_[block] & kTouched) == 0) return;
+    seen_[block] &= ~kTouched;
+    --readings_[vm].touched;
   }
 
   void look_for_ghost(VmId vm, BlockId block) {

@@ -123,6 +123,7 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
     serve(trace, until_flush);
     range.begin = until_flush.end;
   }
+  if (meters_ != nullptr) meters_->settle();
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
