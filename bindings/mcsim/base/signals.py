@@ -55,8 +55,9 @@ def ending_in_time() -> Iterator[None]:
         signal.signal(signal.SIGTERM, _terminate)
     others = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     watcher = threading.Thread(target=_watch, args=(seen,), name="signals", daemon=True)
-    watcher.start()
     try:
+        with _put_off():
+            watcher.start()
         yield
     finally:
         signal.set_wakeup_fd(others)
@@ -66,6 +67,23 @@ def ending_in_time() -> Iterator[None]:
         watcher.join()
         os.close(told)
         os.close(seen)
+
+
+@contextmanager
+def _put_off() -> Iterator[None]:
+    """Let signals wait while a thread starts: an exception amid its locks leaves them torn."""
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    ours = {number: handler for number, handler in handlers.items() if handler is not None}
+    for number in ours:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -71,6 +71,28 @@ def test_both_signals_end_a_process_in_a_second(
     assert left.name.startswith("left.")  # anybody's at once
 
 
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["preempted", "ctrl-c"])
+def test_a_signal_waits_until_the_watcher_has_started(
+    monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+) -> None:
+    done = []
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        signal.raise_signal(sent)
+        done.append("started")
+
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    count = threading.active_count()
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), ending_in_time():
+        done.append("worked")
+    assert done == ["started"]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    assert threading.active_count() == count
+
+
 def test_nothing_is_changed_afterwards_or_in_other_threads() -> None:
     before = signal.getsignal(signal.SIGTERM), threading.active_count()
     with ending_in_time():
