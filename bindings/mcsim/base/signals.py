@@ -82,8 +82,8 @@ def _put_off() -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-    for number in came:
-        signal.raise_signal(number)
+    for one in came:
+        signal.raise_signal(one)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
