@@ -8,7 +8,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
-#include "core/engine/host_meters.hpp"
+#include "core/engine/host_reading.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meter_reader.hpp"

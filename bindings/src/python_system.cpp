@@ -19,8 +19,8 @@ namespace {
 
 // An array [tiers, vms] of what `of` says of each.
 template <class Of>
-py::array_t<Count> by_tier_and_vm(std::size_t tiers, std::size_t vms, Of&& of) {
-  py::array_t<Count> array({tiers, vms});
+auto by_tier_and_vm(std::size_t tiers, std::size_t vms, Of&& of) {
+  py::array_t<decltype(of(0, 0))> array({tiers, vms});
   auto out = array.template mutable_unchecked<2>();
   for (std::size_t k = 0; k < tiers; ++k) {
     for (std::size_t v = 0; v < vms; ++v) {
@@ -78,18 +78,31 @@ py::object shown(const Reading& of) {
       "war"_a = again(RequestClass::kWar), "waw"_a = again(RequestClass::kWaw));
 }
 
-// None where another timer rang.
-py::object shown_of_host(std::span<const HostReading> of) {
-  if (of.empty()) return py::none();
-  const auto column = [&](Count HostReading::* member) {
-    return by_vm(of.size(), [&](std::size_t v) { return of[v].*member; });
-  };
+// The fields of readings, in the arrays that `column` makes of them.
+template <class Column>
+py::dict shown_readings(const Column& column) {
   using namespace py::literals;
   return py::dict("distinct_hits"_a = column(&HostReading::distinct_hits),
                   "touched"_a = column(&HostReading::touched),
                   "ghost_hits"_a = column(&HostReading::ghost_hits),
                   "peak"_a = column(&HostReading::peak),
                   "tail_hits"_a = column(&HostReading::tail_hits));
+}
+
+// None where another timer rang.
+py::object shown_of_host(const Observation& seen) {
+  const std::size_t vms = seen.host.size();
+  if (vms == 0) return py::none();
+  py::dict all = shown_readings([&](Count HostReading::* member) {
+    return by_vm(vms, [&](std::size_t v) { return seen.host[v].*member; });
+  });
+  const std::size_t tiers = seen.host_tiers.size();
+  if (tiers == 0) return std::move(all);
+  all["tiers"] = shown_readings([&](Count HostReading::* member) {
+    return by_tier_and_vm(
+        tiers, vms, [&](std::size_t k, std::size_t v) { return seen.host_tiers[k][v].*member; });
+  });
+  return std::move(all);
 }
 
 // What every allocator sees without asking.
@@ -257,7 +270,7 @@ class PythonSystem final : public System {
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
     }
-    if (host_meter_) meters[py::str(host_meter_name_)] = shown_of_host(seen.host);
+    if (host_meter_) meters[py::str(host_meter_name_)] = shown_of_host(seen);
     const auto of_vm = [&](auto of) {
       return by_vm(vms, [&](std::size_t v) {
         return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
@@ -295,6 +308,11 @@ class PythonSystem final : public System {
                   [&](std::size_t v) {
                     return seen.departed[v] ? 0.0 : mean_ns(seen.since[v], machine_, vm_names_[v]);
                   }),
+        "tier_latency_ns"_a = by_tier_and_vm(
+            tiers, vms,
+            [&](std::size_t k, std::size_t v) {
+              return seen.departed[v] ? 0.0 : tier_mean_ns(seen.since[v], machine_, k);
+            }),
         "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
   }
 

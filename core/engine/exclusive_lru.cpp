@@ -10,6 +10,7 @@
 #include "core/containers/recency_log.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/gate.hpp"
+#include "core/engine/host_meters.hpp"
 
 namespace mcsim {
 namespace {
@@ -24,6 +25,20 @@ enum class Sharing : std::uint8_t {
   kShared,     // one LRU stack for all VMs
   kApart,      // one per VM, and each keeps to its targets at any moment
   kContended,  // one per VM, and space that one does not use another may
+};
+
+// What is asked of who replays, besides.
+enum class Told : std::uint8_t {
+  kNothing,
+  kCounts,  // of blocks, in all tiers together
+  kLists,   // the same, and what depends on their order
+  kTiers,   // all of it, also by tier; or maybe nothing
+};
+
+// What is known of a replay when the loop that does it is compiled.
+struct Way {
+  Sharing sharing;
+  Told told;
 };
 
 // What a stretch of requests is served for.
@@ -59,11 +74,11 @@ class ExclusiveLru final : public Host {
   void replay(const Accesses& trace, RequestRange range) override {
     switch (sharing_) {
       case Sharing::kShared:
-        return replay_as<Sharing::kShared>(trace, range);
+        return replay_shared_as<Sharing::kShared>(trace, range);
       case Sharing::kApart:
-        return replay_as<Sharing::kApart>(trace, range);
+        return replay_shared_as<Sharing::kApart>(trace, range);
       case Sharing::kContended:
-        return replay_as<Sharing::kContended>(trace, range);
+        return replay_shared_as<Sharing::kContended>(trace, range);
     }
   }
 
@@ -84,7 +99,7 @@ class ExclusiveLru final : public Host {
         // Who may have more than there can be is never beyond it.
         excess_[k].set(vm.index, vm.held[k] - std::min(vm.target[k], kMostBlocks));
         if (sharing_ != Sharing::kApart) continue;
-        while (vm.held[k] > vm.target[k]) demote<Sharing::kApart>(vm, k);
+        while (vm.held[k] > vm.target[k]) demote<Way{Sharing::kApart, Told::kTiers}>(vm, k);
       }
     }
     return absl::OkStatus();
@@ -105,7 +120,7 @@ class ExclusiveLru final : public Host {
     Vm& of = vms_[vm];
     const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
     for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      if (drop<Sharing::kContended>(of, stack, id) < kTiers && book_.dirty(id)) {
+      if (drop<Way{Sharing::kContended, Told::kTiers}>(of, stack, id) < kTiers && book_.dirty(id)) {
         book_.write_back(vm, id);
       }
     }
@@ -167,23 +182,35 @@ class ExclusiveLru final : public Host {
   };
 
   template <Sharing kSharing>
+  void replay_shared_as(const Accesses& trace, RequestRange range) {
+    if (meters_ == nullptr) return replay_as<Way{kSharing, Told::kNothing}>(trace, range);
+    if (meters_->by_tier()) {
+      replay_as<Way{kSharing, Told::kTiers}>(trace, range);
+    } else if (meters_->whole().has_lists()) {
+      replay_as<Way{kSharing, Told::kLists}>(trace, range);
+    } else {
+      replay_as<Way{kSharing, Told::kCounts}>(trace, range);
+    }
+    meters_->settle();
+  }
+
+  template <Way kWay>
   void replay_as(const Accesses& trace, RequestRange range) {
     while (range.begin < range.end) {
       if (book_.flush_due(trace.request_time[range.begin])) flush();
       const RequestRange stretch{range.begin, book_.next_flush(trace, range)};
       if (gate_.any_shut()) {
-        replay_stretch<kSharing, Stretch::kAny>(trace, stretch);
+        replay_stretch<kWay, Stretch::kAny>(trace, stretch);
       } else if (book_.all(WriteMode::kThrough)) {
-        replay_stretch<kSharing, Stretch::kThrough>(trace, stretch);
+        replay_stretch<kWay, Stretch::kThrough>(trace, stretch);
       } else {
-        replay_stretch<kSharing, Stretch::kOpen>(trace, stretch);
+        replay_stretch<kWay, Stretch::kOpen>(trace, stretch);
       }
       range.begin = stretch.end;
     }
-    if (meters_ != nullptr) meters_->settle();
   }
 
-  template <Sharing kSharing, Stretch kStretch>
+  template <Way kWay, Stretch kStretch>
   void replay_stretch(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
@@ -194,21 +221,20 @@ class ExclusiveLru final : public Host {
       if constexpr (kStretch != Stretch::kThrough) {
         const WriteMode mode = book_.mode(vm.index);
         if (trace.request_op[r] != 0 && mode == WriteMode::kBack) {
-          write_to_cache<kSharing, kStretch>(vm, ids, begin, end);
+          write_to_cache<kWay, kStretch>(vm, ids, begin, end);
           continue;
         }
         if (trace.request_op[r] != 0 && mode == WriteMode::kAround) {
-          write_around<kSharing>(vm, ids, begin, end);
+          write_around<kWay>(vm, ids, begin, end);
           continue;
         }
       }
       Tally& tally = vm.tallies[trace.request_op[r]];
       std::size_t slowest = 0;
       for (std::size_t i = begin; i < end; ++i) {
-        prefetch(ids, i);
-        const std::size_t tier = stays_out<kSharing, kStretch>(vm, ids[i])
-                                     ? pass_by(vm, ids[i])
-                                     : serve<kSharing>(vm, ids[i]);
+        prefetch<kWay>(ids, i);
+        const std::size_t tier =
+            stays_out<kWay, kStretch>(vm, ids[i]) ? pass_by(vm, ids[i]) : serve<kWay>(vm, ids[i]);
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
       }
@@ -217,20 +243,20 @@ class ExclusiveLru final : public Host {
   }
 
   // Into the cache, where the block is when all has settled.
-  template <Sharing kSharing, Stretch kStretch>
+  template <Way kWay, Stretch kStretch>
   void write_to_cache(Vm& vm, std::span<const BlockId> ids, std::size_t begin, std::size_t end) {
     Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
     std::size_t slowest = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      prefetch(ids, i);
-      if (stays_out<kSharing, kStretch>(vm, ids[i])) {
+      prefetch<kWay>(ids, i);
+      if (stays_out<kWay, kStretch>(vm, ids[i])) {
         slowest = pass_by(vm, ids[i]);
         ++vm.tallies[use_of(WriteMode::kThrough)].found[slowest];
         continue;
       }
       book_.mark(vm.index, ids[i]);
-      ++tally.found[serve<kSharing>(vm, ids[i])];
-      const std::size_t tier = log_.tier(stack_of<kSharing>(vm), ids[i]);
+      ++tally.found[serve<kWay>(vm, ids[i])];
+      const std::size_t tier = log_.tier(stack_of<kWay>(vm), ids[i]);
       ++vm.written_to[tier];
       slowest = std::max(slowest, tier);
       while (book_.too_many()) write_back(book_.oldest());
@@ -238,77 +264,86 @@ class ExclusiveLru final : public Host {
     tally.requests[slowest] += end > begin ? 1 : 0;
   }
 
-  template <Sharing kSharing>
+  template <Way kWay>
   void write_around(Vm& vm, std::span<const BlockId> ids, std::size_t begin, std::size_t end) {
     Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
     for (std::size_t i = begin; i < end; ++i) {
-      prefetch(ids, i);
-      ++tally.found[drop<kSharing>(vm, stack_of<kSharing>(vm), ids[i])];
+      prefetch<kWay>(ids, i);
+      ++tally.found[drop<kWay>(vm, stack_of<kWay>(vm), ids[i])];
     }
     tally.requests[kTiers] += end > begin ? 1 : 0;
   }
 
-  void prefetch(std::span<const BlockId> ids, std::size_t i) const {
-    log_.prefetch(ids[std::min(i + kAhead, ids.size() - 1)]);
+  template <Way kWay>
+  [[gnu::always_inline]] void prefetch(std::span<const BlockId> ids, std::size_t i) const {
+    const BlockId far = ids[std::min(i + kAhead, ids.size() - 1)];
+    log_.prefetch(far);
+    tell_ahead<kWay>(far);
   }
 
   // The tier that had the block, kTiers if none.
-  template <Sharing kSharing>
+  template <Way kWay>
   [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
-    const std::size_t tier = log_.access(stack_of<kSharing>(vm), id);
-    if (meters_ != nullptr) meters_->access(vm.index, id, tier < kTiers, true);
-    if (tier == 0) return tier;
-    gain<kSharing>(vm, tier, -1);
-    gain<kSharing>(vm, 0, +1);
-    settle<kSharing>(vm);
+    const std::size_t tier = log_.access(stack_of<kWay>(vm), id);
+    if (tier == 0) {
+      tell_hit<kWay>(vm, id);
+      return tier;
+    }
+    tell_brought_up<kWay>(vm, tier, id);
+    gain<kWay>(vm, tier, -1);
+    gain<kWay>(vm, 0, +1);
+    settle<kWay>(vm);
     return tier;
   }
 
   // Whether no tier has the block, and none may.
-  template <Sharing kSharing, Stretch kStretch>
+  template <Way kWay, Stretch kStretch>
   bool stays_out(Vm& vm, BlockId id) {
     return kStretch == Stretch::kAny && gate_.shut(vm.index) &&
-           log_.tier(stack_of<kSharing>(vm), id) == kTiers;
+           log_.tier(stack_of<kWay>(vm), id) == kTiers;
   }
   std::size_t pass_by(Vm& vm, BlockId id) {
-    if (meters_ != nullptr) meters_->access(vm.index, id, false, false);
+    if (meters_ != nullptr) meters_->access(vm.index, id, kTiers, false);
     ++vm.passed_by;
     return kTiers;
   }
 
   // The block leaves without being a victim; the tier that had it, kTiers if none.
-  template <Sharing kSharing>
+  template <Way kWay>
   std::size_t drop(Vm& vm, const Stack& stack, BlockId id) {
     const std::size_t tier = log_.remove(stack, id);
     if (tier == kTiers) return tier;
-    gain<kSharing>(vm, tier, -1);
+    gain<kWay>(vm, tier, -1);
     ++vm.invalidations[tier];
-    if (meters_ != nullptr) meters_->left(vm.index, id);
+    if (kWay.told != Told::kNothing && meters_ != nullptr) {
+      meters_->left(vm.index, id);
+      meters_->left_from(tier, vm.index, id);
+    }
     return tier;
   }
 
   // Called when `vm` got a block in a tier: pushes blocks down until the tier
   // keeps to its capacity and the mode. A tier that had room ends the chain.
-  template <Sharing kSharing, std::size_t kTier = 0>
+  template <Way kWay, std::size_t kTier = 0>
   void settle(Vm& vm) {
     if constexpr (kTier < kTiers) {
-      if constexpr (kSharing == Sharing::kApart) {
-        if (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kTier>(vm);
+      if constexpr (kWay.sharing == Sharing::kApart) {
+        if (vm.held[kTier] > vm.target[kTier]) push_down<kWay, kTier>(vm);
         return;
       }
-      if (kSharing == Sharing::kContended && rules_.mode == ResizeMode::kStrictOwn) {
-        while (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kTier>(vm);
+      if (kWay.sharing == Sharing::kContended && rules_.mode == ResizeMode::kStrictOwn) {
+        while (vm.held[kTier] > vm.target[kTier]) push_down<kWay, kTier>(vm);
       }
       while (total_[kTier] > capacity_[kTier]) {
-        push_down<kSharing, kTier>(kSharing == Sharing::kShared ? vm : donor(kTier));
+        push_down<kWay, kTier>(kWay.sharing == Sharing::kShared ? vm : donor(kTier));
       }
     }
   }
 
-  template <Sharing kSharing, std::size_t kTier>
+  template <Way kWay, std::size_t kTier>
   void push_down(Vm& vm) {
-    demote<kSharing>(vm, kTier);
-    settle<kSharing, kTier + 1>(vm);
+    demote<kWay>(vm, kTier);
+    settle<kWay, kTier + 1>(vm);
   }
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum
@@ -318,30 +353,77 @@ class ExclusiveLru final : public Host {
     return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
   }
 
-  template <Sharing kSharing>
-  void demote(Vm& vm, std::size_t tier) {
-    const BlockId id = log_.demote(stack_of<kSharing>(vm), tier);
-    Vm& owner = kSharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
-    gain<kSharing>(owner, tier, -1);
-    gain<kSharing>(owner, tier + 1, +1);
+  template <Way kWay>
+  [[gnu::always_inline]] void demote(Vm& vm, std::size_t tier) {
+    const BlockId id = log_.demote(stack_of<kWay>(vm), tier);
+    Vm& owner = kWay.sharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
+    gain<kWay>(owner, tier, -1);
+    gain<kWay>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
+    tell_demoted<kWay>(owner, tier, id);
     if (tier + 1 < kTiers) return;
     if (book_.dirty() > 0 && book_.dirty(id)) book_.write_back(owner.index, id);
-    if (meters_ != nullptr) meters_->evicted(owner.index, id);
   }
 
-  template <Sharing kSharing>
+  // What becomes of a block, for who is told: an access found it in the fastest tier; or brought it
+  // there from `found`, maybe from below; it was the last of a tier; and one of these is near.
+  template <Way kWay>
+  [[gnu::always_inline]] void tell_hit(const Vm& vm, BlockId id) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->access(vm.index, id, 0, true);
+    } else if constexpr (kWay.told != Told::kNothing) {
+      meters_->whole().hit<kWay.told == Told::kLists>(vm.index, id);
+    }
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void tell_brought_up(const Vm& vm, std::size_t found, BlockId id) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->access(vm.index, id, found, true);
+      if (found < kTiers) meters_->left_from(found, vm.index, id);
+      meters_->came_in(0, vm.index, id);
+    } else if constexpr (kWay.told != Told::kNothing) {
+      constexpr bool kLists = kWay.told == Told::kLists;
+      CacheMeters& meters = meters_->whole();
+      meters.settle();
+      if (found < kTiers) return meters.hit<kLists>(vm.index, id);
+      meters.missed<kLists>(vm.index, id);
+      meters.came_in<kLists>(vm.index, id);
+    }
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void tell_demoted(Vm& vm, std::size_t tier, BlockId id) {
+    const bool last = tier + 1 == kTiers;
+    if (kWay.told == Told::kNothing || (kWay.told == Told::kTiers && meters_ == nullptr)) return;
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->evicted_from(tier, vm.index, id);
+      last ? meters_->evicted(vm.index, id) : meters_->came_in(tier + 1, vm.index, id);
+    } else {
+      if (!last) return;
+      meters_->whole().evicted<kWay.told == Told::kLists>(vm.index, id);
+    }
+    tell_ahead<kWay>(log_.soon(stack_of<kWay>(vm), tier));
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void tell_ahead(BlockId id) const {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->prefetch(id);
+    } else if constexpr (kWay.told != Told::kNothing) {
+      meters_->whole().prefetch<kWay.told == Told::kLists>(id);
+    }
+  }
+
+  template <Way kWay>
   [[gnu::always_inline]] void gain(Vm& vm, std::size_t tier, Count blocks) {
     vm.held[tier] += blocks;
-    if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
-    if constexpr (kSharing == Sharing::kContended) {
+    if constexpr (kWay.sharing != Sharing::kApart) total_[tier] += blocks;
+    if constexpr (kWay.sharing == Sharing::kContended) {
       if (tier < kTiers) excess_[tier].add(vm.index, blocks);
     }
   }
 
-  template <Sharing kSharing>
+  template <Way kWay>
   Stack& stack_of(Vm& vm) {
-    return kSharing == Sharing::kShared ? shared_ : vm.stack;
+    return kWay.sharing == Sharing::kShared ? shared_ : vm.stack;
   }
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 

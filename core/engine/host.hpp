@@ -12,11 +12,12 @@
 #include "core/engine/actions.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/counters.hpp"
-#include "core/engine/host_meters.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
+
+class HostMeters;
 
 // An extent that is to live in a tier; the number of tiers stands for the backend.
 struct Placement {

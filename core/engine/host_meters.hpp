@@ -4,141 +4,262 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <tuple>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/base/pages.hpp"
-#include "core/base/params.hpp"
+#include "core/base/prefetch.hpp"
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/recency_tails.hpp"
+#include "core/engine/host_reading.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
 
-// What only the cache knows of a VM, since its timer rang last; all tiers together are one cache.
-struct HostReading {
-  Count distinct_hits = 0;  // blocks that were hit
-  Count touched = 0;        // blocks held at the end that were accessed
-  Count ghost_hits = 0;     // misses of blocks among the last so many that were evicted
-  Count peak = 0;           // most blocks held at a time
-  Count tail_hits = 0;      // hits of the so many blocks held that were accessed least recently
-  friend bool operator==(const HostReading&, const HostReading&) = default;
-};
-
-// What a system wants to know of that.
-struct HostMeterSpec {
-  Count ghosts = 0;
-  Count tail = 0;
-  std::size_t timer = 0;  // that reads it
-
-  static constexpr ComponentInfo kInfo{
-      .name = "host",
-      .summary = "What only the cache knows: blocks hit, touched, missed again; the most held.",
-      .reference = "no publication: counts of the cache; ghosts as in ARC (FAST 2003)"};
-  static constexpr auto fields() {
-    return std::tuple{
-        Field{"ghosts", &HostMeterSpec::ghosts,
-              "a miss of one of the VM's last so many evicted blocks is a ghost hit", 0, 1 << 30},
-        Field{"tail", &HostMeterSpec::tail,
-              "a hit of one of the so many blocks that the VM accessed least "
-              "recently, of those it holds, is a tail hit",
-              0, 1 << 30}};
-  }
-};
-
-// Told by a host what becomes of every access, if it is attached to one. Eight bytes a block of
-// the trace, and nine more for tails.
-class HostMeters {
+// One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
+// four more; with tails what RecencyTails takes.
+class CacheMeters {
  public:
-  HostMeters(const Accesses& trace, const HostMeterSpec& spec)
+  CacheMeters(const Accesses& trace, const HostMeterSpec& spec)
       : ghosts_(static_cast<std::uint32_t>(spec.ghosts)),
         seen_(trace.id_count()),
         evicted_(ghosts_ > 0 ? trace.id_count() : 0),
         vms_(trace.vms.size()),
         readings_(trace.vms.size()) {
-    if (spec.tail > 0) tails_.emplace(trace.id_count(), trace.vms.size(), spec.tail);
+    if (spec.tail > 0) tails_.emplace(trace.id_count(), most_blocks(trace), spec.tail);
+  }
+  static std::vector<std::uint64_t> most_blocks(const Accesses& trace) {
+    std::vector<std::uint64_t> most;
+    for (const VmInfo& vm : trace.vms) most.push_back(static_cast<std::uint64_t>(vm.unique_blocks));
+    return most;
   }
 
-  // The VM asked for the block: it was held or not, and from now on is or not.
-  void access(VmId vm, BlockId block, bool hit, bool held) {
-    settle();
-    current_ = vm;
-    std::uint32_t seen = seen_[block] >> kMarks == window_ ? seen_[block] : window_ << kMarks;
-    HostReading& reading = readings_[vm];
-    if (hit && (seen & kHit) == 0) {
-      seen |= kHit;
-      ++reading.distinct_hits;
-    }
-    if (held && (seen & kTouched) == 0) {
-      seen |= kTouched;
-      ++reading.touched;
-    }
-    seen_[block] = seen;
-    if (tails_ && held) reading.tail_hits += tails_->use(vm, block) ? 1 : 0;
-    if (hit) return;
-    if (ghosts_ > 0) look_for_ghost(vm, block);
-    if (held) ++vms_[vm].held;
+  // Whether there are ghosts or tails. Functions that know that there are none are short.
+  bool has_lists() const { return ghosts_ > 0 || tails_; }
+
+  // An access looked for the block, and it was held.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
+    HostReading& reading = vms_[vm].reading;
+    const unsigned seen = seen_of(block);
+    reading.distinct_hits += ~seen & kHit;
+    reading.touched += (~seen & kTouched) / kTouched;
+    see(block, seen | kHit | kTouched);
+    if (kLists && tails_) reading.tail_hits += use_in_tail(vm, block) ? 1 : 0;
+  }
+  // Or it was not.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void missed(VmId vm, BlockId block) {
+    if (!kLists || ghosts_ == 0) return;
+    const std::uint32_t evicted = std::exchange(evicted_[block], 0);
+    const bool recent = vms_[vm].evictions - evicted < ghosts_;
+    vms_[vm].reading.ghost_hits += static_cast<Count>(recent & (evicted != 0));
+  }
+  // It is held from now on.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void came_in(VmId vm, BlockId block) {
+    hold(vms_[vm], +1);
+    if (kLists && ghosts_ > 0) evicted_[block] = 0;
+    used<kLists>(vm, block);
+  }
+  // It is held, and was used for what is no access.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void used(VmId vm, BlockId block) {
+    const unsigned seen = seen_of(block);
+    vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
+    see(block, seen | kTouched);
+    if (kLists && tails_) use_in_tail(vm, block);
   }
   // It was a victim.
-  void evicted(VmId vm, BlockId block) {
-    leaves(vm, block);
-    if (ghosts_ > 0) evicted_[block] = ++vms_[vm].evictions;
+  template <bool kLists = true>
+  [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
+    left<kLists>(vm, block);
+    if (kLists && ghosts_ > 0) evicted_[block] = ++vms_[vm].evictions;
   }
-  // It is out of date, or its VM is gone; not for the sake of an access.
-  void left(VmId vm, BlockId block) {
-    settle();
-    leaves(vm, block);
+  // It is no more held, without having been one.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void left(VmId vm, BlockId block) {
+    Vm& of = vms_[vm];
+    hold(of, -1);
+    const unsigned seen = seen_of(block);
+    of.reading.touched -= (seen & kTouched) / kTouched;
+    see(block, seen & ~kTouched);
+    if (kLists && tails_) leave_tail(vm, block);
   }
-  // The last access is over, and with it what had to leave for its block: to be called before
-  // anything else makes victims.
-  void settle() {
-    Count& peak = readings_[current_].peak;
-    peak = std::max(peak, vms_[current_].held);
+  // Towards one of these.
+  template <bool kLists = true>
+  [[gnu::always_inline]] void prefetch(BlockId block) const {
+    prefetch_line(&seen_[block]);
+    if (kLists && ghosts_ > 0) prefetch_line(&evicted_[block]);
+    if (kLists && tails_) tails_->prefetch(block);
   }
 
+  // An access is over, and with it what had to leave for its block.
+  void settle() { ++now_; }
+  // After that.
   std::span<const HostReading> readings() {
-    settle();
+    for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+      readings_[vm] = vms_[vm].reading;
+      readings_[vm].peak = std::max(readings_[vm].peak, vms_[vm].held);
+    }
     return readings_;
   }
-  // The timer rang: the next window begins.
   void begin_window() {
-    ++window_;
-    for (std::size_t vm = 0; vm < vms_.size(); ++vm) readings_[vm] = {.peak = vms_[vm].held};
+    for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
+    window_ += kWindow;
+    if (window_ <= kLastWindow) return;
+    std::ranges::fill(seen_, std::uint8_t{0});
+    window_ = kWindow;
   }
 
  private:
-  static constexpr std::uint32_t kHit = 1;
-  static constexpr std::uint32_t kTouched = 2;
-  static constexpr int kMarks = 2;  // bits
+  // In a byte are a window, by its number since all were cleared, and what was seen of the block
+  // then.
+  static constexpr unsigned kHit = 1;
+  static constexpr unsigned kTouched = 2;
+  static constexpr unsigned kWindow = 4;
+  static constexpr unsigned kLastWindow = 63 * kWindow;
 
-  struct Vm {
+  struct alignas(64) Vm {
+    HostReading reading;
     Count held = 0;
+    std::uint64_t changed = 0;  // the access that changed this last
     std::uint32_t evictions = 0;
   };
 
-  void leaves(VmId vm, BlockId block) {
-    --vms_[vm].held;
-    if (tails_) tails_->remove(vm, block);
-    if (seen_[block] >> kMarks != window_ || (seen_[block] & kTouched) == 0) return;
-    seen_[block] &= ~kTouched;
-    --readings_[vm].touched;
-  }
+  // Bytes of earlier windows are less than the window.
+  unsigned seen_of(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
+  void see(BlockId block, unsigned seen) { seen_[block] = static_cast<std::uint8_t>(seen); }
 
-  void look_for_ghost(VmId vm, BlockId block) {
-    if (evicted_[block] == 0) return;
-    const std::uint32_t since = vms_[vm].evictions - evicted_[block];
-    readings_[vm].ghost_hits += since < ghosts_ ? 1 : 0;
-    evicted_[block] = 0;
+  // Apart, so that who has no tails is not slowed by their length.
+  [[gnu::noinline]] bool use_in_tail(VmId vm, BlockId block) { return tails_->use(vm, block); }
+  [[gnu::noinline]] void leave_tail(VmId vm, BlockId block) { tails_->remove(vm, block); }
+
+  // Of what is held between two accesses the most counts: what the first change of an access
+  // finds, and what is there in the end.
+  [[gnu::always_inline]] void hold(Vm& of, Count change) {
+    if (of.changed != now_) {
+      of.changed = now_;
+      of.reading.peak = std::max(of.reading.peak, of.held);
+    }
+    of.held += change;
   }
 
   std::uint32_t ghosts_;
-  std::uint32_t window_ = 1;
-  std::size_t current_ = 0;       // VM of the last access
-  Pages<std::uint32_t> seen_;     // by block: in which window, and what was seen of it then
+  unsigned window_ = kWindow;
+  std::uint64_t now_ = 1;         // accesses that were settled
+  Pages<std::uint8_t> seen_;      // by block
   Pages<std::uint32_t> evicted_;  // by block: the VM's how-manieth eviction; 0 if it came back
   std::vector<Vm> vms_;
-  std::vector<HostReading> readings_;
+  std::vector<HostReading> readings_;  // as they were read
   std::optional<RecencyTails> tails_;  // if somebody asks for them
+};
+
+// Told by a host what becomes of every access, if it is attached to one: of all tiers as one
+// cache, and of each tier, if that is asked for, as of a cache alone with what reaches it. What
+// reaches a tier are the accesses that no faster one served, and blocks that come in or are used,
+// whatever brings them: an access, a victim of a faster tier, a write around to a copy.
+//
+//            of all tiers                        of a tier
+//   hit      a tier had the block                it served the access: no faster one had the block
+//   miss     none had                            it was asked, and had not
+//   touched  accessed, and held                  reached it, and held in it
+//   evicted  a victim, and then nowhere held     a victim of the tier, gone or gone down
+//   left     out of date, or its VM is gone      also: gone up, or with another copy
+//
+// Tails are by when a block last was touched; the peak is taken between accesses.
+class HostMeters {
+ public:
+  HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers)
+      : backend_(tiers), whole_(trace, spec) {
+    if (spec.by != MeteredBy::kTier) return;
+    for (std::size_t k = 0; k < tiers; ++k) tiers_.emplace_back(trace, spec);
+  }
+  static absl::Status check(const Accesses& trace, const HostMeterSpec& spec) {
+    const std::uint64_t entries = RecencyTails::entries(CacheMeters::most_blocks(trace));
+    if (spec.tail == 0 || entries < kNoBlock) return absl::OkStatus();
+    return absl::ResourceExhaustedError(fmt::format(
+        "host meter: tails need {} log entries, more than 2^32: use a larger block size", entries));
+  }
+
+  // All tiers as one cache: for who need not say what becomes of each.
+  CacheMeters& whole() { return whole_; }
+
+  // The VM asked for the block: a tier had it, or none (the number of tiers), and from now on
+  // some tier has or none. Tiers were asked from the fastest on.
+  void access(VmId vm, BlockId block, std::size_t found, bool held) {
+    access_whole(vm, block, found < backend_, held);
+    if (by_tier()) ask_tiers(vm, block, found);
+  }
+  // The same, and each tier that was asked is told of alone.
+  void access_whole(VmId vm, BlockId block, bool hit, bool held) {
+    settle();
+    if (hit) return whole_.hit(vm, block);
+    whole_.missed(vm, block);
+    if (held) whole_.came_in(vm, block);
+  }
+  // It was a victim, and is in no tier any more.
+  void evicted(VmId vm, BlockId block) { whole_.evicted(vm, block); }
+  // It leaves all tiers, and not for an access.
+  void left(VmId vm, BlockId block) {
+    settle();
+    whole_.left(vm, block);
+  }
+  // An access is over. To be called before anything but an access makes victims.
+  void settle() {
+    whole_.settle();
+    for (CacheMeters& tier : tiers_) tier.settle();
+  }
+
+  // Of a tier, after what is above was told.
+  void asked(std::size_t tier, VmId vm, BlockId block, bool hit) {
+    if (by_tier()) hit ? tiers_[tier].hit(vm, block) : tiers_[tier].missed(vm, block);
+  }
+  void came_in(std::size_t tier, VmId vm, BlockId block) {
+    if (by_tier()) tiers_[tier].came_in(vm, block);
+  }
+  void used(std::size_t tier, VmId vm, BlockId block) {
+    if (by_tier()) tiers_[tier].used(vm, block);
+  }
+  void evicted_from(std::size_t tier, VmId vm, BlockId block) {
+    if (by_tier()) tiers_[tier].evicted(vm, block);
+  }
+  void left_from(std::size_t tier, VmId vm, BlockId block) {
+    if (by_tier()) tiers_[tier].left(vm, block);
+  }
+
+  // Towards a block that one of these will be of.
+  void prefetch(BlockId block) const {
+    whole_.prefetch(block);
+    for (const CacheMeters& tier : tiers_) tier.prefetch(block);
+  }
+
+  bool by_tier() const { return !tiers_.empty(); }
+  std::span<const HostReading> readings() { return whole_.readings(); }
+  // By tier, if that was asked for.
+  using ByTier = std::vector<std::span<const HostReading>>;
+  ByTier readings_by_tier() {
+    ByTier all;
+    for (CacheMeters& tier : tiers_) all.push_back(tier.readings());
+    return all;
+  }
+  // The timer rang: the next window begins.
+  void begin_window() {
+    whole_.begin_window();
+    for (CacheMeters& tier : tiers_) tier.begin_window();
+  }
+
+ private:
+  void ask_tiers(VmId vm, BlockId block, std::size_t found) {
+    for (std::size_t k = 0; k < backend_ && k <= found; ++k) asked(k, vm, block, k == found);
+  }
+
+  std::size_t backend_;
+  CacheMeters whole_;
+  std::vector<CacheMeters> tiers_;  // none unless asked for
 };
 
 }  // namespace mcsim

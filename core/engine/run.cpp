@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/guarded.hpp"
+#include "core/engine/host_meters.hpp"
 
 namespace mcsim {
 namespace {
@@ -121,7 +122,8 @@ class Runner {
     MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
     if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
       read_by_ = spec->timer;
-      host_meters_.emplace(trace_, *spec);
+      MCSIM_RETURN_IF_ERROR(HostMeters::check(trace_, *spec));
+      host_meters_.emplace(trace_, *spec, host_->counters().front().tiers.size());
       MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
     }
     departed_.resize(trace_.vms.size(), false);
@@ -282,18 +284,20 @@ class Runner {
     const Allocation current = targets_of(counters);
     const std::vector<Reading> readings = meters_.readings();
     const bool reads_host = host_meters_ && timer == read_by_;
-    MCSIM_ASSIGN_OR_RETURN(std::optional<Decision> decision,
-                           system_.decide({.timer = timer,
-                                           .interval = asked.times,
-                                           .now = now,
-                                           .meters = readings,
-                                           .counters = counters,
-                                           .since = since,
-                                           .current = current,
-                                           .host = reads_host ? host_meters_->readings()
-                                                              : std::span<const HostReading>(),
-                                           .departed = departed_,
-                                           .arrived = arrived_}));
+    MCSIM_ASSIGN_OR_RETURN(
+        std::optional<Decision> decision,
+        system_.decide(
+            {.timer = timer,
+             .interval = asked.times,
+             .now = now,
+             .meters = readings,
+             .counters = counters,
+             .since = since,
+             .current = current,
+             .host = reads_host ? host_meters_->readings() : std::span<const HostReading>(),
+             .host_tiers = reads_host ? host_meters_->readings_by_tier() : HostMeters::ByTier(),
+             .departed = departed_,
+             .arrived = arrived_}));
     asked = {.times = asked.times + 1, .counters = std::move(counters)};
     if (reads_host) host_meters_->begin_window();
     result_.decide_seconds += seconds_since(start);

@@ -11,7 +11,7 @@
 #include "core/engine/actions.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/host.hpp"
-#include "core/engine/host_meters.hpp"
+#include "core/engine/host_reading.hpp"
 #include "core/engine/machine.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/meters.hpp"
@@ -53,6 +53,8 @@ struct Observation {
   std::span<const VmCounters> since;       // counts since this timer rang last
   const Allocation& current;               // targets in force
   std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
+  // By tier and VM, if it asked for that, too.
+  std::vector<std::span<const HostReading>> host_tiers = {};
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
   // VMs that had an access, or had one and departed.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/engine/host_meters.hpp"
 #include "core/engine/next_use.hpp"
 
 namespace mcsim {
@@ -177,6 +178,7 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
   if (book_.dirty() > 0) book_.prefetch(far);
+  if (metered<Known>()) meters_->prefetch(far);
   table_->prefetch(far);
   if (Known::kLogs || !any_slots_) return;
   const BlockId soon = ids[i + kSlotAhead];
@@ -282,33 +284,42 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 template <class Known>
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
   if (!Known::kBare && !book_.rules().update_around) drop_staged(a.block);
+  if (metered<Known>()) tell_around(request.vm, a.block);
   std::size_t found = backend<Known>();
   for (std::size_t k = backend<Known>(); k-- > 0;) {
     if (write_past<Known>(k, request, a)) found = k;
-  }
-  if (metered<Known>() && found < backend<Known>()) {
-    if (book_.rules().update_around) {
-      meters_->access(request.vm, a.block, true, true);
-    } else {
-      meters_->left(request.vm, a.block);
-    }
   }
   ++counters_[request.vm].backend_writes;
   return {found, backend<Known>(), backend<Known>(), backend<Known>()};
 }
 
+// A write around hits the copy that it updates, the fastest one; where copies leave it asks nobody.
+void TieredHost::tell_around(VmId vm, BlockId block) {
+  const std::size_t found = fastest_with(vm, block);
+  if (found == backend()) return;
+  if (!book_.rules().update_around) return meters_->left(vm, block);
+  meters_->access_whole(vm, block, true, true);
+  meters_->asked(found, vm, block, true);
+}
+
 // Around the tier: a copy there leaves, or is updated. False if it has none.
 template <class Known>
 bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
-  TierCounters& counts = request.tiers[k];
-  if (book_.rules().update_around) {
-    if (!tier<Known>(k).touch(request.part, a)) return false;
-    ++counts.updates;
-  } else {
-    if (!tier<Known>(k).take(request.part, a.block)) return false;
-    ++counts.invalidations;
-    --counts.occupancy;
-  }
+  if (!book_.rules().update_around) return invalidate<Known>(k, request, a.block);
+  if (!tier<Known>(k).touch(request.part, a)) return false;
+  ++request.tiers[k].updates;
+  if (metered<Known>()) meters_->used(k, request.vm, a.block);
+  return true;
+}
+
+// The tier's copy leaves without being a victim; false if it has none.
+template <class Known>
+bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
+  if (!tier<Known>(k).take(owner.part, block)) return false;
+  TierCounters& left = owner.tiers[k];
+  ++left.invalidations;
+  --left.occupancy;
+  if (metered<Known>()) meters_->left_from(k, owner.vm, block);
   return true;
 }
 
@@ -355,10 +366,10 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
 
 void TieredHost::write_at_end(const Request& request, const Access<>& a, const Route& route) {
   const std::size_t end = route.end;
-  const bool has =
-      end == route.found ? holds(end, request.vm, a.block) : tiers_[end].touch(request.part, a);
-  if (has) {
+  const bool looked = end == route.found;
+  if (looked ? holds(end, request.vm, a.block) : tiers_[end].touch(request.part, a)) {
     ++request.tiers[end].updates;
+    if (meters_ != nullptr && !looked) meters_->used(end, request.vm, a.block);
   } else {
     bring_in(end, request, a, route);
   }
@@ -377,16 +388,27 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
     }
   }
   if (chain_ == Chain::kInclusive) keep_inclusive(route);
-  if (meters_ != nullptr) {
-    const bool stays = route.enters != 0 || route.found < backend() ||
-                       (book_.rules().update_around && route.held < backend());
-    if (stays || route.held == backend()) {
-      meters_->access(request.vm, a.block, route.held < backend(), stays);
-    } else {
-      meters_->left(request.vm, a.block);
-    }
-  }
+  if (meters_ != nullptr) tell_route(request, a, route);
   return route;
+}
+
+// Tiers that are written around are not asked, but for the fastest copy if that is updated.
+void TieredHost::tell_route(const Request& request, const Access<>& a, const Route& route) {
+  const VmId vm = request.vm;
+  const bool held = route.held < backend();
+  const bool updated = held && book_.rules().update_around;
+  const bool stays = route.enters != 0 || route.found < backend() || updated;
+  if (held && !stays) {
+    meters_->left(vm, a.block);
+  } else if (held || route.asked != 0) {
+    meters_->access_whole(vm, a.block, held, stays);
+  }
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if ((route.asked >> k & 1) != 0) meters_->asked(k, vm, a.block, k == route.found);
+  }
+  if (updated && book_.mode(vm, route.held) == WriteMode::kAround) {
+    meters_->asked(route.held, vm, a.block, true);
+  }
 }
 
 // Whether the tier has the block, or is to, and whether the write ends there.
@@ -396,6 +418,7 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   const bool back = book_.mode(request.vm, k) == WriteMode::kBack;
   if (found && (ended || !back)) return;
   tiers_[k].record(a.block);
+  route.asked |= static_cast<unsigned>(!found) << k;
   const bool has = found ? holds(k, request.vm, a.block) : tiers_[k].touch(request.part, a);
   if (has && !found) {
     route.found = k;
@@ -446,8 +469,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
   if (metered<Known>()) {
-    meters_->access(request.vm, a.block, found < backend<Known>(),
-                    found < backend<Known>() || admitted != 0);
+    meters_->access(request.vm, a.block, found, found < backend<Known>() || admitted != 0);
   }
   const bool from_memory = in_memory && found == backend<Known>();
   if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
@@ -455,6 +477,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     TierCounters& left = request.tiers[found];
     ++left.moved_up;
     --left.occupancy;
+    if (metered<Known>()) meters_->left_from(found, request.vm, a.block);
   }
   Outcome outcome = enter<Known>(request, a, found, admitted);
   outcome.staged = from_memory;
@@ -464,7 +487,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
 // No tier holds the block, and none may. Data that is staged serves, and stays where it is.
 TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& a) {
   for (Tier& tier : tiers_) tier.record(a.block);
-  if (meters_ != nullptr) meters_->access(request.vm, a.block, false, false);
+  if (meters_ != nullptr) meters_->access(request.vm, a.block, backend(), false);
   return {backend(), backend(), backend(), backend(), a.op == Op::kRead && staged(a.block)};
 }
 
@@ -502,6 +525,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
 template <class Known>
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
   ++request.tiers[to].occupancy;
+  if (metered<Known>()) meters_->came_in(to, request.vm, a.block);
   if constexpr (Known::kLogs) {
     const BlockId victim = tier<Known>(to).insert_in_log(request.part, a.block);
     if (victim != kNoBlock) leave<Known>(to, victim, request.blocks);
@@ -531,10 +555,10 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
   --left.occupancy;
+  if (metered<Known>()) meters_->evicted_from(from, owner.vm, block);
   // Their logs do so for all else that is known of blocks that may be victims after this one.
-  if ((Known::kLogs || !any_slots_) && book_.dirty() > 0) {
-    book_.prefetch(tier<Known>(from).soon_leaves(owner.part));
-  }
+  if (Known::kLogs || !any_slots_)
+    look_ahead_of_victims<Known>(tier<Known>(from).soon_leaves(owner.part));
   if (chain<Known>() == Chain::kInclusive) drop_above<Known>(from, owner, block);
   bool newest = book_.dirty() > 0 && book_.dirty(block, from);
   if (!one_copy<Known>() && newest && book_.dirty_above(block, from)) {
@@ -559,6 +583,12 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   }
 }
 
+template <class Known>
+void TieredHost::look_ahead_of_victims(BlockId soon) const {
+  if (book_.dirty() > 0) book_.prefetch(soon);
+  if (metered<Known>()) meters_->prefetch(soon);
+}
+
 // To the first of the slower tiers that has the block or takes it; false if none does.
 template <class Known>
 bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block, bool dirty) {
@@ -567,6 +597,7 @@ bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block
   for (std::size_t k = from + 1; k < backend<Known>(); ++k) {
     const bool has_copy = !one_copy<Known>() && tier<Known>(k).touch(owner.part, a);
     if (!has_copy && !admits<Known>(k, owner, block)) continue;
+    if (metered<Known>() && has_copy) meters_->used(k, owner.vm, block);
     if (dirty) book_.move(block, from, k);
     if (has_copy) {
       owner.tiers[k].updates += dirty ? 1 : 0;
@@ -597,6 +628,7 @@ bool TieredHost::write_on(std::size_t from, const Request& owner, BlockId block)
     if (back) book_.move(block, from, k);
     if (has_copy) {
       ++owner.tiers[k].updates;
+      if (meters_ != nullptr) meters_->used(k, owner.vm, block);
     } else {
       put_below(k, owner, a);
     }
@@ -646,9 +678,7 @@ void TieredHost::settle(VmId vm, BlockId block) {
 template <class Known>
 void TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
   for (std::size_t k = 0; k < below; ++k) {
-    if (!tier<Known>(k).take(owner.part, block)) continue;
-    ++owner.tiers[k].invalidations;
-    --owner.tiers[k].occupancy;
+    if (!invalidate<Known>(k, owner, block)) continue;
     if (book_.dirty(block, k)) book_.move(block, k, below);
   }
 }
@@ -730,9 +760,7 @@ void TieredHost::drop(VmId vm, BlockId block) {
   drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
-    if (!tiers_[k].take(owner.part, block)) continue;
-    ++owner.tiers[k].invalidations;
-    --owner.tiers[k].occupancy;
+    if (!invalidate<Nothing>(k, owner, block)) continue;
     if (!book_.dirty(block, k)) continue;
     if (book_.dirty_above(block, k)) {
       book_.outdate(block, k);

@@ -168,12 +168,13 @@ class TieredHost final : public Host {
 
   // Where a write goes whose modes differ by tier: what had the block, the fastest of all tiers
   // and of those that are not written around; where it ends; and a bit for each tier that it is to
-  // come into.
+  // come into, and for each that was asked for it, up to the first that had it.
   struct Route {
     std::size_t held;
     std::size_t found;
     std::size_t end;
     unsigned enters = 0;
+    unsigned asked = 0;
   };
 
   // What is known of a stretch of requests when the loop that serves it is compiled: nothing;
@@ -221,11 +222,15 @@ class TieredHost final : public Host {
   Outcome write_to_cache(const Request& request, const Access<>& a);
   template <class Known>
   Outcome write_around(const Request& request, const Access<>& a);
+  void tell_around(VmId vm, BlockId block);
   template <class Known>
   bool write_past(std::size_t k, const Request& request, const Access<>& a);
+  template <class Known>
+  bool invalidate(std::size_t k, const Request& owner, BlockId block);
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
+  void tell_route(const Request& request, const Access<>& a, const Route& route);
   static void keep_inclusive(Route& route);
   void write_at_end(const Request& request, const Access<>& a, const Route& route);
   void bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);
@@ -240,6 +245,8 @@ class TieredHost final : public Host {
   void leave(std::size_t from, BlockId block, Count request_blocks);
   template <class Known>
   void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
+  template <class Known>
+  void look_ahead_of_victims(BlockId soon) const;
   template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   bool write_on(std::size_t from, const Request& owner, BlockId block);

@@ -31,6 +31,16 @@ double mean_ns(const VmCounters& counted, const Machine& machine, const std::str
   return (all + staged + over_link) / static_cast<double>(counted.accesses);
 }
 
+double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size_t tier) {
+  const auto reads = static_cast<double>(counted.reads_served.blocks[tier]);
+  const auto writes = static_cast<double>(counted.writes_served.blocks[tier]);
+  if (reads + writes == 0) return 0;
+  const Device& device = machine.tiers[tier].device;
+  const double over_link =
+      static_cast<double>(counted.tiers[tier].remote_reads) * machine.fleet.link.latency_ns;
+  return (reads * device.read_ns + writes * device.write_ns + over_link) / (reads + writes);
+}
+
 LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms) {
   for (const TierSpec& tier : machine.tiers) {
     tier_ns_.push_back(tier.device.read_ns);

@@ -21,6 +21,9 @@ namespace mcsim {
 // What an access of the VM waited for, in the mean, as it was counted; 0 if it had none.
 double mean_ns(const VmCounters& counted, const Machine& machine, const std::string& vm);
 
+// The same of those accesses that a tier served; 0 if it served none.
+double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size_t tier);
+
 // The mean latency of VMs whose blocks are in as much of each tier as over_tiers() gives them,
 // in an exclusive chain of LRU: with c blocks together, F_k of them in tiers 0..k, and a hit
 // ratio of H(c),

@@ -87,6 +87,8 @@ class Observation:
         The same for VMs whose storage is another.
     latency_ns : float array, by VM
         What an access waited for, in the mean, in ns; 0 for a VM that had none.
+    tier_latency_ns : float array, by tier and VM
+        The same of those that each tier served.
     """
 
     timer: str
@@ -114,6 +116,7 @@ class Observation:
     backend_read_ns: float
     vm_backend_ns: NDArray[np.float64]
     latency_ns: NDArray[np.float64]
+    tier_latency_ns: NDArray[np.float64]
     meters: Mapping[str, Any]
     _curves: Sequence[HitCurve] = field(default=(), repr=False)
 
@@ -177,7 +180,11 @@ class Allocator(Protocol):
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
         VM), ``load``, ``classes`` and ``responses`` (dicts of such arrays), with the parameters
         that ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone
-        knows: a dict of arrays by VM, or None where another timer rang. ``responses`` needs
+        knows: a dict of arrays by VM, or None where another timer rang: ``distinct_hits``, blocks
+        that were hit; ``touched``, blocks held that were accessed; ``ghost_hits`` and
+        ``tail_hits``; ``peak``, the most blocks held. With ``"by": "tier"`` it has ``tiers``,
+        too: the same by tier and VM, each tier as a cache alone with what reaches it, which are
+        accesses that no faster tier served and blocks that come in. ``responses`` needs
         traces with response times: ``requests`` that have one, ``mean_ns`` of these, and
         ``outstanding``, the requests under way at a time, in the mean.
     ``ri_window`` : int or str

@@ -17,7 +17,8 @@ TEST(RecencyTails, AreTheEndsOfLists) {
     SCOPED_TRACE(length);
     Random random(static_cast<std::uint64_t>(length));
     std::vector<std::list<BlockId>> lists(3);  // the most recently used first
-    RecencyTails tails(kBlocks * lists.size(), lists.size(), length);
+    RecencyTails tails(kBlocks * lists.size(), std::vector<std::uint64_t>(lists.size(), kBlocks),
+                       length);
     for (int step = 0; step < 20'000; ++step) {
       const std::size_t owner = random.below(lists.size());
       std::list<BlockId>& list = lists[owner];

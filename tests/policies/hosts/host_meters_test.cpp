@@ -83,7 +83,7 @@ constexpr Count kTail = 4;
 
 void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveVm> vms,
                            std::vector<Allocation> targets) {
-  HostMeters meters(trace, {.ghosts = kGhosts, .tail = kTail});
+  HostMeters meters(trace, {.ghosts = kGhosts, .tail = kTail}, 2);
   ASSERT_TRUE(host.attach(meters).ok());
   const std::size_t step = trace.request_count() / (targets.size() + 1);
   for (std::size_t k = 0; k <= targets.size(); ++k) {
@@ -168,7 +168,7 @@ TEST(HostMeters, ThePeakCountsWhatLeavesBeforeTheNextAccess) {
     hosts.push_back(make_tiered_host(params, machine, trace, division, 1).value());
   }
   for (const std::unique_ptr<Host>& host : hosts) {
-    HostMeters meters(trace, {});
+    HostMeters meters(trace, {}, 2);
     ASSERT_TRUE(host->attach(meters).ok());
     host->replay(trace, {0, 3});
     EXPECT_EQ(meters.readings()[0].peak, 2) << "one was written around";
@@ -196,7 +196,7 @@ TEST(HostMeters, HoldInEveryChainAndWhenAVmLeaves) {
                                             {.mode = ResizeMode::kLazy});
     auto host = make_tiered_host(params, machine, trace, division, 1);
     ASSERT_TRUE(host.ok()) << host.status();
-    HostMeters meters(trace, {.ghosts = kGhosts});
+    HostMeters meters(trace, {.ghosts = kGhosts}, machine.tiers.size());
     ASSERT_TRUE((*host)->attach(meters).ok());
     for (std::size_t r = 0; r < trace.request_count(); r += 50) {
       (*host)->replay(trace, {r, std::min(r + 50, trace.request_count())});
@@ -228,7 +228,7 @@ TEST(HostMeters, KnowWhatIsHeldAfterTargetsChanged) {
                                               {.mode = ResizeMode::kEager});
       const auto host = make_tiered_host(params, machine, trace, division, 1).value();
       const auto& tiers = dynamic_cast<const TieredHost&>(*host);
-      HostMeters meters(trace, {.ghosts = kGhosts});
+      HostMeters meters(trace, {.ghosts = kGhosts}, machine.tiers.size());
       ASSERT_TRUE(host->attach(meters).ok());
       for (std::size_t r = 0; r < trace.request_count(); r += 20) {
         host->replay(trace, {r, std::min(r + 20, trace.request_count())});

@@ -279,6 +279,81 @@ def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
     cache.begin_window()
 
 
+@dataclass
+class TierWatcher:
+    """Looks at every tier, and leaves all as it is."""
+
+    timers: ClassVar = {"sizes": 60}
+    meters: ClassVar = {"inside": {"meter": "host", "ghosts": GHOSTS, "by": "tier"}}
+    resize_mode: str = "eager"
+    seen: list[mcsim.Observation] = field(default_factory=list)
+
+    def allocate(self, seen: mcsim.Observation) -> None:
+        self.seen.append(seen)
+
+
+class NaiveTiers:
+    """Two exclusive tiers of four blocks for one VM: a list by recency, cut after four."""
+
+    def __init__(self) -> None:
+        self.blocks: list[int] = []
+        self.left_first: list[int] = []  # the fastest tier, in order; -1 where it came back
+        self.begin_window()
+
+    def begin_window(self) -> None:
+        self.hit: tuple[set[int], set[int]] = (set(), set())
+        self.reached: tuple[set[int], set[int]] = (set(), set())
+        self.peak = [len(self.tier(0)), len(self.tier(1))]
+        self.ghost_hits = 0
+        self.read = [False, False]
+
+    def tier(self, k: int) -> list[int]:
+        return self.blocks[4 * k : 4 * k + 4]
+
+    def access(self, block: int, op: int) -> None:
+        for k in range(2):
+            if block in self.tier(k):
+                self.hit[k].add(block)
+                self.read[k] |= op == READ
+        if block not in self.tier(0):
+            self.ghost_hits += block in self.left_first[-GHOSTS:]
+            self.left_first = [-1 if of == block else of for of in self.left_first]
+        before = self.tier(0)
+        self.blocks = [block, *(b for b in self.blocks if b != block)][:8]
+        self.reached[0].add(block)
+        for down in set(before) - set(self.tier(0)):
+            self.left_first.append(down)
+            self.reached[1].add(down)
+        self.peak = [max(self.peak[k], len(self.tier(k))) for k in range(2)]
+
+
+def test_every_tier_is_metered_as_a_cache_alone() -> None:
+    workload = Workload.drawn(seed=5)
+    watcher = TierWatcher()
+    allocator = answering(watcher, "mine", 100)
+    system = engine.System.from_python(allocator, machine(12, 12), interval=100)
+    accesses = workload.intern()
+    measured = locality.characterise(accesses, system.meters)
+    engine.run(accesses, system, measured, engine.aligned_cuts(accesses, 100))
+    assert len(watcher.seen) > 5
+    for vm in range(3):
+        tiers = NaiveTiers()
+        begin = 0
+        for seen in watcher.seen:
+            for block, op in workload.accesses(vm, begin, seen.now):
+                tiers.access(block, op)
+            begin = seen.now
+            inside = seen.meters["inside"]
+            of = {name: values[:, vm].tolist() for name, values in inside["tiers"].items()}
+            assert of["distinct_hits"] == [len(hit) for hit in tiers.hit]
+            assert of["touched"] == [len(tiers.reached[k] & set(tiers.tier(k))) for k in range(2)]
+            assert of["peak"] == tiers.peak
+            assert of["ghost_hits"][0] == tiers.ghost_hits
+            served = seen.tier_latency_ns[:, vm].tolist()
+            assert served == [30.0 if read else 0.0 for read in tiers.read]
+            tiers.begin_window()
+
+
 def check_constants(seen: mcsim.Observation, rang: int) -> None:
     assert seen.interval == rang
     assert seen.vms == NAMES
