@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 from mcsim.base.claims import leave_all
 
-__all__ = ["Terminated", "ending_in_time", "exit_code", "what_ended"]
+__all__ = ["Terminated", "ending_in_time", "leave"]
 
 GRACE_SECONDS = 0.8
 """What is under way may be brought to its end by then."""
@@ -27,46 +28,66 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came; what is done about Ctrl-C is done about it."""
 
 
-def exit_code(error: BaseException | None) -> int:
-    """Return the exit code of a process that this ended, as shells have it."""
-    return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
-
-
-def what_ended(error: BaseException | None) -> str:
-    """Return what happened in a word."""
-    return "terminated" if isinstance(error, Terminated) else "interrupted"
-
-
 @contextmanager
 def ending_in_time() -> Iterator[None]:
     """Let SIGTERM raise `Terminated`, and end the process soon after it or Ctrl-C.
 
-    The main thread gets an exception, and has time to clean up. If it still works then, in code
-    that no exception reaches, a thread leaves all claims to others and ends the process. Outside
-    of the main thread this does nothing.
+    The main thread gets an exception, and has time to clean up. What a library makes of that
+    exception, such as an error of its own, is the interruption again here. If the thread still
+    works after that time, in code that no exception reaches, another one calls `leave`. Outside of
+    the main thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    came: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+        came.append(number)
+        raise _interruption(number)
+
     seen, told = os.pipe()
     os.set_blocking(told, False)
-    before = signal.getsignal(signal.SIGTERM)
-    if before == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    defaults = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    ours = {n: default for n, default in defaults.items() if signal.getsignal(n) == default}
     others = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     watcher = threading.Thread(target=_watch, args=(seen,), name="signals", daemon=True)
     try:
+        for number in ours:
+            signal.signal(number, interrupt)
         with _put_off():
             watcher.start()
         yield
+    except Exception as error:
+        if came:
+            raise _interruption(came[0]) from error
+        raise
     finally:
         signal.set_wakeup_fd(others)
-        if before == signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, default in ours.items():
+            signal.signal(number, default)
         os.write(told, _OVER)
         watcher.join()
         os.close(told)
         os.close(seen)
+
+
+def leave(interruption: KeyboardInterrupt) -> NoReturn:
+    """End the process at once, with the exit code of shells; what it held is anybody's.
+
+    Nothing that Python does at an exit is done: threads that still are in code of a user's would
+    hold it up, and libraries whose import was cut short break it.
+    """
+    leave_all()
+    for child in multiprocessing.active_children():
+        child.kill()
+    terminated = isinstance(interruption, Terminated)
+    what = "terminated" if terminated else "interrupted"
+    with suppress(OSError, ValueError):  # nobody reads it, or it is closed
+        sys.stdout.flush()
+        sys.stderr.write(f"mcsim: {what}; what had finished is kept\n")
+        sys.stderr.flush()
+    os._exit(128 + (signal.SIGTERM if terminated else signal.SIGINT))
 
 
 @contextmanager
@@ -86,8 +107,8 @@ def _put_off() -> Iterator[None]:
         signal.raise_signal(one)
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
+def _interruption(number: int) -> KeyboardInterrupt:
+    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
 def _watch(seen: int) -> None:
@@ -101,10 +122,4 @@ def _watch(seen: int) -> None:
         if not came:
             came = next((n for n in numbers if n in (signal.SIGINT, signal.SIGTERM)), 0)
             deadline = time.monotonic() + GRACE_SECONDS
-    leave_all()
-    error = Terminated() if came == signal.SIGTERM else KeyboardInterrupt()
-    sys.stderr.write(f"mcsim: {what_ended(error)}; what had finished is kept\n")
-    sys.stderr.flush()
-    for child in multiprocessing.active_children():
-        child.kill()
-    os._exit(exit_code(error))
+    leave(_interruption(came))

@@ -18,7 +18,6 @@ from mcsim.cli.policy_report import (
 )
 from mcsim.cli.stream import (
     Source,
-    interruptible,
     print_plainly,
     stream_options,
     table_of,
@@ -73,11 +72,10 @@ def compare(
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    with interruptible():
-        done = simulated(source, policies, sizes, memory)
-        report = _Comparison(source, done.blocks, "", done.capacities, done.rows)
-        report.show()
-        report.write(output)
+    done = simulated(source, policies, sizes, memory)
+    report = _Comparison(source, done.blocks, "", done.capacities, done.rows)
+    report.show()
+    report.write(output)
 
 
 class _Comparison(PolicyReport):

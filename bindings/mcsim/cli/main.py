@@ -7,7 +7,6 @@ line and exit code 2, the host's in 3, ours in 70 with a traceback.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
@@ -228,32 +227,31 @@ def schema() -> None:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    from mcsim.base.signals import ending_in_time, exit_code, what_ended
+    from mcsim.base.signals import leave
 
     try:
         _spell_what_the_terminal_lacks()
-        with ending_in_time():
-            _run_command(arguments)
-    except (KeyboardInterrupt, click.Abort) as error:
-        cause = error.__cause__ if isinstance(error, click.Abort) else error
-        click.echo(f"mcsim: {what_ended(cause)}; systems that had finished are kept", err=True)
-        _leave(exit_code(cause))
+        _run_command(arguments)
+    except KeyboardInterrupt as interruption:
+        leave(interruption)
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:
     from mcsim.base.errors import HostError, McsimError
+    from mcsim.base.signals import ending_in_time
 
     try:
         given = None if arguments is None else list(arguments)
-        # What `Context.exit` is called with comes back as if the command had returned it.
-        code = cli.main(given, "mcsim", standalone_mode=False)
+        with ending_in_time():
+            # What `Context.exit` is called with comes back as if the command had returned it.
+            code = cli.main(given, "mcsim", standalone_mode=False)
         if isinstance(code, int) and code != 0:
             sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.Abort:
-        raise
+    except click.Abort as error:
+        raise KeyboardInterrupt from error  # which no signal set off
     except McsimError as error:
         _report(error)
     except OSError as error:
@@ -292,18 +290,6 @@ def _spell_what_the_terminal_lacks() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="mcsim")
-
-
-def _leave(code: int) -> NoReturn:
-    """Exit at once: threads that still are in code of a user's would hold up or break an exit."""
-    import threading
-
-    others = set(threading.enumerate()) - {threading.main_thread()}
-    if all(thread.daemon for thread in others):
-        sys.exit(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 def _report(error: McsimError) -> NoReturn:

@@ -11,7 +11,6 @@ from mcsim.cli.output import Output, Picture, picture_options
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import (
     Source,
-    interruptible,
     print_plainly,
     table_of,
 )
@@ -76,11 +75,10 @@ def mix(
 
     source = shared_source(files, block_size, ops, vms, reading)
     sizes_given(sizes, 1, source.block_bytes)  # a mistake in them is told before the work begins
-    with interruptible():
-        found = mix_of(sharing_read(source, order), sizes.split(","), units=units)
-        answer = _Answer(source, found)
-        answer.show()
-        answer.write(output)
+    found = mix_of(sharing_read(source, order), sizes.split(","), units=units)
+    answer = _Answer(source, found)
+    answer.show()
+    answer.write(output)
 
 
 @dataclass(frozen=True)

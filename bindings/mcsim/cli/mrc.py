@@ -16,7 +16,6 @@ from mcsim.cli.stream import (
     Source,
     curve_options,
     estimator_option,
-    interruptible,
     make_curves,
     share_given,
     sizes_given,
@@ -112,22 +111,21 @@ def mrc(
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
-    with interruptible():
-        if policies:
-            by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
-            by_policy.show()
-            by_policy.write(output)
-            return
-        if compare:
-            report = _compare(source, compare)
-        elif interval:
-            report = _per_interval(source, estimator, interval)
-        elif per_vm:
-            report = _per_vm(source, estimator)
-        else:
-            report = _one(source, estimator)
-        report.show(sizes)
-        report.write(output)
+    if policies:
+        by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
+        by_policy.show()
+        by_policy.write(output)
+        return
+    if compare:
+        report = _compare(source, compare)
+    elif interval:
+        report = _per_interval(source, estimator, interval)
+    elif per_vm:
+        report = _per_vm(source, estimator)
+    else:
+        report = _one(source, estimator)
+    report.show(sizes)
+    report.write(output)
 
 
 def _one(source: Source, estimator: str) -> Curves:

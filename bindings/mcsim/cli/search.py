@@ -15,7 +15,7 @@ from mcsim.cli.options import (
     reporter_asked,
     trace_dirs_option,
 )
-from mcsim.cli.stream import interruptible, print_plainly, table_of
+from mcsim.cli.stream import print_plainly, table_of
 
 if TYPE_CHECKING:
     from mcsim.searches.hunt import Found
@@ -127,17 +127,16 @@ def search(
     from mcsim.searches.search import search as find
     from mcsim.traces.find import default_trace_dirs
 
-    with interruptible():
-        found = find(
-            file,
-            policies=None if policies is None else _split(policies),
-            limits=_limits(limits),
-            refine=not no_refine,
-            rate=share_given("--mini", rate),
-            trace_dirs=[*trace_dirs, *default_trace_dirs()],
-            reporter=reporter_asked(),
-            **asked,
-        )
+    found = find(
+        file,
+        policies=None if policies is None else _split(policies),
+        limits=_limits(limits),
+        refine=not no_refine,
+        rate=share_given("--mini", rate),
+        trace_dirs=[*trace_dirs, *default_trace_dirs()],
+        reporter=reporter_asked(),
+        **asked,
+    )
     if table is not None:
         _write(found, table)
     if as_json:

@@ -13,7 +13,6 @@ from mcsim.cli.stream import (
     Source,
     curve_options,
     estimator_option,
-    interruptible,
     make_curves,
     print_plainly,
     share_given,
@@ -76,8 +75,7 @@ def size(
     target = _target(target_hit_ratio, target_latency, latency)
     spec = parse_estimator(estimator)
     source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
-    with interruptible():
-        blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
+    blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)
     if as_json:
         import json

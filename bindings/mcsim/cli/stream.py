@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +29,6 @@ __all__ = [
     "Source",
     "curve_options",
     "estimator_option",
-    "interruptible",
     "make_curves",
     "print_plainly",
     "references_options",
@@ -259,18 +256,6 @@ def print_plainly(*lines: Any) -> None:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             console.print(line)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """End at Ctrl-C with a line of our own."""
-    from mcsim.base.signals import exit_code, what_ended
-
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        click.echo(f"mcsim: {what_ended(error)}; parsed traces are kept", err=True)
-        sys.exit(exit_code(error))
 
 
 estimator_option = click.option(

@@ -14,7 +14,6 @@ from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import (
     Source,
-    interruptible,
     print_plainly,
     table_of,
 )
@@ -141,7 +140,7 @@ def tune(
     reporter = reporter_asked()
     caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
     memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)
-    with interruptible(), reporter.live():
+    with reporter.live():
         traces = source.open(reporter)
         if vms is not None:
             traces = source.chosen(traces)

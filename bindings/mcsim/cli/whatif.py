@@ -11,7 +11,6 @@ from mcsim.cli.output import Output, Picture, picture_options
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
 from mcsim.cli.stream import (
     Source,
-    interruptible,
     print_plainly,
     table_of,
 )
@@ -71,17 +70,16 @@ def whatif(
     from mcsim.locality.whatif import change
 
     source = shared_source(files, block_size, ops, vms, reading)
-    with interruptible():
-        found = change(
-            sharing_read(source, order),
-            size,
-            to=to,
-            leaving=words_of(leaving or ""),
-            joining=words_of(joining or ""),
-        )
-        answer = _Answer(source, found)
-        answer.print_json() if as_json else answer.show()
-        answer.write(output, told=not as_json)
+    found = change(
+        sharing_read(source, order),
+        size,
+        to=to,
+        leaving=words_of(leaving or ""),
+        joining=words_of(joining or ""),
+    )
+    answer = _Answer(source, found)
+    answer.print_json() if as_json else answer.show()
+    answer.write(output, told=not as_json)
 
 
 @dataclass(frozen=True)

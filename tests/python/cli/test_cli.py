@@ -190,11 +190,10 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(
         (MemoryError(), 3, "mcsim: there is not enough memory"),
         (InternalError("hits + misses != accesses"), 70, "this is a bug in mcsim; please report"),
         (ZeroDivisionError(), 70, "this is a bug in mcsim; please report"),
-        (KeyboardInterrupt(), 130, "mcsim: interrupted"),
     ],
 )
 def test_other_errors_have_their_exit_codes(
-    error: BaseException,
+    error: Exception,
     code: int,
     last_line: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -305,6 +304,35 @@ def test_a_missing_core_is_said_in_a_sentence() -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("mcsim: the compiled core of mcsim is missing")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("interruption", "code", "what"),
+    [
+        ("signal.raise_signal(signal.SIGTERM)", 143, "terminated"),
+        ("signal.raise_signal(signal.SIGINT)", 130, "interrupted"),
+        ("raise KeyboardInterrupt", 130, "interrupted"),
+    ],
+)
+def test_an_interruption_leaves_at_once(interruption: str, code: int, what: str) -> None:
+    """An exit would wait for threads, and call what a library cut short has not set up."""
+    program = f"""
+import atexit, signal, threading
+from mcsim.cli import main as cli
+
+@cli.cli.command()
+def work():
+    atexit.register(print, "an exit that broke")
+    threading.Thread(target=threading.Event().wait).start()
+    {interruption}
+
+print("printed before")
+cli.main(["work"])
+"""
+    done = python(program)
+    assert done.returncode == code
+    assert done.stdout == "printed before\n"
+    assert done.stderr.strip() == f"mcsim: {what}; what had finished is kept"
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])

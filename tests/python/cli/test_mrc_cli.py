@@ -276,7 +276,7 @@ main(sys.argv[1:])
             check=False,
         )
         assert done.returncode == 128 + signal.SIGINT
-        assert done.stderr.splitlines()[-1] == "mcsim: interrupted; parsed traces are kept"
+        assert done.stderr.splitlines()[-1] == "mcsim: interrupted; what had finished is kept"
         assert "Traceback" not in done.stderr
         assert not Path("results").exists()
 

@@ -524,7 +524,7 @@ def test_signals_stop_at_once_with_their_exit_codes(
     finally:
         process.kill()
     assert process.returncode == code
-    assert stderr.splitlines()[-1] == f"mcsim: {what}; systems that had finished are kept"
+    assert stderr.splitlines()[-1] == f"mcsim: {what}; what had finished is kept"
     assert "Traceback" not in stderr
     assert list((tmp_path / "results").iterdir()) == []
 
