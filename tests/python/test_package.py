@@ -81,7 +81,6 @@ PUBLIC = [
 
 SCREEN = 50
 LONGER = {
-    "mcsim.cli.mrc.mrc": "a parameter for every option",
     "mcsim.cli.tune.tune": "a parameter for every option, handed on one by one",
 }
 
