@@ -64,7 +64,7 @@ class RecencyLog {
   // Entries that the stacks need. `most_blocks[s]`: the most blocks stack s will ever
   // hold at once, plus one for the moment between an insertion and its eviction.
   static std::uint64_t entries(std::span<const std::uint64_t> most_blocks) {
-    std::uint64_t entries = kWord + kAhead;
+    std::uint64_t entries = 2 * kWord;
     for (const std::uint64_t blocks : most_blocks) entries += segment_size(blocks);
     return entries;
   }
@@ -88,8 +88,8 @@ class RecencyLog {
   // `last`: 0 for every block.
   RecencyLog(Last last, std::span<const Stack> stacks)
       : last_(std::move(last)),
-        log_(stacks.back().stop + kAhead),
-        holes_(stacks.back().stop / kWord + 1) {}
+        log_(stacks.back().stop + kWord),
+        holes_(stacks.back().stop / kWord + 2) {}
 
   // Moves the block to the top of the stack; the tier it was in, or kTiers if
   // in none.
@@ -111,7 +111,7 @@ class RecencyLog {
     const BlockId id = log_[at];
     prefetch_line(&log_[at] + kEntriesAhead);
     if (tier + 1 == kTiers) {
-      prefetch(log_[at + kAhead]);
+      prefetch(log_[some_ahead(at)]);
       last_[id] = 0;
     }
     return id;
@@ -133,7 +133,7 @@ class RecencyLog {
 
   // A block that demote may return of that tier some calls later, for who will touch more of it.
   BlockId soon(const Stack& stack, std::size_t tier) const {
-    return log_[stack.boundary[tier] + kAhead];
+    return log_[some_ahead(stack.boundary[tier])];
   }
 
   // Calls visit(tier, id) for every block of the stack, oldest first.
@@ -155,8 +155,9 @@ class RecencyLog {
 
  private:
   static constexpr Position kWord = 64;
-  // How far ahead who reads the log asks for what it will touch of blocks, and for entries.
-  static constexpr Position kAhead = 16;
+  // How far ahead who reads the log asks for what it will touch of blocks, and for entries: so many
+  // that are no holes, of which none is left out as more of the others would, and so many in all.
+  static constexpr int kBlocksAhead = 4;
   static constexpr std::size_t kEntriesAhead = 32;
 
   static std::size_t tier_of(Position at, const Stack& stack) {
@@ -176,6 +177,14 @@ class RecencyLog {
     }
     return at + static_cast<Position>(std::countr_zero(entries));
   }
+  // The entry that comes so many after this one that are no holes, if it is within a word of bits.
+  [[gnu::always_inline]] Position some_ahead(Position at) const {
+    const Position word = at / kWord;
+    std::uint64_t entries = ~holes_[word] >> (at % kWord) |
+                            ~holes_[word + 1] << 1 << (kWord - 1 - at % kWord);
+    for (int i = 0; i < kBlocksAhead; ++i) entries &= entries - 1;
+    return at + static_cast<Position>(std::countr_zero(entries));
+  }
   Position oldest(const Stack& stack) const { return entry_from(stack.boundary[kTiers - 1]); }
 
   [[gnu::noinline]] void squeeze(Stack& stack) {
@@ -186,7 +195,7 @@ class RecencyLog {
       // Boundaries are rewritten from the oldest on: the next younger one still stands.
       const Position until = k == 0 ? stack.end : stack.boundary[static_cast<std::size_t>(k - 1)];
       for (; from < until; from = entry_from(from + 1)) {
-        prefetch(log_[from + kAhead]);
+        prefetch(log_[some_ahead(from)]);
         const BlockId id = log_[from];
         log_[to] = id;
         last_[id] = to++;

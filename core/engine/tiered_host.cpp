@@ -103,6 +103,10 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
     host->batches_.emplace(host->tiers_, host->part_of_, host->owners_, host->book_,
                            host->next_uses_, host->next_use_of_);
   }
+  if (!host->one_copy() && std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
+    host->copies_.emplace(host->chain_, host->tiers_, *host->table_, host->part_of_, host->owners_,
+                          host->book_);
+  }
   return host;
 }
 
@@ -130,14 +134,14 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // What is written around stays where it is, or the oldest of all parts has to go: parts do
   // not know of each other. Nor does a tier know whether those below it hold a block.
-  const bool singly = (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
-                      (book_.limited() && book_.any(WriteMode::kBack)) ||
-                      (book_.flushes() && range.end - range.begin < kWorthABatch) ||
-                      gate_.any_shut();
-  if (batches_ && !singly && meters_ == nullptr) {
+  const bool watched = meters_ != nullptr || gate_.any_shut() ||
+                       (book_.limited() && book_.any(WriteMode::kBack));
+  const bool singly = watched || (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
+                      (book_.flushes() && range.end - range.begin < kWorthABatch);
+  if (batches_ && !singly) {
     batches_->replay(trace, range, counters_, found_);
-  } else if (in_logs()) {
-    replay_logs(trace, range);
+  } else if (copies_ && !watched && !book_.any_by_tier()) {
+    copies_->replay(trace, range, counters_, found_);
   } else if (unfiltered() && !knows_future() && !gate_.any_shut()) {
     replay_as<Plain>(trace, range);
   } else {
@@ -145,46 +149,18 @@ void TieredHost::serve(const Accesses& trace, RequestRange range) {
   }
 }
 
-// Whether tiers are LRU in logs, nothing is kept out, and nobody is to be told.
-bool TieredHost::in_logs() const {
-  return !one_copy() && !gate_.any_shut() && meters_ == nullptr &&
-         std::ranges::all_of(tiers_, &Tier::only_logs);
-}
-
-void TieredHost::replay_logs(const Accesses& trace, RequestRange range) {
-  switch (chain_) {
-    case Chain::kExclusive:
-      break;
-    case Chain::kVictim:
-      return replay_logs_of<Chain::kVictim>(trace, range);
-    case Chain::kInclusive:
-      return replay_logs_of<Chain::kInclusive>(trace, range);
-    case Chain::kIndependent:
-      return replay_logs_of<Chain::kIndependent>(trace, range);
-  }
-  __builtin_unreachable();
-}
-
-template <Chain kChain>
-void TieredHost::replay_logs_of(const Accesses& trace, RequestRange range) {
-  if (tiers_.size() == 2) return replay_as<Logs<kChain, 2>>(trace, range);
-  if (tiers_.size() == 3) return replay_as<Logs<kChain, 3>>(trace, range);
-  replay_as<Logs<kChain, 0>>(trace, range);
-}
-
 // Towards the accesses after this one.
-template <class Known>
 void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const {
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
   if (book_.dirty() > 0) book_.prefetch(far);
-  if (metered<Known>()) meters_->prefetch(far);
+  if (meters_ != nullptr) meters_->prefetch(far);
   table_->prefetch(far);
-  if (Known::kLogs || !any_slots_) return;
+  if (!any_slots_) return;
   const BlockId soon = ids[i + kSlotAhead];
   const std::size_t own = part(near.vm_of(i + kSlotAhead));
-  for (std::size_t k = 0; k < backend<Known>(); ++k) {
-    if (has_slot<Known>(soon, k)) tier<Known>(k).prefetch_slot(own, soon);
+  for (std::size_t k = 0; k < backend(); ++k) {
+    if (has_slot(soon, k)) tiers_[k].prefetch_slot(own, soon);
   }
 }
 
@@ -203,14 +179,14 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     std::size_t slowest = 0;
     Count staged = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      look_ahead<Known>(ids, i, near);
+      look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
-      if (!Known::kBare && knows_future()) {
+      if (!Known::kPlain && knows_future()) {
         a.next_use = next_uses_[i];
-        for (std::size_t k = 0; k < backend<Known>(); ++k) next_use(k, a.block) = a.next_use;
+        for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
       const Outcome outcome = op == Op::kRead ? fetch<Known>(request, a) : write<Known>(request, a);
-      if (!Known::kBare && outcome.staged) {
+      if (!Known::kPlain && outcome.staged) {
         ++staged;
         continue;
       }
@@ -218,7 +194,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
     }
-    if (Known::kBare || staged == 0) {
+    if (Known::kPlain || staged == 0) {
       ++served.requests[slowest];
       continue;
     }
@@ -236,7 +212,7 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
     case WriteBook::Way::kBack:
       return write_to_cache<Known>(request, a);
     case WriteBook::Way::kAround:
-      return write_around<Known>(request, a);
+      return write_around(request, a);
     case WriteBook::Way::kByTier:
       return write_by_tier(request, a);
   }
@@ -247,8 +223,8 @@ template <class Known>
 TieredHost::Outcome TieredHost::write_through(const Request& request, const Access<>& a) {
   Outcome outcome = fetch<Known>(request, a);
   ++counters_[request.vm].backend_writes;
-  outcome.served_by = backend<Known>();
-  if (outcome.top == backend<Known>()) return outcome;
+  outcome.served_by = backend();
+  if (outcome.top == backend()) return outcome;
   // What came into a tier came with its new data.
   if (outcome.top == outcome.found) ++request.tiers[outcome.top].updates;
   if (!one_copy<Known>()) update_from<Known>(outcome.low + 1, request, a.block);
@@ -263,13 +239,13 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
   Outcome outcome = fetch<Known>(request, a);
   const std::size_t came_into = outcome.top;
   if (one_copy<Known>()) {
-    while (outcome.top < backend<Known>() &&
-           !tier<Known>(outcome.top).holds(request.part, a.block)) {
+    while (outcome.top < backend() &&
+           !tiers_[outcome.top].holds(request.part, a.block)) {
       ++outcome.top;
     }
   }
   outcome.served_by = outcome.top;
-  if (came_into == backend<Known>()) {
+  if (came_into == backend()) {
     // No tier let it in.
     if (was_clean) book_.unmark(request.vm, a.block);
     ++counters_[request.vm].backend_writes;
@@ -281,16 +257,15 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
   return outcome;
 }
 
-template <class Known>
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
-  if (!Known::kBare && !book_.rules().update_around) drop_staged(a.block);
-  if (metered<Known>()) tell_around(request.vm, a.block);
-  std::size_t found = backend<Known>();
-  for (std::size_t k = backend<Known>(); k-- > 0;) {
-    if (write_past<Known>(k, request, a)) found = k;
+  if (!book_.rules().update_around) drop_staged(a.block);
+  if (meters_ != nullptr) tell_around(request.vm, a.block);
+  std::size_t found = backend();
+  for (std::size_t k = backend(); k-- > 0;) {
+    if (write_past(k, request, a)) found = k;
   }
   ++counters_[request.vm].backend_writes;
-  return {found, backend<Known>(), backend<Known>(), backend<Known>()};
+  return {found, backend(), backend(), backend()};
 }
 
 // A write around hits the copy that it updates, the fastest one; where copies leave it asks nobody.
@@ -303,23 +278,21 @@ void TieredHost::tell_around(VmId vm, BlockId block) {
 }
 
 // Around the tier: a copy there leaves, or is updated. False if it has none.
-template <class Known>
 bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
-  if (!book_.rules().update_around) return invalidate<Known>(k, request, a.block);
-  if (!tier<Known>(k).touch(request.part, a)) return false;
+  if (!book_.rules().update_around) return invalidate(k, request, a.block);
+  if (!tiers_[k].touch(request.part, a)) return false;
   ++request.tiers[k].updates;
-  if (metered<Known>()) meters_->used(k, request.vm, a.block);
+  if (meters_ != nullptr) meters_->used(k, request.vm, a.block);
   return true;
 }
 
 // The tier's copy leaves without being a victim; false if it has none.
-template <class Known>
 bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
-  if (!tier<Known>(k).take(owner.part, block)) return false;
+  if (!tiers_[k].take(owner.part, block)) return false;
   TierCounters& left = owner.tiers[k];
   ++left.invalidations;
   --left.occupancy;
-  if (metered<Known>()) meters_->left_from(k, owner.vm, block);
+  if (meters_ != nullptr) meters_->left_from(k, owner.vm, block);
   return true;
 }
 
@@ -355,7 +328,7 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
   // Copies that there were, and those that victims pushed further down just now.
   for (std::size_t k = 0; k < end; ++k) {
     if (book_.mode(vm, k) == WriteMode::kAround) {
-      write_past<Nothing>(k, request, a);
+      write_past(k, request, a);
     } else if (!enters(k) && holds(k, vm, a.block)) {
       ++request.tiers[k].updates;
     }
@@ -452,32 +425,32 @@ void TieredHost::bring_in(std::size_t to, const Request& request, const Access<>
 // Looks for the block from the fastest tier on, and brings it up as the chain has it.
 template <class Known>
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
-  if (!Known::kBare && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
+  if (!Known::kPlain && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
     return pass_by(request, a);
   const std::size_t own = request.part;
-  const bool in_memory = !Known::kBare && a.op == Op::kRead && staged(a.block);
+  const bool in_memory = !Known::kPlain && a.op == Op::kRead && staged(a.block);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
-  for (; found < backend<Known>(); ++found) {
-    Tier& here = tier<Known>(found);
-    if constexpr (!Known::kBare) here.record(a.block);
+  for (; found < backend(); ++found) {
+    Tier& here = tiers_[found];
+    if constexpr (!Known::kPlain) here.record(a.block);
     const bool move = one_copy<Known>() && admitted != 0;
-    if (has_slot<Known>(a.block, found) && (move ? here.take(own, a.block) : here.touch(own, a)))
+    if (has_slot(a.block, found) && (move ? here.take(own, a.block) : here.touch(own, a)))
       break;
     if (demotes<Known>() && admitted != 0) continue;
     const bool lets_in = admits<Known>(found, request, a.block);
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
-  if (metered<Known>()) {
-    meters_->access(request.vm, a.block, found, found < backend<Known>() || admitted != 0);
+  if (meters_ != nullptr) {
+    meters_->access(request.vm, a.block, found, found < backend() || admitted != 0);
   }
-  const bool from_memory = in_memory && found == backend<Known>();
+  const bool from_memory = in_memory && found == backend();
   if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
-  if (one_copy<Known>() && found < backend<Known>()) {
+  if (one_copy<Known>() && found < backend()) {
     TierCounters& left = request.tiers[found];
     ++left.moved_up;
     --left.occupancy;
-    if (metered<Known>()) meters_->left_from(found, request.vm, a.block);
+    if (meters_ != nullptr) meters_->left_from(found, request.vm, a.block);
   }
   Outcome outcome = enter<Known>(request, a, found, admitted);
   outcome.staged = from_memory;
@@ -500,7 +473,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
   if (one_copy<Known>()) {
     const auto fastest = static_cast<std::size_t>(std::countr_zero(admitted));
     TierCounters& counts = request.tiers[fastest];
-    ++(found == backend<Known>() ? counts.fills : counts.promotions);
+    ++(found == backend() ? counts.fills : counts.promotions);
     insert<Known>(fastest, request, a);
     outcome.top = outcome.low = fastest;
     return outcome;
@@ -510,13 +483,13 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
     if (!wanted && chain<Known>() == Chain::kInclusive) break;
     if (!wanted) continue;
     TierCounters& counts = request.tiers[k];
-    ++(found == backend<Known>() ? counts.fills : counts.promotions);
+    ++(found == backend() ? counts.fills : counts.promotions);
     insert<Known>(k, request, a);
     if (outcome.top == found) outcome.low = k;
     outcome.top = k;
   }
   // Victims of the faster tiers may have pushed it out of slower ones.
-  while (outcome.low > outcome.top && !tier<Known>(outcome.low).holds(request.part, a.block)) {
+  while (outcome.low > outcome.top && !tiers_[outcome.low].holds(request.part, a.block)) {
     --outcome.low;
   }
   return outcome;
@@ -525,23 +498,18 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
 template <class Known>
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
   ++request.tiers[to].occupancy;
-  if (metered<Known>()) meters_->came_in(to, request.vm, a.block);
-  if constexpr (Known::kLogs) {
-    const BlockId victim = tier<Known>(to).insert_in_log(request.part, a.block);
-    if (victim != kNoBlock) leave<Known>(to, victim, request.blocks);
-  } else {
-    std::vector<BlockId>& victims = victims_[to];
-    tiers_[to].insert(request.part, a, victims);
-    leave_in_turn<Known>(to, victims, request.blocks);
-    victims.clear();
-  }
+  if (meters_ != nullptr) meters_->came_in(to, request.vm, a.block);
+  std::vector<BlockId>& victims = victims_[to];
+  tiers_[to].insert(request.part, a, victims);
+  leave_in_turn<Known>(to, victims, request.blocks);
+  victims.clear();
 }
 
 // Those that are still to go down are held as yet, for who counts what leaves.
 template <class Known>
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
                                Count request_blocks) {
-  const bool counted = metered<Known>() && !one_copy<Known>() && victims.size() > 1;
+  const bool counted = meters_ != nullptr && !one_copy<Known>() && victims.size() > 1;
   if (counted) to_leave_.insert(victims.begin(), victims.end());
   for (const BlockId victim : victims) {
     if (counted) to_leave_.erase(to_leave_.find(victim));
@@ -555,11 +523,10 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
   --left.occupancy;
-  if (metered<Known>()) meters_->evicted_from(from, owner.vm, block);
+  if (meters_ != nullptr) meters_->evicted_from(from, owner.vm, block);
   // Their logs do so for all else that is known of blocks that may be victims after this one.
-  if (Known::kLogs || !any_slots_)
-    look_ahead_of_victims<Known>(tier<Known>(from).soon_leaves(owner.part));
-  if (chain<Known>() == Chain::kInclusive) drop_above<Known>(from, owner, block);
+  if (!any_slots_) look_ahead_of_victims(tiers_[from].soon_leaves(owner.part));
+  if (chain<Known>() == Chain::kInclusive) drop_above(from, owner, block);
   bool newest = book_.dirty() > 0 && book_.dirty(block, from);
   if (!one_copy<Known>() && newest && book_.dirty_above(block, from)) {
     book_.outdate(block, from);
@@ -577,33 +544,32 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
     write_back<Known>(block);
   }
   ++left.evictions;
-  if (metered<Known>() &&
+  if (meters_ != nullptr &&
       (one_copy<Known>() || !(holds_any(owner.vm, block) || to_leave_.contains(block)))) {
     meters_->evicted(owner.vm, block);
   }
 }
 
-template <class Known>
 void TieredHost::look_ahead_of_victims(BlockId soon) const {
   if (book_.dirty() > 0) book_.prefetch(soon);
-  if (metered<Known>()) meters_->prefetch(soon);
+  if (meters_ != nullptr) meters_->prefetch(soon);
 }
 
 // To the first of the slower tiers that has the block or takes it; false if none does.
 template <class Known>
 bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block, bool dirty) {
   Access<> a{.block = block, .op = dirty && !Known::kPlain ? Op::kWrite : Op::kRead};
-  if (!Known::kBare && knows_future()) a.next_use = next_use(from, block);
-  for (std::size_t k = from + 1; k < backend<Known>(); ++k) {
-    const bool has_copy = !one_copy<Known>() && tier<Known>(k).touch(owner.part, a);
+  if (!Known::kPlain && knows_future()) a.next_use = next_use(from, block);
+  for (std::size_t k = from + 1; k < backend(); ++k) {
+    const bool has_copy = !one_copy<Known>() && tiers_[k].touch(owner.part, a);
     if (!has_copy && !admits<Known>(k, owner, block)) continue;
-    if (metered<Known>() && has_copy) meters_->used(k, owner.vm, block);
+    if (meters_ != nullptr && has_copy) meters_->used(k, owner.vm, block);
     if (dirty) book_.move(block, from, k);
     if (has_copy) {
       owner.tiers[k].updates += dirty ? 1 : 0;
     } else {
       ++owner.tiers[k].demotions;
-      if (!Known::kBare && knows_future()) next_use(k, block) = a.next_use;
+      if (!Known::kPlain && knows_future()) next_use(k, block) = a.next_use;
       insert<Known>(k, owner, a);
     }
     return true;
@@ -619,7 +585,7 @@ bool TieredHost::write_on(std::size_t from, const Request& owner, BlockId block)
   for (std::size_t k = from + 1; k < tiers_.size(); ++k) {
     const WriteMode mode = book_.mode(owner.vm, k);
     if (mode == WriteMode::kAround) {
-      write_past<Nothing>(k, owner, a);
+      write_past(k, owner, a);
       continue;
     }
     const bool back = mode == WriteMode::kBack;
@@ -675,10 +641,9 @@ void TieredHost::settle(VmId vm, BlockId block) {
 }
 
 // The copies above go with the one that leaves, and leave it what they have that is new.
-template <class Known>
 void TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
   for (std::size_t k = 0; k < below; ++k) {
-    if (!invalidate<Known>(k, owner, block)) continue;
+    if (!invalidate(k, owner, block)) continue;
     if (book_.dirty(block, k)) book_.move(block, k, below);
   }
 }
@@ -687,8 +652,8 @@ void TieredHost::drop_above(std::size_t below, const Request& owner, BlockId blo
 template <class Known>
 void TieredHost::update_from(std::size_t from, const Request& owner, BlockId block) {
   if (one_copy<Known>()) return;
-  for (std::size_t k = from; k < backend<Known>(); ++k) {
-    if (tier<Known>(k).holds(owner.part, block)) ++owner.tiers[k].updates;
+  for (std::size_t k = from; k < backend(); ++k) {
+    if (tiers_[k].holds(owner.part, block)) ++owner.tiers[k].updates;
   }
 }
 
@@ -760,7 +725,7 @@ void TieredHost::drop(VmId vm, BlockId block) {
   drop_staged(block);
   if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
   for (std::size_t k = tiers_.size(); k-- > 0;) {
-    if (!invalidate<Nothing>(k, owner, block)) continue;
+    if (!invalidate(k, owner, block)) continue;
     if (!book_.dirty(block, k)) continue;
     if (book_.dirty_above(block, k)) {
       book_.outdate(block, k);

@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/batched_chain.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/copy_chain.hpp"
 #include "core/engine/gate.hpp"
 #include "core/engine/host.hpp"
 #include "core/engine/tier.hpp"
@@ -17,21 +18,6 @@
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
-
-// How blocks move between tiers.
-enum class Chain : std::uint8_t {
-  kExclusive,    // a block is in one tier: hits bring it up, victims go down
-  kVictim,       // victims go down too, but a hit below leaves its copy there
-  kInclusive,    // a block comes into all tiers, and leaves those above the one it leaves
-  kIndependent,  // a block comes into all tiers, and each keeps it as it likes
-};
-
-template <>
-struct Choices<Chain> {
-  static constexpr std::array names{
-      std::pair{"exclusive", Chain::kExclusive}, std::pair{"victim", Chain::kVictim},
-      std::pair{"inclusive", Chain::kInclusive}, std::pair{"independent", Chain::kIndependent}};
-};
 
 struct TieredSetup {
   Chain chain = Chain::kExclusive;
@@ -104,9 +90,9 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // data of a VM that departs goes, too. Nothing is only there: what is staged is in a tier or on the
 // backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
 //
-// An exclusive chain serves batches, a tier at a time, when nothing forbids it
-// (BatchedChain); else accesses are served one by one, and both may take turns: what they leave
-// is the same.
+// An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
+// tiers that keep copies have a loop of their own (CopyChain); else accesses are served one by one.
+// All may take turns: what they leave is the same.
 class TieredHost final : public Host {
  public:
   // The trace is the one that will be replayed.
@@ -177,26 +163,13 @@ class TieredHost final : public Host {
     unsigned asked = 0;
   };
 
-  // What is known of a stretch of requests when the loop that serves it is compiled: nothing;
+  // What is known of a stretch of requests when the loop that serves it is compiled: nothing; or that
+  // blocks have one copy, all of them come in, and nobody must know the future.
   struct Nothing {
     static constexpr bool kPlain = false;
-    static constexpr bool kBare = false;
-    static constexpr bool kLogs = false;
   };
-  // that blocks have one copy, all of them come in, and nobody must know the future;
-  struct Plain : Nothing {
+  struct Plain {
     static constexpr bool kPlain = true;
-    static constexpr bool kBare = true;
-  };
-  // or that tiers (0: any number) are LRU in logs that keep copies, and all blocks come in for
-  // which there is room. What becomes of reads and writes is the same text for all.
-  template <Chain kOfChain, std::size_t kOfTiers>
-  struct Logs {
-    static constexpr bool kPlain = false;
-    static constexpr bool kBare = true;
-    static constexpr bool kLogs = true;
-    static constexpr Chain kChain = kOfChain;
-    static constexpr std::size_t kTiers = kOfTiers;
   };
 
   class LookAhead;
@@ -206,12 +179,7 @@ class TieredHost final : public Host {
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
-  bool in_logs() const;
-  void replay_logs(const Accesses& trace, RequestRange range);
-  template <Chain kChain>
-  void replay_logs_of(const Accesses& trace, RequestRange range);
-  template <class Known>
-  void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
+    void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   template <class Known>
   void replay_as(const Accesses& trace, RequestRange range);
   template <class Known>
@@ -220,13 +188,10 @@ class TieredHost final : public Host {
   Outcome write_through(const Request& request, const Access<>& a);
   template <class Known>
   Outcome write_to_cache(const Request& request, const Access<>& a);
-  template <class Known>
-  Outcome write_around(const Request& request, const Access<>& a);
+    Outcome write_around(const Request& request, const Access<>& a);
   void tell_around(VmId vm, BlockId block);
-  template <class Known>
-  bool write_past(std::size_t k, const Request& request, const Access<>& a);
-  template <class Known>
-  bool invalidate(std::size_t k, const Request& owner, BlockId block);
+    bool write_past(std::size_t k, const Request& request, const Access<>& a);
+    bool invalidate(std::size_t k, const Request& owner, BlockId block);
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
@@ -245,15 +210,13 @@ class TieredHost final : public Host {
   void leave(std::size_t from, BlockId block, Count request_blocks);
   template <class Known>
   void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
-  template <class Known>
-  void look_ahead_of_victims(BlockId soon) const;
+    void look_ahead_of_victims(BlockId soon) const;
   template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   bool write_on(std::size_t from, const Request& owner, BlockId block);
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
-  template <class Known>
-  void drop_above(std::size_t below, const Request& owner, BlockId block);
+    void drop_above(std::size_t below, const Request& owner, BlockId block);
   template <class Known>
   void update_from(std::size_t from, const Request& owner, BlockId block);
 
@@ -265,7 +228,6 @@ class TieredHost final : public Host {
   // The host's own answers, where they are not known.
   template <class Known>
   Chain chain() const {
-    if constexpr (Known::kLogs) return Known::kChain;
     return Known::kPlain ? Chain::kExclusive : chain_;
   }
   template <class Known>
@@ -277,37 +239,17 @@ class TieredHost final : public Host {
   bool demotes() const {
     return one_copy<Known>() || chain<Known>() == Chain::kVictim;
   }
-  template <class Known>
-  std::size_t backend() const {
-    if constexpr (Known::kLogs) return Known::kTiers > 0 ? Known::kTiers : tiers_.size();
-    return tiers_.size();
-  }
-  template <class Known>
-  bool metered() const {
-    return !Known::kLogs && meters_ != nullptr;
-  }
-  template <class Known>
-  const Tier& tier(std::size_t k) const {
-    if constexpr (Known::kLogs) tiers_[k].assume_only_logs();
-    return tiers_[k];
-  }
-  template <class Known>
-  Tier& tier(std::size_t k) {
-    if constexpr (Known::kLogs) tiers_[k].assume_only_logs();
-    return tiers_[k];
-  }
   // Whether the tier lets a block in that it does not hold.
   template <class Known>
   bool admits(std::size_t k, const Request& request, BlockId block) {
     if constexpr (Known::kPlain) return true;
-    Tier& to = tier<Known>(k);
+    Tier& to = tiers_[k];
     if (one_copy<Known>() && to.admits_all(part(request.vm))) return true;
     return to.admits(part(request.vm), block, request.blocks);
   }
   // Whether the tier may have the block: it has, or remembers it.
-  template <class Known>
   bool has_slot(BlockId block, std::size_t k) const {
-    return !tier<Known>(k).has_slots() || table_->find(block, k) != kNoSlot;
+    return !tiers_[k].has_slots() || table_->find(block, k) != kNoSlot;
   }
   bool knows_future() const { return next_uses_.size() > 0; }
   NextUse& next_use(std::size_t tier, BlockId block) {
@@ -341,6 +283,7 @@ class TieredHost final : public Host {
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
   std::optional<BatchedChain> batches_;  // if they are ever possible
+  std::optional<CopyChain> copies_;      // the same
   HostMeters* meters_ = nullptr;         // then accesses are served one by one
 };
 

@@ -16,8 +16,8 @@ WriteBook::WriteBook(WriteRules rules, const Accesses& trace, Copies copies)
     : rules_(std::move(rules)),
       begin_(trace.request_time.empty() ? 0 : trace.request_time[0]),
       next_flush_(static_cast<std::uint64_t>(rules_.flush_every)),
-      bits_(trace.id_count() / 64 + 1),
-      copies_(copies == Copies::kSeveral ? trace.id_count() : 0),
+      bits_(copies == Copies::kOne ? trace.id_count() / 64 + 1 : 0),
+      copies_(copies == Copies::kSeveral ? trace.id_count() + 7 : 0),
       tallies_(trace.vms.size()) {
   if (flushes() || limited()) queue_.emplace(trace.id_count());
   rules_.modes.resize(trace.vms.size(), WriteMode::kThrough);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
@@ -62,7 +63,7 @@ enum class Copies : std::uint8_t { kOne, kSeveral };
 // A VM has one mode for all tiers, unless they were set by tier and differ: then the book says
 // so, and what becomes of its writes is for the host to say.
 //
-// A bit a block of the trace, a byte with several copies, and 8 bytes a dirty block where their
+// A bit a block of the trace, or a byte with several copies, and 8 bytes a dirty block where their
 // order matters.
 class WriteBook {
  public:
@@ -84,6 +85,7 @@ class WriteBook {
   }
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
   bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
+  bool any_by_tier() const { return of_mode_[0] + of_mode_[1] + of_mode_[2] < vm_count(); }
 
   // New modes, one a VM, for all tiers. Calls write_back(block) for what is dirty of VMs that no
   // longer write back, which it must then not be any more.
@@ -117,13 +119,15 @@ class WriteBook {
   std::size_t next_flush(const Accesses& trace, RequestRange range) const;
 
   Count dirty() const { return dirty_count_; }
-  bool dirty(BlockId block) const { return (bits_[block / 64] >> (block % 64) & 1) != 0; }
+  bool dirty(BlockId block) const {
+    return several() ? copies_[block] != 0 : (bits_[block / 64] >> (block % 64) & 1) != 0;
+  }
   bool dirty(BlockId block, std::size_t tier) const {
-    return copies_.size() == 0 ? dirty(block) : (copies_[block] & bit(tier)) != 0;
+    return several() ? (copies_[block] & bit(tier)) != 0 : dirty(block);
   }
   // Whether a copy faster than the tier's is dirty.
   bool dirty_above(BlockId block, std::size_t tier) const {
-    return copies_.size() > 0 && (copies_[block] & (bit(tier) - 1)) != 0;
+    return several() && (copies_[block] & (bit(tier) - 1)) != 0;
   }
   // Whether there is a limit, and more than it allows; and the one that became dirty first,
   // where there is a limit or they are flushed.
@@ -132,10 +136,14 @@ class WriteBook {
   BlockId oldest() { return queue_->front(); }
 
   // The VM wrote the copy that the tier has; true if the block was clean.
-  bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
-    if (copies_.size() > 0) copies_[block] |= bit(tier);
-    if (dirty(block)) return false;
-    bits_[block / 64] ^= std::uint64_t{1} << (block % 64);
+  [[gnu::always_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
+    const bool was_dirty = dirty(block);
+    if (several()) {
+      copies_[block] |= bit(tier);
+    } else {
+      bits_[block / 64] |= std::uint64_t{1} << (block % 64);
+    }
+    if (was_dirty) return false;
     if (queue_) queue_->push(block);
     ++dirty_count_;
     ++tallies_[vm].dirty;
@@ -154,7 +162,7 @@ class WriteBook {
   }
   // The newest data of a tier is in another one now; or there is newer data above it.
   void move(BlockId block, std::size_t from, std::size_t to) {
-    if (copies_.size() == 0) return;
+    if (!several()) return;
     copies_[block] = static_cast<std::uint8_t>((copies_[block] & ~bit(from)) | bit(to));
   }
   void outdate(BlockId block, std::size_t tier) {
@@ -162,8 +170,7 @@ class WriteBook {
   }
 
   void prefetch(BlockId block) const {
-    prefetch_line(&bits_[block / 64]);
-    if (copies_.size() > 0) prefetch_line(&copies_[block]);
+    several() ? prefetch_line(&copies_[block]) : prefetch_line(&bits_[block / 64]);
   }
   void count(std::size_t vm, VmCounters& of) const;
 
@@ -178,13 +185,17 @@ class WriteBook {
     return static_cast<std::uint8_t>(1U << tier);
   }
   std::size_t vm_count() const { return tallies_.size(); }
+  bool several() const { return copies_.size() > 0; }
   absl::Status check_modes(std::span<const WriteMode> modes) const;
   void assign(std::span<const WriteMode> modes);
   void assign_by_tier(ModesByTier modes);
 
   void clean(VmId vm, BlockId block) {
-    if (copies_.size() > 0) copies_[block] = 0;
-    bits_[block / 64] &= ~(std::uint64_t{1} << (block % 64));
+    if (several()) {
+      copies_[block] = 0;
+    } else {
+      bits_[block / 64] &= ~(std::uint64_t{1} << (block % 64));
+    }
     if (queue_) queue_->erase(block);
     --dirty_count_;
     --tallies_[vm].dirty;
@@ -192,13 +203,20 @@ class WriteBook {
   // By words: most blocks are clean. What is visited may become clean.
   template <class Visit>
   void for_each_dirty(BlockId begin, BlockId end, Visit visit) const {
+    const std::uint32_t word = several() ? 8 : 64;
     for (BlockId block = begin; block < end; ++block) {
-      if (bits_[block / 64] == 0) {
-        block = BlockId(block | 63);
+      if (block % word == 0 && clean_word(block)) {
+        block = BlockId(block + word - 1);
       } else if (dirty(block)) {
         visit(block);
       }
     }
+  }
+  bool clean_word(BlockId first) const {
+    std::uint64_t marks = 0;
+    if (!several()) return bits_[first / 64] == marks;
+    std::memcpy(&marks, &copies_[first], sizeof(marks));
+    return marks == 0;
   }
 
   WriteRules rules_;
@@ -206,8 +224,8 @@ class WriteBook {
   std::array<std::size_t, 3> of_mode_{};  // VMs that have it in all tiers
   Nanoseconds begin_;                     // of the trace
   std::uint64_t next_flush_;              // since then
-  Pages<std::uint64_t> bits_;             // by block
-  Pages<std::uint8_t> copies_;            // by block, a bit a tier; none where there is one
+  Pages<std::uint64_t> bits_;             // by block, where it has one copy
+  Pages<std::uint8_t> copies_;            // by block, a bit a tier, where it may have several
   std::optional<BlockQueue> queue_;
   Count dirty_count_ = 0;
   std::vector<Tally> tallies_;  // by VM

@@ -1,0 +1,339 @@
+#include "core/engine/copy_chain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace mcsim {
+namespace {
+
+// How many accesses ahead of the replay memory is asked for.
+constexpr std::size_t kAhead = 24;
+
+// What becomes of the requests of a VM: reads, or writes in one of the modes.
+enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround };
+
+constexpr Use use_of(WriteMode mode) { return static_cast<Use>(1 + static_cast<int>(mode)); }
+
+}  // namespace
+
+CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
+                     std::span<const std::size_t> part_of, const BlockOwners& owners,
+                     WriteBook& book)
+    : chain_(chain),
+      tiers_(tiers),
+      table_(table),
+      part_of_(part_of),
+      owners_(owners),
+      book_(book) {
+  std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
+  for (const std::size_t part : part_of) ++vms[part];
+  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
+}
+
+// The number of tiers stands for none of them, and for the backend.
+template <Chain kChain, std::size_t kTiers>
+class CopyChain::Loop {
+ public:
+  Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
+      : table_(chain.table_),
+        part_of_(chain.part_of_),
+        alone_(chain.alone_),
+        owners_(chain.owners_),
+        book_(chain.book_),
+        counters_(counters),
+        found_(found) {
+    for (std::size_t k = 0; k < kTiers; ++k) tiers_[k] = &chain.tiers_[k];
+  }
+
+  void replay(const Accesses& trace, RequestRange range) {
+    const std::span<const BlockId> ids(trace.ids);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
+      if (blocks.begin == blocks.end) continue;
+      const Vm vm = vm_of(trace.request_vm[r]);
+      switch (trace.request_op[r] == 0 ? Use::kRead : use_of(book_.mode(vm.id))) {
+        case Use::kRead:
+          serve<Use::kRead>(vm, ids, blocks);
+          break;
+        case Use::kThrough:
+          serve<Use::kThrough>(vm, ids, blocks);
+          break;
+        case Use::kBack:
+          serve<Use::kBack>(vm, ids, blocks);
+          break;
+        case Use::kAround:
+          serve<Use::kAround>(vm, ids, blocks);
+          break;
+      }
+    }
+  }
+
+ private:
+  // What is looked up of a VM once a request.
+  struct Vm {
+    VmId id;
+    std::size_t part;
+    bool alone;  // in its part
+    VmCounters& counts;
+    TierCounters* tiers;
+  };
+  // Which tier had the block; and the fastest and the slowest of those that have its data now because
+  // of the access.
+  struct Outcome {
+    std::size_t found;
+    std::size_t top;
+    std::size_t low;
+  };
+
+  Vm vm_of(VmId id) {
+    VmCounters& counts = counters_[id];
+    return {id, part_of_[id], alone_[id] != 0, counts, counts.tiers.data()};
+  }
+  Tier& tier(std::size_t k) {
+    tiers_[k]->assume_only_logs();
+    return *tiers_[k];
+  }
+  bool has_room(std::size_t k, const Vm& vm) { return tier(k).target(vm.part) > 0; }
+
+  template <Use kUse>
+  void serve(const Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+    constexpr Op kOp = kUse == Use::kRead ? Op::kRead : Op::kWrite;
+    std::array<Count, kMaxTiers + 1>& found = found_[vm.id][static_cast<std::size_t>(kOp)];
+    Served& served = vm.counts.served(kOp);
+    std::size_t slowest = 0;
+    for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
+      look_ahead(ids[std::min(i + kAhead, ids.size() - 1)]);
+      const auto [had_it, served_by] = access<kUse>(vm, ids[i]);
+      ++found[had_it];
+      ++served.blocks[served_by];
+      slowest = std::max(slowest, served_by);
+    }
+    ++served.requests[slowest];
+  }
+
+  void look_ahead(BlockId block) const {
+    table_.prefetch(block);
+    if (book_.dirty() > 0) book_.prefetch(block);
+  }
+
+  // The tier that had the block, and what the VM waited for.
+  template <Use kUse>
+  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> access(const Vm& vm, BlockId block) {
+    if constexpr (kUse == Use::kAround) {
+      return {write_around(vm, block), kTiers};
+    } else if constexpr (kUse == Use::kBack) {
+      return write_back_into(vm, block);
+    } else {
+      const Outcome outcome = fetch(vm, block);
+      if (kUse == Use::kRead) return {outcome.found, outcome.found};
+      ++vm.counts.backend_writes;
+      // Those that the block came into are faster.
+      for (std::size_t k = 0; k < kTiers; ++k) {
+        if (k >= outcome.found && tier(k).holds(vm.part, block)) ++vm.tiers[k].updates;
+      }
+      return {outcome.found, kTiers};
+    }
+  }
+
+  // From now on all copies are old, those too that are pushed down by what the block's coming in sets
+  // off. The newest is above them, wherever that will be.
+  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
+                                                                             BlockId block) {
+    const bool was_clean = book_.mark(vm.id, block);
+    const auto [found, top, low] = fetch(vm, block);
+    if (top == kTiers) {
+      if (was_clean) book_.unmark(vm.id, block);
+      ++vm.counts.backend_writes;
+      return {found, kTiers};
+    }
+    if (top == found) ++vm.tiers[top].updates;
+    if (low > 0) book_.move(block, 0, low);
+    return {found, top};
+  }
+
+  std::size_t write_around(const Vm& vm, BlockId block) {
+    std::size_t found = kTiers;
+    for (std::size_t k = kTiers; k-- > 0;) {
+      if (book_.rules().update_around) {
+        if (!tier(k).touch(vm.part, {.block = block})) continue;
+        ++vm.tiers[k].updates;
+      } else if (!invalidate(k, vm, block)) {
+        continue;
+      }
+      found = k;
+    }
+    ++vm.counts.backend_writes;
+    return found;
+  }
+
+  bool invalidate(std::size_t k, const Vm& vm, BlockId block) {
+    if (!tier(k).take(vm.part, block)) return false;
+    ++vm.tiers[k].invalidations;
+    --vm.tiers[k].occupancy;
+    return true;
+  }
+
+  [[gnu::always_inline]] Outcome fetch(const Vm& vm, BlockId block) {
+    const std::size_t found = look(vm, block);
+    Outcome outcome{found, found, found};
+    if (found == 0) return outcome;
+    if constexpr (kChain == Chain::kVictim) {
+      outcome.top = outcome.low = enter_fastest(vm, block, found);
+    } else {
+      enter_all(vm, block, outcome);
+      // Victims of the faster tiers may have pushed it out of slower ones.
+      while (outcome.low > outcome.top && !tier(outcome.low).holds(vm.part, block)) --outcome.low;
+    }
+    return outcome;
+  }
+
+  // The fastest tier that has the block, which is used there.
+  template <std::size_t kFrom = 0>
+  [[gnu::always_inline]] std::size_t look(const Vm& vm, BlockId block) {
+    if constexpr (kFrom < kTiers) {
+      return tier(kFrom).touch(vm.part, {.block = block}) ? kFrom : look<kFrom + 1>(vm, block);
+    }
+    return kTiers;
+  }
+
+  // Where the block comes in that `found` had: into the fastest tier that has room, if there is one above.
+  template <std::size_t kTo = 0>
+  [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, BlockId block, std::size_t found) {
+    if constexpr (kTo < kTiers) {
+      if (kTo == found) return found;
+      if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
+      come_into<kTo>(vm, block, found);
+      return kTo;
+    }
+    return kTiers;
+  }
+
+  // Into all above, the slowest first. In an inclusive chain one without room keeps it from those above.
+  template <std::size_t kBelow = kTiers>
+  [[gnu::always_inline]] void enter_all(const Vm& vm, BlockId block, Outcome& outcome) {
+    if constexpr (kBelow > 0) {
+      constexpr std::size_t kTo = kBelow - 1;
+      if (kTo < outcome.found) {
+        if (has_room(kTo, vm)) {
+          come_into<kTo>(vm, block, outcome.found);
+          if (outcome.top == outcome.found) outcome.low = kTo;
+          outcome.top = kTo;
+        } else if (kChain == Chain::kInclusive) {
+          return;
+        }
+      }
+      enter_all<kTo>(vm, block, outcome);
+    }
+  }
+
+  template <std::size_t kTo>
+  [[gnu::always_inline]] void come_into(const Vm& vm, BlockId block, std::size_t found) {
+    ++(found == kTiers ? vm.tiers[kTo].fills : vm.tiers[kTo].promotions);
+    insert<kTo>(vm, block);
+  }
+
+  template <std::size_t kTo>
+  [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
+    ++vm.tiers[kTo].occupancy;
+    const BlockId victim = tier(kTo).insert_in_log(vm.part, block);
+    if (victim == kNoBlock) return;
+    if (vm.alone) return leave<kTo>(vm, victim);
+    leave<kTo>(vm_of(owners_.vm_of(victim)), victim);
+  }
+
+  // A block was a victim of the tier: on to the next one, or out.
+  template <std::size_t kFrom>
+  void leave(const Vm& owner, BlockId block) {
+    TierCounters& left = owner.tiers[kFrom];
+    --left.occupancy;
+    if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
+    const bool newest = book_.dirty() > 0 && is_newest(kFrom, owner, block);
+    if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(owner, block, newest)) {
+      ++left.moved_down;
+      return;
+    }
+    ++left.evictions;
+    if (newest) write_back(kFrom, owner, block);
+  }
+
+  void write_back(std::size_t from, const Vm& owner, BlockId block) {
+    for (std::size_t k = from + 1; k < kTiers; ++k) {
+      if (tier(k).holds(owner.part, block)) ++owner.tiers[k].updates;
+    }
+    book_.write_back(owner.id, block);
+  }
+
+  // Whether what leaves the tier is what the backend and all other tiers lack.
+  bool is_newest(std::size_t from, const Vm& owner, BlockId block) {
+    book_.prefetch(tier(from).soon_leaves(owner.part));
+    if (!book_.dirty(block, from)) return false;
+    if (!book_.dirty_above(block, from)) return true;
+    book_.outdate(block, from);
+    return false;
+  }
+
+  // To the first of the slower tiers that has the block or room for it; false if none does.
+  template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
+  [[gnu::always_inline]] bool push_down(const Vm& owner, BlockId block, bool dirty) {
+    if constexpr (kTo < kTiers) {
+      const bool has_copy = tier(kTo).touch(owner.part, {.block = block});
+      if (!has_copy && !has_room(kTo, owner)) {
+        return push_down<kFrom, kTo + 1>(owner, block, dirty);
+      }
+      if (dirty) book_.move(block, kFrom, kTo);
+      if (has_copy) {
+        owner.tiers[kTo].updates += dirty ? 1 : 0;
+      } else {
+        ++owner.tiers[kTo].demotions;
+        insert<kTo>(owner, block);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // The copies above go with the one that leaves, and leave it what they have that is new.
+  void drop_above(std::size_t below, const Vm& owner, BlockId block) {
+    for (std::size_t k = 0; k < below; ++k) {
+      if (invalidate(k, owner, block) && book_.dirty(block, k)) book_.move(block, k, below);
+    }
+  }
+
+  const SlotTable& table_;
+  std::span<const std::size_t> part_of_;
+  std::span<const std::uint8_t> alone_;
+  const BlockOwners& owners_;
+  WriteBook& book_;
+  std::span<VmCounters> counters_;
+  std::span<Found> found_;
+  std::array<Tier*, kTiers> tiers_;
+};
+
+template <Chain kChain>
+void CopyChain::replay_as(const Accesses& trace, RequestRange range,
+                          std::span<VmCounters> counters, std::span<Found> found) {
+  const auto replay = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    (void)((tiers_.size() == kIndex + 1 &&
+            (Loop<kChain, kIndex + 1>(*this, counters, found).replay(trace, range), true)) ||
+           ...);
+  };
+  replay(std::make_index_sequence<kMaxTiers>{});
+}
+
+void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
+                       std::span<Found> found) {
+  switch (chain_) {
+    case Chain::kExclusive:
+      break;
+    case Chain::kVictim:
+      return replay_as<Chain::kVictim>(trace, range, counters, found);
+    case Chain::kInclusive:
+      return replay_as<Chain::kInclusive>(trace, range, counters, found);
+    case Chain::kIndependent:
+      return replay_as<Chain::kIndependent>(trace, range, counters, found);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace mcsim
