@@ -12,21 +12,9 @@
 #include <vector>
 
 #include "policies/allocation/divided_cache.hpp"
+#include "policies/allocation/forecast.hpp"
 
 namespace mcsim {
-
-enum class Smoothing : std::uint8_t {
-  kNone,         // the last value
-  kExponential,  // a level
-  kHolt,         // a level and its trend (double exponential)
-};
-
-template <>
-struct Choices<Smoothing> {
-  static constexpr std::array names{std::pair{"none", Smoothing::kNone},
-                                    std::pair{"exponential", Smoothing::kExponential},
-                                    std::pair{"holt", Smoothing::kHolt}};
-};
 
 enum class Overload : std::uint8_t {
   kScale,    // all on the host get so much less
@@ -38,10 +26,6 @@ struct Choices<Overload> {
   static constexpr std::array names{std::pair{"scale", Overload::kScale},
                                     std::pair{"migrate", Overload::kMigrate}};
 };
-
-// What a series of values will be next, by smoothing from its first value on, under the weights
-// of a tenth to nine tenths that would have forecast its values best.
-double forecast(std::span<const double> values, Smoothing smoothing);
 
 // CloudCache: each VM gets the blocks that it is forecast to reuse, and no block comes in before
 // it has been reused. Of a VM's reuse working sets, those that stand out are taken for what was
@@ -138,25 +122,16 @@ class CloudCache final : public DividedCache {
 
  protected:
   absl::Status begin(const Accesses& trace, std::vector<Count>&) override {
-    states_.assign(trace.vms.size(), {});
+    forecasts_.assign(trace.vms.size(), {});
     return absl::OkStatus();
   }
   std::string divide(const Observation& seen, std::vector<Count>& blocks) override;
 
  private:
-  // The last working sets, as they were and without spikes, and what they forecast.
-  struct State {
-    std::vector<double> seen;
-    std::vector<double> smooth;
-    double forecast = 0;
-  };
-
   void relieve(const Observation& seen, std::span<const double> wanted);
-  double next(State& state, double working_set) const;
-  bool is_spike(std::span<const double> before, double value) const;
 
   Params params_;
-  std::vector<State> states_;  // by VM
+  std::vector<Forecast> forecasts_;  // of working sets, by VM
 };
 
 }  // namespace mcsim

@@ -20,11 +20,6 @@ Steady::Steady(Params params, SystemContext context, std::vector<double> gains)
       gains_(std::move(gains)),
       capacities_(capacities_of(context_.machine)) {}
 
-absl::Status Steady::use_optimizer(std::shared_ptr<Optimizer> optimizer) {
-  optimizer_ = std::move(optimizer);
-  return absl::OkStatus();
-}
-
 std::vector<Timer> Steady::timers() const {
   const Nanoseconds period = params_.period.ns > 0 ? params_.period.ns : context_.interval;
   return {{.name = "sizes", .clock = {.period = period}}};
@@ -55,28 +50,9 @@ void Steady::begin(const Observation& seen) {
   }
 }
 
-double Steady::worth(const HitTable& table, const Allocation& division) const {
-  return worth_of(division, gains_,
-                  [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
-}
-
-double Steady::worth_after_move(const HitTable& table, const Candidate& candidate) const {
-  double sum = 0;
-  for (std::size_t v = 0; v < candidate.division.vms(); ++v) {
-    Count before = 0;
-    Count after = 0;
-    for (std::size_t k = 0; k < candidate.division.tiers(); ++k) {
-      before += candidate.before.at(k, v);
-      after += candidate.division.at(k, v);
-      const double at_least = table.at(v, std::min(before, after));
-      const auto grown = static_cast<double>(std::max<Count>(0, after - before));
-      sum += gains_[k] * std::max(at_least, table.at(v, after) - grown);
-    }
-  }
-  return sum;
-}
-
-double Steady::cost(const Allocation& from, const Allocation& to) const {
+// What a VM's blocks down to a tier, before and after, count for there.
+template <class Of>
+double Steady::sum_of_move(const Allocation& from, const Allocation& to, Of of) const {
   double sum = 0;
   for (std::size_t v = 0; v < to.vms(); ++v) {
     Count before = 0;
@@ -84,30 +60,35 @@ double Steady::cost(const Allocation& from, const Allocation& to) const {
     for (std::size_t k = 0; k < to.tiers(); ++k) {
       before += from.at(k, v);
       after += to.at(k, v);
-      sum += gains_[k] * static_cast<double>(std::max<Count>(0, after - before));
+      sum += gains_[k] * of(v, before, after);
     }
   }
   return sum;
 }
 
+double Steady::worth(const HitTable& table, const Allocation& division) const {
+  return worth_of(division, gains_,
+                  [&](std::size_t v, Count blocks) { return table.at(v, blocks); });
+}
+
+double Steady::worth_after_move(const HitTable& table, const Candidate& candidate) const {
+  const auto hits = [&](std::size_t v, Count before, Count after) {
+    const double at_least = table.at(v, std::min(before, after));
+    const auto grown = static_cast<double>(std::max<Count>(0, after - before));
+    return std::max(at_least, table.at(v, after) - grown);
+  };
+  return sum_of_move(candidate.before, candidate.division, hits);
+}
+
+double Steady::cost(const Allocation& from, const Allocation& to) const {
+  return sum_of_move(from, to, [](std::size_t, Count before, Count after) {
+    return static_cast<double>(std::max<Count>(0, after - before));
+  });
+}
+
 bool Steady::pays(const Memory& memory, double reluctance, const Allocation& from) const {
   const double gain = worth(memory.sums, memory.best) - worth(memory.sums, from);
   return gain / memory.weight > reluctance * cost(from, memory.best);
-}
-
-void Steady::add(const HitTable& last, const std::vector<bool>& departed, Memory& memory) {
-  const double fade = memory.half_life > 0 ? std::exp2(-1 / memory.half_life) : 1;
-  memory.weight = fade * memory.weight + 1;
-  if (memory.sums.hits.empty()) {
-    memory.sums = last;
-    return;
-  }
-  for (std::size_t v = 0; v < last.hits.size(); ++v) {
-    std::vector<double>& sum = memory.sums.hits[v];
-    sum.resize(last.hits[v].size(), sum.back());
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = fade * sum[i] + last.hits[v][i];
-    if (departed[v]) std::ranges::fill(sum, 0.0);
-  }
 }
 
 absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
@@ -124,7 +105,7 @@ absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) 
   }
   Decision decision;
   for (Memory& memory : memories_) {
-    add(last, seen.departed, memory);
+    memory.add(last, seen.departed);
     MCSIM_ASSIGN_OR_RETURN(BestDivision best,
                            best_division(memory.sums, capacities_, gains_, *optimizer_));
     memory.best = std::move(best.targets);

@@ -11,6 +11,7 @@
 #include "core/base/params.hpp"
 #include "core/engine/system.hpp"
 #include "policies/allocation/best_division.hpp"
+#include "policies/allocation/fading_hits.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
@@ -62,7 +63,10 @@ class Steady final : public System {
   Steady(Params params, SystemContext context, std::vector<double> gains);
 
   std::optional<std::string> default_optimizer() const override { return "exact"; }
-  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
+  absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override {
+    optimizer_ = std::move(optimizer);
+    return absl::OkStatus();
+  }
   std::vector<Timer> timers() const override;
   std::vector<Meter> meters() const override {
     return {{.what = CurveMeter{.scope = DistanceScope::kWarm}}};
@@ -75,11 +79,8 @@ class Steady final : public System {
   static constexpr std::array kReluctances{0.0, 0.1, 0.5};
 
  private:
-  // What is remembered with one half-life: hits an interval at each size, and their division.
-  struct Memory {
-    double half_life = 0;
-    double weight = 0;  // of all intervals so far
-    HitTable sums;
+  // What is remembered with one half-life, and the best division by that.
+  struct Memory : FadingHits {
     Allocation best;
   };
   struct Candidate {
@@ -91,7 +92,8 @@ class Steady final : public System {
   };
 
   void begin(const Observation& seen);
-  static void add(const HitTable& last, const std::vector<bool>& departed, Memory& memory);
+  template <class Of>
+  double sum_of_move(const Allocation& from, const Allocation& to, Of of) const;
   double worth(const HitTable& table, const Allocation& division) const;
   // The same, of an interval that began with a move from another division.
   double worth_after_move(const HitTable& table, const Candidate& candidate) const;

@@ -23,19 +23,12 @@ absl::Status ThinProvisioning::begin(const Accesses& trace, std::vector<Count>& 
   const auto kept = static_cast<Count>(params_.hypervisor * static_cast<double>(capacity()));
   for_vms_ = capacity() - kept;
   blocks = proportional(for_vms_, std::vector<double>(trace.vms.size(), 1.0));
-  constexpr double kNotGiven = -1;
-  MCSIM_ASSIGN_OR_RETURN(
-      const std::vector<double> requests,
-      per_vm("request_thresholds", params_.request_thresholds, trace.vms, kNotGiven));
-  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> misses,
-                         per_vm("miss_thresholds", params_.miss_thresholds, trace.vms, kNotGiven));
   states_.clear();
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     const auto quantum = static_cast<Count>(params_.quantum * static_cast<double>(blocks[vm]));
-    states_.push_back(
-        {.quantum = std::max<Count>(quantum, 1), .requests = requests[vm], .misses = misses[vm]});
+    states_.push_back({.quantum = std::max<Count>(quantum, 1)});
   }
-  return absl::OkStatus();
+  return thresholds_.begin(trace.vms);
 }
 
 std::string ThinProvisioning::divide(const Observation& seen, std::vector<Count>& blocks) {
@@ -84,26 +77,14 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
   if (params_.misses == MissMetric::kRatio) {
     misses /= static_cast<double>(std::max<Count>(counts.accesses, 1));
   }
-  if (requests > 0) calibrate(state, {.requests = requests, .misses = misses});
+  if (requests > 0) thresholds_.add(vm, {requests, misses});
   const Window before = std::exchange(state.last, {});
-  if (state.busiest.size() < static_cast<std::size_t>(params_.busy_windows) &&
-      (state.requests < 0 || state.misses < 0)) {
-    return {};
-  }
-  const auto mean = [&](double Busy::* member) {
-    double sum = 0;
-    for (const Busy& window : state.busiest) sum += window.*member;
-    return sum / static_cast<double>(state.busiest.size());
-  };
-  const double enough_requests =
-      state.requests < 0 ? params_.busy_requests * mean(&Busy::requests) : state.requests;
-  const double enough_misses =
-      state.misses < 0 ? params_.busy_misses * mean(&Busy::misses) : state.misses;
-
+  const auto enough = thresholds_.of(vm);
+  if (!enough) return {};
   const Count used = seen.host[vm].touched;
   const Count unused = std::max<Count>(blocks - used, 0);
-  const Window window{.busy = requests > enough_requests && misses > enough_misses,
-                      .idle = requests < enough_requests && misses < enough_misses,
+  const Window window{.busy = requests > enough->requests && misses > enough->misses,
+                      .idle = requests < enough->requests && misses < enough->misses,
                       .used = params_.borrow_when == BorrowWhen::kUsed ? used > state.quantum
                                                                        : unused < state.quantum,
                       .unused = unused > 2 * state.quantum};
@@ -112,18 +93,8 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
   const bool gave_before = params_.donor_windows == 1 || (before.idle && before.unused);
   return {.borrows = window.busy && window.used && busy_before && before.used,
           .gives = window.idle && window.unused && gave_before,
-          .over = enough_misses > 0 ? misses / enough_misses : std::numeric_limits<double>::max(),
+          .over = enough->misses > 0 ? misses / enough->misses : std::numeric_limits<double>::max(),
           .unused = unused};
-}
-
-// Of windows with as many requests the earlier one is the busier.
-void ThinProvisioning::calibrate(State& state, Busy window) const {
-  const auto after = std::ranges::find_if(
-      state.busiest, [&](const Busy& other) { return other.requests < window.requests; });
-  state.busiest.insert(after, window);
-  if (state.busiest.size() > static_cast<std::size_t>(params_.busy_windows)) {
-    state.busiest.pop_back();
-  }
 }
 
 }  // namespace mcsim

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/allocation/busy_thresholds.hpp"
 #include "policies/allocation/divided_cache.hpp"
 
 namespace mcsim {
@@ -54,7 +55,7 @@ struct Choices<Twice> {
 // in the window, so that a VM that was busy once gives what it left behind.
 class ThinProvisioning final : public DividedCache {
  public:
-  struct Params : DividedCache::Params {
+  struct Params : DividedCache::Params, BusyThresholds::Params {
     Params() { period = {60 * kSecond}; }
     double hypervisor = 0;
     double quantum = 0.25;
@@ -63,11 +64,6 @@ class ThinProvisioning final : public DividedCache {
     Twice twice = Twice::kUse;
     Count donor_windows = 2;
     bool eager_pool = false;
-    PerVm request_thresholds;
-    PerVm miss_thresholds;
-    Count busy_windows = 12;
-    double busy_requests = 0.25;
-    double busy_misses = 1;
 
     static constexpr auto fields() {
       return std::tuple_cat(
@@ -92,25 +88,8 @@ class ThinProvisioning final : public DividedCache {
                     1, 2},
               Field{"eager_pool", &Params::eager_pool,
                     "those that can give do at once, to a pool from which VMs borrow first"},
-              Field{"request_thresholds", &Params::request_thresholds,
-                    "requests a window of each VM; one not named has those of its busiest windows"},
-              Field{"miss_thresholds", &Params::miss_thresholds,
-                    "misses of each VM; one not named has those of its busiest windows"},
-              Field{"busy_windows", &Params::busy_windows,
-                    "how many windows of a VM with most requests give its thresholds; until it had "
-                    "so many with requests it neither borrows nor gives. The source calibrates by "
-                    "runs under heavy load",
-                    1, 10'000},
-              Field{"busy_requests", &Params::busy_requests,
-                    "threshold of requests, by their mean in the busiest windows; the source is "
-                    "silent",
-                    0},
-              Field{"busy_misses", &Params::busy_misses,
-                    "threshold of misses, by their mean in the busiest windows; the source is "
-                    "silent",
-                    0},
           },
-          DividedCache::Params::fields());
+          BusyThresholds::Params::fields(), DividedCache::Params::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -120,7 +99,7 @@ class ThinProvisioning final : public DividedCache {
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   ThinProvisioning(const Params& params, SystemContext context)
-      : DividedCache(params, std::move(context)), params_(params) {}
+      : DividedCache(params, std::move(context)), params_(params), thresholds_(params) {}
 
   std::vector<Meter> meters() const override { return {{.what = LoadMeter{}}}; }
   std::optional<HostMeterSpec> host_meters() const override { return HostMeterSpec{}; }
@@ -137,15 +116,8 @@ class ThinProvisioning final : public DividedCache {
     bool used = false;    // enough to borrow
     bool unused = false;  // enough to give
   };
-  struct Busy {
-    double requests = 0;
-    double misses = 0;
-  };
   struct State {
     Count quantum = 0;
-    double requests = 0;  // thresholds; below 0: not given
-    double misses = 0;
-    std::vector<Busy> busiest = {};  // windows, most requests first
     Window last = {};
   };
   // A VM as a window ends.
@@ -157,9 +129,9 @@ class ThinProvisioning final : public DividedCache {
   };
 
   Now judge(const Observation& seen, std::size_t vm, Count blocks);
-  void calibrate(State& state, Busy window) const;
 
   Params params_;
+  BusyThresholds thresholds_;
   Count for_vms_ = 0;          // blocks that are divided
   std::vector<State> states_;  // by VM
 };
