@@ -157,7 +157,7 @@ class RecencyLog {
   static constexpr Position kWord = 64;
   // How far ahead who reads the log asks for what it will touch of blocks, and for entries: so many
   // that are no holes, of which none is left out as more of the others would, and so many in all.
-  static constexpr int kBlocksAhead = 4;
+  static constexpr int kBlocksAhead = 2;
   static constexpr std::size_t kEntriesAhead = 32;
 
   static std::size_t tier_of(Position at, const Stack& stack) {
