@@ -180,8 +180,8 @@ class RecencyLog {
   // The entry that comes so many after this one that are no holes, if it is within a word of bits.
   [[gnu::always_inline]] Position some_ahead(Position at) const {
     const Position word = at / kWord;
-    std::uint64_t entries = ~holes_[word] >> (at % kWord) |
-                            ~holes_[word + 1] << 1 << (kWord - 1 - at % kWord);
+    std::uint64_t entries = ~holes_[word] >> (at % kWord) | ~holes_[word + 1]
+                                                                << 1 << (kWord - 1 - at % kWord);
     for (int i = 0; i < kBlocksAhead; ++i) entries &= entries - 1;
     return at + static_cast<Position>(std::countr_zero(entries));
   }

@@ -130,7 +130,7 @@ absl::Status check_targets(const Allocation& targets, std::span<const Count> cap
 }
 
 Count AllocationProblem::unit() const {
-  if (sizes.size() < 2) return 0;
+  if (sizes.size() < 2) return 1;
   const Count step = sizes[1] - sizes[0];
   const auto differs = [step](Count a, Count b) { return b - a != step; };
   return std::ranges::adjacent_find(sizes, differs) == sizes.end() ? step : 0;

@@ -65,7 +65,7 @@ struct AllocationProblem {
   std::size_t high(std::size_t vm, std::size_t tier) const {
     return highest.empty() ? sizes.size() - 1 : highest[vm][tier];
   }
-  // The distance between sizes if it is the same everywhere, else 0.
+  // The distance between sizes if it is the same everywhere, else 0; of one size any is.
   Count unit() const;
   // The first thing wrong with the problem, if anything is: shapes, order of
   // sizes, values that are not numbers, bounds that cannot be met.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <utility>
 
 namespace mcsim {
 namespace {
@@ -20,12 +20,7 @@ constexpr Use use_of(WriteMode mode) { return static_cast<Use>(1 + static_cast<i
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
                      WriteBook& book)
-    : chain_(chain),
-      tiers_(tiers),
-      table_(table),
-      part_of_(part_of),
-      owners_(owners),
-      book_(book) {
+    : chain_(chain), tiers_(tiers), table_(table), part_of_(part_of), owners_(owners), book_(book) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
   for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
@@ -78,8 +73,8 @@ class CopyChain::Loop {
     VmCounters& counts;
     TierCounters* tiers;
   };
-  // Which tier had the block; and the fastest and the slowest of those that have its data now because
-  // of the access.
+  // Which tier had the block; and the fastest and the slowest of those that have its data now
+  // because of the access.
   struct Outcome {
     std::size_t found;
     std::size_t top;
@@ -136,8 +131,8 @@ class CopyChain::Loop {
     }
   }
 
-  // From now on all copies are old, those too that are pushed down by what the block's coming in sets
-  // off. The newest is above them, wherever that will be.
+  // From now on all copies are old, those too that are pushed down by what the block's coming in
+  // sets off. The newest is above them, wherever that will be.
   [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
                                                                              BlockId block) {
     const bool was_clean = book_.mark(vm.id, block);
@@ -197,7 +192,8 @@ class CopyChain::Loop {
     return kTiers;
   }
 
-  // Where the block comes in that `found` had: into the fastest tier that has room, if there is one above.
+  // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
+  // above.
   template <std::size_t kTo = 0>
   [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, BlockId block, std::size_t found) {
     if constexpr (kTo < kTiers) {
@@ -209,7 +205,8 @@ class CopyChain::Loop {
     return kTiers;
   }
 
-  // Into all above, the slowest first. In an inclusive chain one without room keeps it from those above.
+  // Into all above, the slowest first. In an inclusive chain one without room keeps it from those
+  // above.
   template <std::size_t kBelow = kTiers>
   [[gnu::always_inline]] void enter_all(const Vm& vm, BlockId block, Outcome& outcome) {
     if constexpr (kBelow > 0) {
@@ -311,8 +308,8 @@ class CopyChain::Loop {
 };
 
 template <Chain kChain>
-void CopyChain::replay_as(const Accesses& trace, RequestRange range,
-                          std::span<VmCounters> counters, std::span<Found> found) {
+void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
+                          std::span<Found> found) {
   const auto replay = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     (void)((tiers_.size() == kIndex + 1 &&
             (Loop<kChain, kIndex + 1>(*this, counters, found).replay(trace, range), true)) ||

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "core/base/choices.hpp"
 #include "core/containers/directory.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/chain.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/tier.hpp"
 #include "core/engine/writes.hpp"
@@ -16,28 +16,13 @@
 
 namespace mcsim {
 
-// How blocks move between tiers.
-enum class Chain : std::uint8_t {
-  kExclusive,    // a block is in one tier: hits bring it up, victims go down
-  kVictim,       // victims go down too, but a hit below leaves its copy there
-  kInclusive,    // a block comes into all tiers, and leaves those above the one it leaves
-  kIndependent,  // a block comes into all tiers, and each keeps it as it likes
-};
-
-template <>
-struct Choices<Chain> {
-  static constexpr std::array names{
-      std::pair{"exclusive", Chain::kExclusive}, std::pair{"victim", Chain::kVictim},
-      std::pair{"inclusive", Chain::kInclusive}, std::pair{"independent", Chain::kIndependent}};
-};
-
-// How a chain of tiers that keep copies serves accesses where all of them are LRU in logs: in a loop
-// that is compiled for the chain and its number of tiers.
+// How a chain of tiers that keep copies serves accesses where all of them are LRU in logs: in a
+// loop that is compiled for the chain and its number of tiers.
 //
 // It does what TieredHost says of reads and writes, for tiers that let in whatever they have room
-// for, each part of them as large as its target, and VMs that write all tiers in one mode. So a tier
-// that lacks a block has it from then on, unless it has no room at all, and one block comes in for
-// one that goes.
+// for, each part of them as large as its target, and VMs that write all tiers in one mode. So a
+// tier that lacks a block has it from then on, unless it has no room at all, and one block comes in
+// for one that goes.
 class CopyChain {
  public:
   // Not an exclusive chain; `part_of`: by VM. All of it outlives this.

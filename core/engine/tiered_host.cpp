@@ -134,8 +134,8 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // What is written around stays where it is, or the oldest of all parts has to go: parts do
   // not know of each other. Nor does a tier know whether those below it hold a block.
-  const bool watched = meters_ != nullptr || gate_.any_shut() ||
-                       (book_.limited() && book_.any(WriteMode::kBack));
+  const bool watched =
+      meters_ != nullptr || gate_.any_shut() || (book_.limited() && book_.any(WriteMode::kBack));
   const bool singly = watched || (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
                       (book_.flushes() && range.end - range.begin < kWorthABatch);
   if (batches_ && !singly) {
@@ -239,8 +239,7 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
   Outcome outcome = fetch<Known>(request, a);
   const std::size_t came_into = outcome.top;
   if (one_copy<Known>()) {
-    while (outcome.top < backend() &&
-           !tiers_[outcome.top].holds(request.part, a.block)) {
+    while (outcome.top < backend() && !tiers_[outcome.top].holds(request.part, a.block)) {
       ++outcome.top;
     }
   }
@@ -435,8 +434,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     Tier& here = tiers_[found];
     if constexpr (!Known::kPlain) here.record(a.block);
     const bool move = one_copy<Known>() && admitted != 0;
-    if (has_slot(a.block, found) && (move ? here.take(own, a.block) : here.touch(own, a)))
-      break;
+    if (has_slot(a.block, found) && (move ? here.take(own, a.block) : here.touch(own, a))) break;
     if (demotes<Known>() && admitted != 0) continue;
     const bool lets_in = admits<Known>(found, request, a.block);
     admitted |= static_cast<unsigned>(lets_in) << found;

@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/batched_chain.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/chain.hpp"
 #include "core/engine/copy_chain.hpp"
 #include "core/engine/gate.hpp"
 #include "core/engine/host.hpp"
@@ -163,8 +164,8 @@ class TieredHost final : public Host {
     unsigned asked = 0;
   };
 
-  // What is known of a stretch of requests when the loop that serves it is compiled: nothing; or that
-  // blocks have one copy, all of them come in, and nobody must know the future.
+  // What is known of a stretch of requests when the loop that serves it is compiled: nothing; or
+  // that blocks have one copy, all of them come in, and nobody must know the future.
   struct Nothing {
     static constexpr bool kPlain = false;
   };
@@ -179,7 +180,7 @@ class TieredHost final : public Host {
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
-    void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
+  void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   template <class Known>
   void replay_as(const Accesses& trace, RequestRange range);
   template <class Known>
@@ -188,10 +189,10 @@ class TieredHost final : public Host {
   Outcome write_through(const Request& request, const Access<>& a);
   template <class Known>
   Outcome write_to_cache(const Request& request, const Access<>& a);
-    Outcome write_around(const Request& request, const Access<>& a);
+  Outcome write_around(const Request& request, const Access<>& a);
   void tell_around(VmId vm, BlockId block);
-    bool write_past(std::size_t k, const Request& request, const Access<>& a);
-    bool invalidate(std::size_t k, const Request& owner, BlockId block);
+  bool write_past(std::size_t k, const Request& request, const Access<>& a);
+  bool invalidate(std::size_t k, const Request& owner, BlockId block);
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
@@ -210,13 +211,13 @@ class TieredHost final : public Host {
   void leave(std::size_t from, BlockId block, Count request_blocks);
   template <class Known>
   void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
-    void look_ahead_of_victims(BlockId soon) const;
+  void look_ahead_of_victims(BlockId soon) const;
   template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   bool write_on(std::size_t from, const Request& owner, BlockId block);
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
-    void drop_above(std::size_t below, const Request& owner, BlockId block);
+  void drop_above(std::size_t below, const Request& owner, BlockId block);
   template <class Known>
   void update_from(std::size_t from, const Request& owner, BlockId block);
 

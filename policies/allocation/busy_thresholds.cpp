@@ -6,9 +6,8 @@ namespace mcsim {
 
 absl::Status BusyThresholds::begin(std::span<const VmInfo> vms) {
   constexpr double kNotGiven = -1;
-  MCSIM_ASSIGN_OR_RETURN(
-      const std::vector<double> requests,
-      per_vm("request_thresholds", params_.request_thresholds, vms, kNotGiven));
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<double> requests,
+                         per_vm("request_thresholds", params_.request_thresholds, vms, kNotGiven));
   MCSIM_ASSIGN_OR_RETURN(const std::vector<double> misses,
                          per_vm("miss_thresholds", params_.miss_thresholds, vms, kNotGiven));
   states_.clear();

@@ -36,7 +36,8 @@ std::string CloudCache::divide(const Observation& seen, std::vector<Count>& bloc
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     const bool present = seen.arrived[vm] && !seen.departed[vm];
     const auto working_set = static_cast<double>(seen.meters[0].distinct[vm]);
-    wanted.push_back(present ? std::round(std::max(0.0, forecasts_[vm].next(working_set, rules))) : 0);
+    wanted.push_back(present ? std::round(std::max(0.0, forecasts_[vm].next(working_set, rules)))
+                             : 0);
   }
   if (params_.overload == Overload::kMigrate) relieve(seen, wanted);
   const std::vector<std::vector<std::size_t>> vms = by_host(machine(), host_of());

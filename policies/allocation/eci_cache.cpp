@@ -43,9 +43,15 @@ std::string EciCache::prepare(const Observation& seen) {
     bounds_[v] = {.least = size, .most = size};
     all += size;
   }
-  if (all <= capacity()) return {};
+  const std::string floors =
+      least == params_.min_blocks
+          ? ""
+          : fmt::format("min_blocks: {} VMs are not sure of {} blocks each of {}, but of {}",
+                        seen.vms(), params_.min_blocks, capacity(), least);
+  if (all <= capacity()) return floors;
   for (Bounds& of_vm : bounds_) of_vm.least = least;
-  return fmt::format("the useful distances need {} blocks of {}", all, capacity());
+  return fmt::format("the useful distances need {} blocks of {}{}{}", all, capacity(),
+                     floors.empty() ? "" : "; ", floors);
 }
 
 double EciCache::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,

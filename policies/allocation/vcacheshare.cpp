@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Host>> VCacheShare::make_host(const Accesses& tra
   Count reserved = 0;
   for (std::size_t v = 0; v < vms().size(); ++v) {
     bounds_[v].most = static_cast<Count>(std::min(most[v], all));
-    if (least[v] > most[v]) {
+    if (least[v] > most[v] && most[v] < all) {
       return invalid_argument("limits: {}: {} is less than the {} that are reserved", vms()[v].name,
                               most[v], least[v]);
     }

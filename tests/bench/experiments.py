@@ -55,10 +55,14 @@ MODES = {
     "around": "around",
     "mixed": "through, web_0=back, web_2=around",
 }
-# Who replays: all VMs sharing tiers, each with a part that it keeps to, and with a part that others
-# may use while it does not; named by what they are called in the table.
+# Who replays: all VMs sharing tiers, in an exclusive chain and in those that keep copies; each with
+# a part that it keeps to, and with a part that others may use while it does not. Named by what they
+# are called in the table.
 WRITERS: dict[str, dict[str, Any]] = {
     "lru / lru": {"name": "hierarchy", "policy": "lru / lru"},
+    "victim": {"name": "hierarchy", "policy": "lru / lru", "chain": "victim"},
+    "inclusive": {"name": "hierarchy", "policy": "lru / lru", "chain": "inclusive"},
+    "independent": {"name": "hierarchy", "policy": "lru / lru", "chain": "independent"},
     "arc / arc": {"name": "hierarchy", "policy": "arc / arc"},
     "s3-fifo / s3-fifo": {"name": "hierarchy", "policy": "s3-fifo / s3-fifo"},
     "static": {"name": "static"},

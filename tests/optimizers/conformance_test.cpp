@@ -155,6 +155,8 @@ TEST_P(EveryOptimizer, SpreadsWorthlessSpaceEqually) {
 TEST_P(EveryOptimizer, HandlesTheSmallestProblems) {
   const AllocationProblem nothing = testing::one_tier(0, {{0.0, 1.0}, {0.0, 1.0}});
   EXPECT_EQ(solve(nothing).choice, (std::vector<std::vector<std::size_t>>{{0}, {0}}));
+  const AllocationProblem one_size = testing::one_tier(0, {{0.0}, {0.0}});
+  EXPECT_EQ(solve(one_size).choice, (std::vector<std::vector<std::size_t>>{{0}, {0}}));
   const AllocationProblem alone = testing::one_tier(5, {{0.0, 1.0}});
   EXPECT_EQ(solve(alone).objective, 1.0);
 }

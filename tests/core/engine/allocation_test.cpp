@@ -76,7 +76,7 @@ TEST(AllocationProblem, UnitIsTheCommonDistanceIfThereIsOne) {
   problem.sizes[3] = 31;
   EXPECT_EQ(problem.unit(), 0);
   problem.sizes = {0};
-  EXPECT_EQ(problem.unit(), 0);
+  EXPECT_EQ(problem.unit(), 1);
 }
 
 TEST(AllocationProblem, ObjectiveIsTheSumOfChosenValues) {
