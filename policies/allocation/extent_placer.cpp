@@ -11,6 +11,10 @@ namespace mcsim {
 absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& trace) {
   extent_blocks_ = trace.line_blocks;
   block_bytes_ = trace.block_bytes;
+  const auto fits = [&](const TierSpec& tier) { return tier.capacity_blocks >= extent_blocks_; };
+  if (std::ranges::none_of(machine_.tiers, fits)) {
+    return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
+  }
   const std::size_t extents = trace.id_count() / trace.line_blocks;
   scores_.assign(extents, 0);
   placed_.assign(extents, machine_.tiers.size());

@@ -52,6 +52,19 @@ RunResult replay(const std::string& name, ParamMap params, const Machine& machin
   return *result;
 }
 
+TEST(ExtentPlacer, RefusesExtentsThatNoTierHasRoomFor) {
+  const Accesses trace = extent_trace(1);
+  Machine machine;
+  machine.tiers = {{{}, kExtent - 1}, {{}, 0}};
+  for (const char* name : {"hystor", "edt", "vfrm"}) {
+    auto system = system_registry().make(name, {{"extent", std::int64_t{kExtent}}},
+                                         {.machine = machine, .interval = 100});
+    ASSERT_TRUE(system.ok()) << system.status();
+    EXPECT_EQ(message_of((*system)->make_host(trace).status()),
+              "extent: no tier has room for one of 4 blocks");
+  }
+}
+
 TEST(Hystor, CostsAreTheInverseBitmap) {
   EXPECT_EQ(Hystor::cost(1), 128);
   EXPECT_EQ(Hystor::cost(2), 64);
