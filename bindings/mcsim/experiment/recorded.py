@@ -75,9 +75,9 @@ def intensity_table(
     windows = measured.windows(spec)
     names = pa.array([vm.name for vm in accesses.vms], pa.string())
     start, begin = accesses.request_time[[0, accesses.warm_up]]
-    length = spec.params["window"]
-    after = start + (windows["end"] - start - 1) // length * length >= begin
     if accesses.warm_up > 0:
+        length = spec.params["window"]
+        after = start + (windows["end"] - start - 1) // length * length >= begin
         windows = {name: of[after] for name, of in windows.items()}
     return pa.table(
         {

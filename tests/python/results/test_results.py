@@ -1,4 +1,4 @@
-# Trusts: rename of the file system, Python's json, and the layout stated in mcsim/results/results.py.
+# Trusts: the file system's rename, Python's json, and the layout in mcsim/results/results.py.
 from __future__ import annotations
 
 import errno
