@@ -25,7 +25,7 @@ class Walker {
  public:
   Walker(const AllocationProblem& problem, const Draft& start, double stride)
       : problem_(problem),
-        limits_(closed_limits(problem)),
+        limits_(start.limits()),
         choice_(start.choice()),
         parties_(problem.vms() + (can_lose(problem) ? 1 : 0)) {
     for (std::size_t k = 0; k < problem.tiers(); ++k) {
@@ -118,22 +118,36 @@ class Walker {
   }
 
   const AllocationProblem& problem_;
-  Limits limits_;
+  const Limits& limits_;
   Choice choice_;
   std::size_t parties_;               // VMs, and free space if it takes part
   std::vector<std::size_t> left_;     // units, per tier
   std::vector<std::size_t> longest_;  // longest move, per tier
 };
 
-absl::StatusOr<Draft> better_start(const AllocationProblem& problem, Count& evaluations) {
+// A draft, and what no allocation is worth more than.
+struct Start {
+  Draft draft;
+  double bound;
+};
+
+absl::StatusOr<Start> better_start(const AllocationProblem& problem, Count& evaluations) {
   MCSIM_ASSIGN_OR_RETURN(Draft equal, Draft::at_reservations(problem));
-  Draft greedy = problem.tiers() == 1 ? Draft(problem, walk_hulls(problem).choice) : equal;
+  Draft greedy = equal;
+  double bound = 0;
+  if (problem.tiers() == 1) {
+    HullWalk walk = walk_hulls(problem);
+    greedy = equal.at(std::move(walk.choice));
+    bound = walk.upper_bound;
+  } else {
+    bound = relaxed_bound(problem);
+  }
   equal.spread([](double) { return true; });
   evaluations += grow(greedy);
   greedy.fill();
   const bool equal_is_better =
       objective_of(problem, equal.choice()) >= objective_of(problem, greedy.choice());
-  return equal_is_better ? equal : greedy;
+  return Start{equal_is_better ? std::move(equal) : std::move(greedy), bound};
 }
 
 // Whether no allocation can be worth more than `choice`, up to rounding.
@@ -188,9 +202,8 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
         "take any)");
   }
   Count evaluations = 0;
-  MCSIM_ASSIGN_OR_RETURN(const Draft start, better_start(problem, evaluations));
-
-  const double bound = relaxed_bound(problem);
+  MCSIM_ASSIGN_OR_RETURN(const Start found, better_start(problem, evaluations));
+  const auto& [start, bound] = found;
   if (is_proven_best(problem, start.choice(), bound)) {
     Draft best = start;
     best.fill();
@@ -200,7 +213,7 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
   Choice best = walk(problem, start, params_, Random(seed_).split(kInfo.name), evaluations);
   // Rounding may have made a neighbour of equal worth look better.
   if (objective_of(problem, best) < objective_of(problem, start.choice())) best = start.choice();
-  Draft draft(problem, std::move(best));
+  Draft draft = start.at(std::move(best));
   draft.fill();
   return make_solution(problem, draft.choice(), bound, evaluations, watch);
 }

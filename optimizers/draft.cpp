@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "optimizers/hull.hpp"
 
@@ -50,7 +51,8 @@ Limits closed_limits(const AllocationProblem& problem) {
 }
 
 absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
-  Draft draft(problem, closed_limits(problem).low);
+  auto limits = std::make_shared<const Limits>(closed_limits(problem));
+  Draft draft(problem, limits, limits->low);
   // A tier asked for too much leans on the next faster one: a block there backs
   // a reservation of the tiers 0..k just as well.
   for (std::size_t k = problem.tiers(); k-- > 1;) {
@@ -76,8 +78,11 @@ absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
 }
 
 Draft::Draft(const AllocationProblem& problem, Choice choice)
+    : Draft(problem, std::make_shared<const Limits>(closed_limits(problem)), std::move(choice)) {}
+
+Draft::Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> limits, Choice choice)
     : problem_(&problem),
-      limits_(closed_limits(problem)),
+      limits_(std::move(limits)),
       choice_(std::move(choice)),
       left_(problem.capacities) {
   for (std::size_t v = 0; v < choice_.size(); ++v) {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/engine/allocation.hpp"
@@ -27,11 +31,14 @@ class Draft {
   static absl::StatusOr<Draft> at_reservations(const AllocationProblem& problem);
   // At a feasible choice.
   Draft(const AllocationProblem& problem, Choice choice);
+  // At another one of the same problem.
+  Draft at(Choice choice) const { return {*problem_, limits_, std::move(choice)}; }
 
   const AllocationProblem& problem() const { return *problem_; }
   const Choice& choice() const { return choice_; }
   std::size_t at(std::size_t vm, std::size_t tier) const { return choice_[vm][tier]; }
-  std::size_t high(std::size_t vm, std::size_t tier) const { return limits_.high[vm][tier]; }
+  std::size_t high(std::size_t vm, std::size_t tier) const { return limits_->high[vm][tier]; }
+  const Limits& limits() const { return *limits_; }
   Count left(std::size_t tier) const { return left_[tier]; }
   // Blocks of the tier itself.
   Count part(std::size_t vm, std::size_t tier) const;
@@ -46,22 +53,10 @@ class Draft {
 
   // Gives what is left, fastest tier first, size by size to the VM with the
   // smallest part of the tier (ties: the lower id), as long as `allowed` likes
-  // the gain.
+  // the gain. O(V + S log V) a tier for S sizes given.
   template <class Allowed>
   void spread(Allowed allowed) {
-    for (std::size_t k = 0; k < left_.size(); ++k) {
-      while (true) {
-        std::size_t poorest = choice_.size();
-        for (std::size_t v = 0; v < choice_.size(); ++v) {
-          const std::size_t next = at(v, k) + 1;
-          if (next > high(v, k) || blocks_needed(v, k, next) > left_[k]) continue;
-          if (poorest < choice_.size() && part(v, k) >= part(poorest, k)) continue;
-          if (allowed(gain(v, k, next))) poorest = v;
-        }
-        if (poorest == choice_.size()) break;
-        raise(poorest, k, at(poorest, k) + 1);
-      }
-    }
+    for (std::size_t k = 0; k < left_.size(); ++k) spread_tier(k, allowed);
   }
 
   // The rule of every method for space that decides nothing: it is given away
@@ -71,8 +66,36 @@ class Draft {
   }
 
  private:
+  Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> limits, Choice choice);
+
+  // Who cannot take the next size will not be able to later: there is never more left, and nothing
+  // else that counts changes but for who is raised.
+  template <class Allowed>
+  void spread_tier(std::size_t tier, Allowed allowed) {
+    const auto takes = [&](std::size_t v) {
+      const std::size_t next = at(v, tier) + 1;
+      return next <= high(v, tier) && blocks_needed(v, tier, next) <= left_[tier] &&
+             allowed(gain(v, tier, next));
+    };
+    std::vector<std::pair<Count, std::size_t>> poor;  // a heap by part, then id: the least first
+    for (std::size_t v = 0; v < choice_.size(); ++v) {
+      if (takes(v)) poor.emplace_back(part(v, tier), v);
+    }
+    std::ranges::make_heap(poor, std::greater());
+    while (!poor.empty()) {
+      std::ranges::pop_heap(poor, std::greater());
+      const std::size_t poorest = poor.back().second;
+      poor.pop_back();
+      if (!takes(poorest)) continue;
+      raise(poorest, tier, at(poorest, tier) + 1);
+      if (!takes(poorest)) continue;
+      poor.emplace_back(part(poorest, tier), poorest);
+      std::ranges::push_heap(poor, std::greater());
+    }
+  }
+
   const AllocationProblem* problem_;
-  Limits limits_;
+  std::shared_ptr<const Limits> limits_;  // those of a problem are of all its drafts
   Choice choice_;
   std::vector<Count> left_;
 };

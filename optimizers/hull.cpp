@@ -53,11 +53,14 @@ std::vector<std::size_t> upper_hull(std::span<const Count> sizes, std::span<cons
   const auto [least, most] = std::ranges::minmax(value.subspan(low, high - low + 1));
   const double tolerance = kTie * (most - least);
   const auto below_chord = [&](std::size_t a, std::size_t b, std::size_t c) {
+    // Most of many VMs gain nothing from most sizes: such stretches are not computed.
+    if (value[a] == value[c] && value[b] >= value[a]) return false;
     const double along =
         static_cast<double>(sizes[b] - sizes[a]) / static_cast<double>(sizes[c] - sizes[a]);
     return value[b] < value[a] + along * (value[c] - value[a]) - tolerance;
   };
   std::vector<std::size_t> hull;
+  hull.reserve(high - low + 1);
   for (std::size_t i = low; i <= high; ++i) {
     while (hull.size() >= 2 && below_chord(hull[hull.size() - 2], hull.back(), i)) hull.pop_back();
     hull.push_back(i);
@@ -91,6 +94,7 @@ AllocationProblem cumulative_tier(const AllocationProblem& problem, std::size_t 
 HullWalk walk_hulls(const AllocationProblem& problem) {
   HullWalk walk;
   std::vector<HullPath> paths;
+  paths.reserve(problem.vms());
   const Count step = common_step(problem.sizes);
   Count left = problem.capacities[0] / step * step;
   double steepest = 0;
@@ -125,6 +129,7 @@ HullWalk walk_hulls(const AllocationProblem& problem) {
 }
 
 double relaxed_bound(const AllocationProblem& problem) {
+  if (problem.tiers() == 1) return walk_hulls(problem).upper_bound;
   double bound = 0;
   for (std::size_t k = 0; k < problem.tiers(); ++k) {
     bound += walk_hulls(cumulative_tier(problem, k)).upper_bound;

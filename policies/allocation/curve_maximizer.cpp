@@ -108,13 +108,14 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
     return static_cast<std::size_t>(std::ranges::upper_bound(problem.sizes, size) -
                                     problem.sizes.begin() - 1);
   };
+  std::vector<Count> blocks(most + 1);
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     std::vector<std::vector<double>> of_vm(tiers, std::vector<double>(most + 1, 0.0));
     const Count base = stage.active[v] ? counted_base(stage, v) : 0;
+    std::ranges::transform(problem.sizes, blocks.begin(),
+                           [&](Count size) { return std::max<Count>(size - base, 0); });
     for (std::size_t k = 0; k < tiers && stage.active[v]; ++k) {
-      for (std::size_t i = 0; i <= most; ++i) {
-        of_vm[k][i] = worth(seen, stage, v, k, std::max<Count>(problem.sizes[i] - base, 0));
-      }
+      worth_of_all(seen, stage, v, k, blocks, of_vm[k]);
     }
     problem.value.push_back(std::move(of_vm));
     const Bounds within = stage.active[v] ? bounds(seen, stage, v) : Bounds{0, 0};
@@ -123,6 +124,14 @@ AllocationProblem CurveMaximizer::problem_for(const Observation& seen, const Sta
         tiers, index_of(base + std::min(within.most, problem.sizes.back() - base)));
   }
   return problem;
+}
+
+void CurveMaximizer::worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm,
+                                  std::size_t tier, std::span<const Count> blocks,
+                                  std::span<double> worths) const {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    worths[i] = worth(seen, stage, vm, tier, blocks[i]);
+  }
 }
 
 // Gives what was chosen, and what is left over by the rule; false if all is to stay as it is.

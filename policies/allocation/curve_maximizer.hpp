@@ -122,6 +122,10 @@ class CurveMaximizer : public System {
   // What `blocks` in the tiers of the stage up to `tier` are worth to an active VM.
   virtual double worth(const Observation& seen, const Stage& stage, std::size_t vm,
                        std::size_t tier, Count blocks) const = 0;
+  // The same of several sizes, for who has something to find out once for all of them.
+  virtual void worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm,
+                            std::size_t tier, std::span<const Count> blocks,
+                            std::span<double> worths) const;
   // Blocks that an active VM gets in each tier of the stage, at least and at most. Of sizes of
   // the grid, the largest that is not above.
   struct Bounds {

@@ -111,15 +111,32 @@ Count MultiCache::counted_base(const Stage& stage, std::size_t vm) const {
 }
 
 double MultiCache::worth(const Observation& seen, const Stage& stage, std::size_t vm,
-                         std::size_t /*tier*/, Count blocks) const {
+                         std::size_t tier, Count blocks) const {
+  double worth = 0;
+  worth_of_all(seen, stage, vm, tier, {&blocks, 1}, {&worth, 1});
+  return worth;
+}
+
+void MultiCache::worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm,
+                              std::size_t /*tier*/, std::span<const Count> blocks,
+                              std::span<double> worths) const {
   const RunningCurve& curve = curves(seen)[vm];
   const Count base = stage.base[vm];
-  const double gained = curve.ratio(base + blocks) - curve.ratio(base);
-  const double reuse = reuse_weight(machine(), stage.first) *
-                       reuse_term(seen.meters[1].intensities[vm], stage, blocks);
-  if (params_.percent_utility) return std::trunc(100 * (gained + reuse));
+  const double had = curve.ratio(base);
+  // A VM among many has most of its hits at the smallest of sizes that are by the tier's.
+  const Count reach = curve.reach();
+  const double most = curve.ratio(reach);
+  const double reuse_counts = reuse_weight(machine(), stage.first);
   const double speed = machine().backend.read_ns / machine().tiers[stage.first].device.read_ns;
-  return weight(seen, vm) * (speed * gained + reuse);
+  const double counts = weight(seen, vm);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Count size = base + blocks[i];
+    const double gained = (size >= reach ? most : curve.ratio(size)) - had;
+    const double reuse =
+        reuse_counts * reuse_term(seen.meters[1].intensities[vm], stage, blocks[i]);
+    worths[i] = params_.percent_utility ? std::trunc(100 * (gained + reuse))
+                                        : counts * (speed * gained + reuse);
+  }
 }
 
 CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage,

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,8 @@ class MultiCache final : public CurveMaximizer {
   Count counted_base(const Stage& stage, std::size_t vm) const override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                Count blocks) const override;
+  void worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
+                    std::span<const Count> blocks, std::span<double> worths) const override;
   Bounds bounds(const Observation& seen, const Stage& stage, std::size_t vm) const override;
 
  private:

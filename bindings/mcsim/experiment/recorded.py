@@ -75,15 +75,16 @@ def intensity_table(
     windows = measured.windows(spec)
     names = pa.array([vm.name for vm in accesses.vms], pa.string())
     start, begin = accesses.request_time[[0, accesses.warm_up]]
-    length = spec.params["window"]
-    after = start + (windows["end"] - start - 1) // length * length >= begin
-    after |= accesses.warm_up == 0
+    if accesses.warm_up > 0:
+        length = spec.params["window"]
+        after = start + (windows["end"] - start - 1) // length * length >= begin
+        windows = {name: of[after] for name, of in windows.items()}
     return pa.table(
         {
-            "vm": names.take(pa.array(windows["vm"][after])),
-            "window_end_ns": windows["end"][after] - begin,
-            "reuse_intensity": windows["intensity"][after],
-            "accesses": windows["accesses"][after],
+            "vm": names.take(pa.array(windows["vm"])),
+            "window_end_ns": windows["end"] - begin,
+            "reuse_intensity": windows["intensity"],
+            "accesses": windows["accesses"],
         }
     )
 

@@ -81,6 +81,7 @@ class Draft:
         self._unsaved: set[str] = set()
         self._saved_at = time.monotonic()
         self._files: dict[str, bytes] = {}
+        self._tables: dict[str, pa.Table] = {}
         self._spec: ExperimentSpec | None = None
         self._over = False
         where_others_tidy(self._claim)
@@ -139,7 +140,10 @@ class Draft:
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
-        self._write(f"{name}.parquet", parquet_of(table.cast(schema_of(name, table.column_names))))
+        table = table.cast(schema_of(name, table.column_names))
+        self._write(f"{name}.parquet", parquet_of(table))
+        if name in _ASKED_NEXT:
+            self._tables[name] = table
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
         """Write curves at steps and, beside these, at points of this run's own."""
@@ -171,8 +175,11 @@ class Draft:
             placed = self._anyhow(self._finish)
         let_go(self._mine, keep=False)
         results = Results(self.final)
+        # What reading the files again would give.
         if self._spec is not None and placed:
-            vars(results)["spec"] = self._spec  # what reading the file again would give
+            vars(results)["spec"] = self._spec
+        if placed:
+            vars(results)["_tables"] = self._tables
         return results
 
     def abandon(self) -> None:
@@ -294,6 +301,8 @@ _PARTS = "parts"
 _FILES = "files"
 _OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds")
 _TIMES = 3
+# What whoever ran it looks at next, and what of many VMs takes long to read.
+_ASKED_NEXT = ("metrics", "vms", "curves")
 
 
 def _stream_of(table: pa.Table) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,34 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 
 def json_of(value: Mapping[str, Any]) -> bytes:
     """Return a mapping as JSON for people."""
-    return (json.dumps(value, indent=2) + "\n").encode()
+    return (_indented(value, "\n") + "\n").encode()
+
+
+def _indented(value: Any, line: str) -> str:
+    """Return what `json.dumps` with an indent of 2 makes of a value; `line` begins its lines.
+
+    With an indent that is Python's own, a value at a time. What has nothing nested is left to the
+    compiled encoder instead, and of a thousand VMs each is that.
+    """
+    if not value or not isinstance(value, (dict, list, tuple)):
+        return json.dumps(value)
+    inner = line + "  "
+    named = isinstance(value, dict)
+    if not any(of and isinstance(of, (dict, list, tuple)) for of in _parts(value)):
+        content = json.dumps(value, separators=("," + inner, ": "))[1:-1]
+    else:
+        parts = [_indented(of, inner) for of in _parts(value)]
+        if named:
+            # A key may be a number.
+            keys = (json.dumps({key: 0})[1:-4] for key in value)
+            parts = [f"{key}: {of}" for key, of in zip(keys, parts, strict=True)]
+        content = ("," + inner).join(parts)
+    begin, end = "{}" if named else "[]"
+    return begin + inner + content + line + end
+
+
+def _parts(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def yaml_of(value: Mapping[str, Any]) -> bytes:

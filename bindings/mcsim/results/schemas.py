@@ -205,4 +205,6 @@ def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:
     order = np.lexsort((capacity, vm))
     new = np.ones(len(order), bool)
     new[1:] = (np.diff(vm[order]) != 0) | (np.diff(capacity[order]) != 0)
-    return both.take(pa.array(order[new]))
+    rows = pa.array(order[new])
+    # Column by column: a table is taken from in several times as long.
+    return pa.table({name: both[name].take(rows) for name in both.column_names})

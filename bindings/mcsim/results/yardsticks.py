@@ -119,15 +119,15 @@ def slowdowns(
     reads_ns = np.array([known(device.read) for device in used], dtype=object)
     factors = []
     besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
-    for vm, total, hits, misses, more_ns in zip(
-        of.vms, of.accesses, of.hits, of.misses, besides, strict=True
+    served = np.column_stack([of.hits, of.misses]).astype(object)
+    for vm, total, waited in zip(
+        of.vms, of.accesses.tolist(), map(int, np.dot(served, reads_ns) + besides), strict=True
     ):
         if not total:
             continue
         accesses, alone_ns = alone.get(vm, (-1, 0))
         if accesses != total:
             return None
-        waited = int(np.dot(np.append(hits, misses).astype(object), reads_ns) + more_ns)
         factors.append(waited / alone_ns if alone_ns else 1.0)
     return factors
 

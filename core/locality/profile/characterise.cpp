@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -504,20 +505,38 @@ absl::Status replay(const Accesses& trace, std::vector<VmMeters>& vms, const Tic
   return absl::OkStatus();
 }
 
+// The samples of all VMs, each of which has them in the order of its windows: by window, then VM.
+template <class SamplesOf>
+std::vector<RiSample> by_window(std::span<const Piece> windows, std::size_t vms,
+                                SamplesOf samples_of) {
+  const auto for_each = [&](auto visit) {
+    for (std::size_t vm = 0; vm < vms; ++vm) {
+      std::size_t window = 0;
+      for (const RiSample& sample : samples_of(vm)) {
+        while (windows[window].end != sample.window_end) ++window;
+        visit(window, sample);
+      }
+    }
+  };
+  std::vector<std::size_t> next(windows.size() + 1);  // place of a window's next sample
+  for_each([&](std::size_t window, const RiSample&) { ++next[window + 1]; });
+  std::inclusive_scan(next.begin(), next.end(), next.begin());
+  std::vector<RiSample> samples(next.back());
+  for_each([&](std::size_t window, const RiSample& sample) { samples[next[window]++] = sample; });
+  return samples;
+}
+
 // What is to be done with a meter when all VMs are through: logs let go of spare memory, and
-// the series of all VMs become one, by time and then by VM.
+// the series of all VMs become one.
 void finish(const std::vector<VmMeters>& vms, std::size_t clocked, std::size_t meter,
-            Measured& measured) {
+            std::span<const Piece> windows, Measured& measured) {
   if (auto* logs = std::get_if<std::vector<DistanceLog>>(&measured)) {
     for (DistanceLog& log : *logs) log.shrink_to_fit();
   }
   auto* series = std::get_if<IntensitySeries>(&measured);
   if (series == nullptr) return;
-  for (const VmMeters& vm : vms) {
-    const std::span<const RiSample> samples = vm.samples(clocked, meter);
-    series->samples.insert(series->samples.end(), samples.begin(), samples.end());
-  }
-  std::ranges::stable_sort(series->samples, {}, &RiSample::window_end);
+  series->samples = by_window(windows, vms.size(),
+                              [&](std::size_t vm) { return vms[vm].samples(clocked, meter); });
 }
 
 absl::StatusOr<std::shared_ptr<const std::vector<HitCurve>>> measure(const Accesses& trace,
@@ -532,7 +551,7 @@ absl::StatusOr<std::shared_ptr<const std::vector<HitCurve>>> measure(const Acces
     std::size_t there = 0;
     for (Clocked::Meter& meter : plan.clocked()[at].meters) {
       if (is_whole(meter.spec)) continue;
-      finish(vms, at, there++, *meter.measured);
+      finish(vms, at, there++, meter.windows, *meter.measured);
     }
   }
   auto whole = std::make_shared<std::vector<HitCurve>>();

@@ -28,6 +28,8 @@ class RunningCurve {
   // hits(capacity) / accesses; 0 if there were none.
   double ratio(Count capacity) const;
   Count accesses() const { return accesses_; }
+  // No capacity hits more than this one, which may be larger than it must.
+  Count reach() const { return static_cast<Count>(counts_.size()); }
   // The smallest capacity at which no larger one hits more.
   Count saturation() const;
   // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.

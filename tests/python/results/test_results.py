@@ -1,7 +1,8 @@
-# Trusts: the file system's rename, and the layout stated in mcsim/results/results.py.
+# Trusts: the file system's rename, Python's json, and the layout in mcsim/results/results.py.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -11,12 +12,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.config import ExperimentSpec
 from mcsim.results import draft as draft_module
 from mcsim.results.draft import Draft, SystemTables, draft_folder, is_under_way
+from mcsim.results.files import json_of
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
@@ -77,6 +81,25 @@ def test_a_finished_run_reads_back(tmp_path: Path) -> None:
         assert opened.to_arrow(name).column_names == columns
         assert opened.to_pandas(name).columns.tolist() == columns
         assert opened.to_polars(name).columns == columns
+
+
+def test_who_ran_it_has_the_tables_that_are_in_the_files(tmp_path: Path) -> None:
+    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    for name in SCHEMAS:
+        mine, read = results.table(name), Results.open(results.path).table(name)
+        assert mine.schema.equals(read.schema, check_metadata=True), name
+        assert mine.equals(read), name
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
+    )
+)
+def test_json_is_what_python_indents(value: object) -> None:
+    expected = json.dumps({"value": value, "of": (value, [])}, indent=2) + "\n"
+    assert json_of({"value": value, "of": (value, [])}) == expected.encode()
 
 
 def test_what_is_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
