@@ -72,3 +72,19 @@ def test_includes_keep_to_the_rooms(tree: str) -> None:
 def test_every_room_of_the_tables_is_there() -> None:
     for room in ROOMS:
         assert (ROOT / room).is_dir(), f"{room}/ is in a table of rooms, but not in the tree"
+
+
+def test_a_system_is_short() -> None:
+    folder = ROOT / "policies" / "allocation"
+    headers = re.findall(
+        r'^#include "policies/(allocation/\w+)\.hpp"', (folder / "all.hpp").read_text(), re.M
+    )
+    assert len(headers) > 20
+    lines = {
+        header: sum(
+            len(path.read_text().splitlines()) for path in (ROOT / "policies").glob(f"{header}.?pp")
+        )
+        for header in headers
+    }
+    long = {header: count for header, count in lines.items() if count > 250}
+    assert not long, f"over 250 lines, header and source: {long}"
