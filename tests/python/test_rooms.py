@@ -88,3 +88,13 @@ def test_a_system_is_short() -> None:
     }
     long = {header: count for header, count in lines.items() if count > 250}
     assert not long, f"over 250 lines, header and source: {long}"
+
+
+def test_a_number_names_one_decision() -> None:
+    numbers = [
+        path.name[:4]
+        for folder in ("core", "bindings")
+        for path in (ROOT / folder / "decisions").glob("*.md")
+    ]
+    assert len(numbers) > 80
+    assert sorted(set(numbers)) == sorted(numbers)
