@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
@@ -10,8 +10,9 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import WindowSpec
+from mcsim.config.spec import VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
+from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.workload import Workload
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "check_interval",
     "check_meters",
     "check_named_vms",
+    "check_names",
     "check_responses",
     "check_times",
 ]
@@ -56,6 +58,18 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
     if not spec.workload.vms and not spec.workload.profiles:
         raise source.complain(("workload",), "neither VMs nor a profile")
+
+
+def check_names(spec: ExperimentSpec, source: Source) -> None:
+    """Hold the names that VMs are given to be what names of VMs can be."""
+    sections: list[tuple[str, Sequence[VmTraceSpec]]] = [("workload", spec.workload.vms)]
+    if spec.warm_up_traces is not None:
+        sections.append(("warm_up", spec.warm_up_traces.vms))
+    for section, vms in sections:
+        for index, vm in enumerate(vms):
+            renamed = vm.vms.values() if isinstance(vm.vms, Mapping) else ()
+            with source.blaming((section, "vms", index)):
+                check_vm_names(list(dict.fromkeys(filter(None, (vm.name, *renamed)))))
 
 
 def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:

@@ -29,6 +29,7 @@ from mcsim.experiment.checks import (
     check_hosts,
     check_interval,
     check_named_vms,
+    check_names,
     check_times,
     check_unique,
 )
@@ -118,7 +119,7 @@ class Experiment:
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
-        for check in (check_unique, check_hosts, check_figures, check_times):
+        for check in (check_names, check_unique, check_hosts, check_figures, check_times):
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():
