@@ -137,3 +137,33 @@ def test_space_for_more_than_there_is_bounds_as_space_for_all(blocks: int) -> No
         np.full(5, 4096, np.uint32),
     )
     assert opt_hits(builder.finish(), blocks) == 2
+
+
+@pytest.mark.parametrize(
+    ("vm", "shown"),
+    [
+        ('{name: "a\\nb", trace: cyclic}', "a\\x0ab"),
+        ('{trace: cyclic, vms: {x: "a\\tb"}}', "a\\x09b"),
+    ],
+)
+def test_a_vm_whose_name_breaks_lines_is_refused_where_it_is_named(
+    tmp_path: Path, vm: str, shown: str
+) -> None:
+    path = written(tmp_path, "static")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"{TINY}}}", f"{TINY}, vms: [\n    {vm}]}}"), encoding="utf-8")
+    assert complaint(path) == (
+        "mine.yaml:4: workload.vms[0]: the name of a VM must be text in UTF-8, without control "
+        f"characters, got '{shown}'"
+    )
+
+
+def test_a_table_that_there_is_not_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
+    results = mcsim.run(written(tmp_path, "static"), out=tmp_path / "results", figures=False)
+    for read in (results.to_pandas, results.to_polars, results.to_arrow, results.table):
+        with pytest.raises(ConfigError) as caught:
+            read("metric")
+        said = str(caught.value)
+        assert said.startswith(
+            "no table 'metric' (did you mean 'metrics'?); there are metrics, vms"
+        )
