@@ -633,13 +633,18 @@ WANTED = "expected whole numbers of blocks, an array of 1 tiers x 3 VMs"
         ([[1.5, 1, 1]], f"{WANTED}, got 1.5"),
         ([[float("nan"), 1, 1]], f"{WANTED}, got nan"),
         (mcsim.Decision([[1, 2]]), f"{WANTED}, got an array of shape (1, 2)"),
-        ([[-1, 1, 1]], "allocate() gave -1 blocks; whole numbers from 0 on only"),
-        ([[CAPACITY, 1, 0]], "allocate() gave 25 blocks of tier 0, which has 24"),
+        ([[-1, 1, 1]], f"allocate() of interval 0: {WANTED}, got -1"),
+        ([[float("inf"), 1, 1]], f"{WANTED}, got inf"),
+        ([[2.0**63, 1, 1]], f"{WANTED}, got 9.22"),
+        (
+            [[CAPACITY, 1, 0]],
+            "allocate() of interval 0: 25 blocks of tier 0, which has 24",
+        ),
         (mcsim.Decision(write_modes=[1]), "expected names of write modes, got [1]"),
-        (mcsim.Decision(write_modes=["back"]), "allocate() gave 1 write modes for 3 VMs"),
+        (mcsim.Decision(write_modes=["back"]), "allocate() of interval 0: 1 write mode for 3 VMs"),
         (
             mcsim.Decision(write_modes=["back", "forth", "back"]),
-            "allocate(): write mode: unknown choice 'forth' (one of through, back, around)",
+            "allocate() of interval 0: unknown write mode 'forth' (one of through, back, around)",
         ),
         (
             mcsim.Decision(admits=[True]),
