@@ -112,7 +112,7 @@ class PythonSystem final : public System {
  public:
   PythonSystem(py::object allocator, const SystemContext& context)
       : allocator_(std::move(allocator)), machine_(context.machine), seed_(context.seed) {
-    name_ = py::str(py::getattr(allocator_, "_name", py::type::of(allocator_).attr("__name__")));
+    name_ = py::str(py::type::of(allocator_).attr("__name__"));
     if (!py::hasattr(allocator_, "allocate")) {
       throw Error{invalid_argument("{}: an allocator needs a method allocate(seen)", name_)};
     }
@@ -161,15 +161,6 @@ class PythonSystem final : public System {
     py::gil_scoped_acquire gil;
     const py::object answer = allocator_.attr("allocate")(observation(seen));
     if (answer.is_none()) return std::nullopt;
-    auto decision = decision_given(answer, seen);
-    if (decision.ok()) return *std::move(decision);
-    return invalid_argument("{}: allocate() of {} {} {}", name_, timers_[seen.timer].name,
-                            seen.interval, message_of(decision.status()));
-  }
-
- private:
-  // Complaints begin with what was done.
-  absl::StatusOr<Decision> decision_given(const py::object& answer, const Observation& seen) const {
     Decision decision;
     std::vector<std::size_t> host_of;
     for (const VmCounters& vm : seen.counters) host_of.push_back(static_cast<std::size_t>(vm.host));
@@ -192,8 +183,8 @@ class PythonSystem final : public System {
     if (const py::object admits = answer.attr("admits"); !admits.is_none()) {
       decision.admits = admits.cast<std::vector<bool>>();
       if (decision.admits.size() != seen.vms()) {
-        return invalid_argument("gave {} truth values of admission for {} VMs",
-                                decision.admits.size(), seen.vms());
+        return invalid_argument("{}: allocate() gave {} truth values of admission for {} VMs",
+                                name_, decision.admits.size(), seen.vms());
       }
     }
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
@@ -202,6 +193,7 @@ class PythonSystem final : public System {
     return decision;
   }
 
+ private:
   template <class T>
   T checked(const char* where, absl::StatusOr<T> given) const {
     if (given.ok()) return *std::move(given);
@@ -331,9 +323,9 @@ class PythonSystem final : public System {
     for (const py::handle& given : answer) {
       const auto [vm, host, keep, rate, rule] =
           given.cast<std::tuple<std::size_t, std::size_t, bool, double, std::string>>();
-      if (vm >= vms) return out_of_range("moves VM {} of {}", vm, vms);
+      if (vm >= vms) return out_of_range("{}: allocate() moves VM {} of {}", name_, vm, vms);
       MCSIM_ASSIGN_OR_RETURN(const OnDemand on_demand,
-                             choice_named<OnDemand>("gave on_demand", rule));
+                             choice_named<OnDemand>(name_ + ": allocate(): on_demand", rule));
       migrations.push_back({.vm = VmId(vm),
                             .host = host,
                             .keep = keep,
@@ -351,7 +343,8 @@ class PythonSystem final : public System {
     const std::size_t tiers = machine_.tiers.size();
     if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(0)) != tiers ||
         static_cast<std::size_t>(array.shape(1)) != vms) {
-      return invalid_argument("must return an array of {} tiers x {} VMs", tiers, vms);
+      return invalid_argument("{}: allocate() must return an array of {} tiers x {} VMs", name_,
+                              tiers, vms);
     }
     Allocation targets(tiers, vms);
     const auto blocks = array.unchecked<2>();
@@ -360,7 +353,8 @@ class PythonSystem final : public System {
         const double given = blocks(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v));
         // Not all that is whole fits; what is not a number is not at least 0.
         if (!(given >= 0 && given < 0x1p63) || std::trunc(given) != given) {
-          return invalid_argument("gave {} blocks; whole numbers from 0 on only", given);
+          return invalid_argument("{}: allocate() gave {} blocks; whole numbers from 0 on only",
+                                  name_, given);
         }
         targets.at(k, v) = static_cast<Count>(given);
       }
@@ -373,8 +367,8 @@ class PythonSystem final : public System {
         if (sum <= static_cast<double>(capacity)) continue;
         const std::string where =
             host < machine_.fleet.hosts.size() ? " on " + machine_.fleet.hosts[host] : "";
-        return invalid_argument("gave {} blocks of tier {}{}, which has {}", sum, k, where,
-                                capacity);
+        return invalid_argument("{}: allocate() gave {} blocks of tier {}{}, which has {}", name_,
+                                sum, k, where, capacity);
       }
     }
     return targets;
@@ -385,8 +379,8 @@ class PythonSystem final : public System {
 
   absl::StatusOr<ModesByTier> modes_by_tier(const py::list& rows, std::size_t vms) const {
     if (rows.size() != machine_.tiers.size()) {
-      return invalid_argument("gave write modes of {} tiers, and there are {}", rows.size(),
-                              machine_.tiers.size());
+      return invalid_argument("{}: allocate() gave write modes of {} tiers, and there are {}",
+                              name_, rows.size(), machine_.tiers.size());
     }
     ModesByTier modes;
     for (const py::handle& row : rows) {
@@ -399,12 +393,13 @@ class PythonSystem final : public System {
                                                      std::size_t vms) const {
     const auto names = given.cast<std::vector<std::string>>();
     if (names.size() != vms) {
-      return invalid_argument("gave {} write modes for {} VMs", names.size(), vms);
+      return invalid_argument("{}: allocate() gave {} write modes for {} VMs", name_, names.size(),
+                              vms);
     }
     std::vector<WriteMode> modes;
     for (const std::string& name : names) {
-      MCSIM_ASSIGN_OR_RETURN(const WriteMode mode,
-                             choice_named<WriteMode>("gave write mode", name));
+      const std::string parameter = name_ + ": allocate(): write mode";
+      MCSIM_ASSIGN_OR_RETURN(const WriteMode mode, choice_named<WriteMode>(parameter, name));
       modes.push_back(mode);
     }
     return modes;

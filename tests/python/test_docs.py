@@ -2,8 +2,9 @@
 """Every Python block and shell line of the documents, of `--help` and of docstrings.
 
 They run in a folder of stand-ins: `web_0.csv.gz` to `web_3.csv.gz`, as mcsim generates them of a
-small profile, and the experiments. Pictures, which have tests of their own, are left out. What
-takes minutes or a compiler is held to what it names instead: `_CHECKED` says which, and how.
+small profile, the experiments, and results of small ones. Pictures, which have tests of their own,
+are left out. What takes minutes or a compiler is held to what it names instead: `_CHECKED` says
+which, and why. What a document shows that a command or a statement prints is compared with it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 import mcsim
@@ -109,18 +112,35 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in names:
         trace.slice(vms=[name]).save(folder / f"{name}.csv.gz")
     (folder / "experiments").symlink_to(ROOT / "experiments")
+    tiny = (ROOT / "experiments/tiny.yaml").read_text()
+    mine = tiny.replace("workloads/", "experiments/workloads/")
+    (folder / "mine.yaml").write_text(mine)
+    (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
     return folder
+
+
+@pytest.fixture(scope="module")
+def finished(stand_ins: Path) -> Path:
+    """A folder of results: two runs of the smallest experiment, and a sweep."""
+    tiny = "experiments/tiny.yaml"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
+        patch.chdir(stand_ins)
+        mcsim.run(tiny, out="finished", figures=False)
+        larger = ["tiers.0.capacity_blocks=1000"]
+        mcsim.run(tiny, out="finished", overrides=larger, figures=False)
+        mcsim.sweep("sizes.yaml", out="finished")
+    return stand_ins / "finished"
 
 
 @pytest.fixture
 def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory that has the stand-ins and the experiments."""
     for path in stand_ins.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    tiny = (ROOT / "experiments/tiny.yaml").read_text()
-    mine = tiny.replace("workloads/", "experiments/workloads/")
-    (tmp_path / "mine.yaml").write_text(mine)
-    (tmp_path / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
+        if path.suffix == ".yaml":
+            shutil.copy(path, tmp_path)
+        elif path.name not in ("finished", "results"):
+            (tmp_path / path.name).symlink_to(path)
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -131,14 +151,16 @@ def folder(stand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def run_python(code: str, names: dict[str, Any]) -> None:
-    """Run a block, statement by statement; `# → text` at the end of one is what it prints."""
+    """Run a block, statement by statement; `# → text` at its end or after it is what it prints."""
+    lines = [*code.splitlines(), ""]
     for statement in ast.parse(code).body:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(ast.Module([statement], []), "<document>", "exec"), names)
         assert statement.end_lineno is not None
-        last_line = code.splitlines()[statement.end_lineno - 1]
-        if (shown := re.search(r"  # → (.*)$", last_line)) is not None:
+        last_line, next_line = lines[statement.end_lineno - 1 : statement.end_lineno + 1]
+        shown = re.search(r"  # → (.*)$", last_line) or re.match(r"# → (.*)$", next_line)
+        if shown is not None:
             assert printed.getvalue().strip() == shown[1], last_line
 
 
@@ -227,7 +249,9 @@ def test_contributing_scave(folder: Path) -> None:
     ],
 )
 def test_docstrings(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(module))
+    """Who reads one with `help` has imported the package and NumPy, and nothing else."""
+    known = {"mcsim": mcsim, "mc": mcsim, "np": np}
+    result = doctest.testmod(importlib.import_module(module), globs=known)
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -241,24 +265,78 @@ def test_readme_experiment(folder: Path) -> None:
 # --- Shell ---------------------------------------------------------------------------------------
 
 
-def run_mcsim(words: list[str]) -> None:
-    """Run a command of mcsim, without pictures."""
-    command, _ = command_of(words)
-    # As the shell does; all files are in the working directory.
-    given = [
-        name
-        for word in words
-        for name in (
-            sorted(fnmatch.filter([path.name for path in Path().iterdir()], word))
-            if "*" in word
-            else [word]
-        )
-    ]
-    if any("--no-figures" in option.opts for option in command.params):
-        given.append("--no-figures")
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        main(given)
-    assert printed.getvalue()
+def run_mcsim(words: list[str]) -> str:
+    """Run a command of mcsim, without pictures unless it is there for them; what it prints."""
+    command, rest = command_of(words)
+    ours = words[0] == "cache"  # patterns of names in the cache, which stand in quotes
+    given = words if ours else [name for word in words for name in matching(word)]
+    if isinstance(command, click.Group) or (not rest and lacks_something(command)):
+        given = [*words, "--help"]  # it is only named
+    elif any("--no-figures" in option.opts for option in command.params):
+        given = [*given, "--no-figures"]
+    taken = io.BytesIO()
+    printed = io.TextIOWrapper(taken, encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(printed):
+        try:
+            main(given)
+        except SystemExit as ended:
+            code = ended.code
+        else:
+            code = 0
+    # Two runs that differ are told so.
+    assert code in (0, None) or words[:2] == ["results", "diff"], (words, code)
+    said = taken.getvalue().decode()
+    assert said, words
+    return said
+
+
+def lacks_something(command: click.Command) -> bool:
+    """Whether a command does nothing unless it is told what with."""
+    return command.name == "figures" or any(param.required for param in command.params)
+
+
+def matching(word: str) -> list[str]:
+    """The files that a word names, as the shell does; all are in the working directory."""
+    if "*" not in word:
+        return [word]
+    return sorted(fnmatch.filter([path.name for path in Path().iterdir()], word)) or [word]
+
+
+# What stands for something of one's own in a command, and what it is here.
+_STANDS_FOR = {
+    "RUN…": ["RUN A"],
+    "RUN": ["RUN A"],
+    "A": ["RUN A"],
+    "B": ["RUN B"],
+    "tiny-20b8": ["RUN A"],
+    "tiny-b9": ["RUN B"],
+    "tiny": ["RUN A"],  # the beginning of two
+    "NAME": ["multicache"],
+    "results/packs/NAME.zip": ["results/packs/*.zip"],
+}
+
+
+def filled_in(words: list[str]) -> list[str]:
+    """A command with what there is here for what it leaves open."""
+    runs = sorted(Path("results").glob("tiny-*/DONE"), key=lambda path: path.stat().st_mtime_ns)
+    by_id = words[0] == "results"
+    here = {
+        f"RUN {name}": path.parent.name if by_id else str(path.parent)
+        for name, path in zip("AB", runs, strict=False)
+    }
+    given = []
+    for word in words:
+        for stand_in in _STANDS_FOR.get(word, [word]):
+            if "packs" in stand_in:
+                stand_in = str(next(Path().glob(stand_in)))
+            given.append(here.get(stand_in, stand_in))
+    if "FILE" in given:
+        given[given.index("FILE")] = "sizes.yaml" if given[0] == "sweep" else "page.html"
+    if given[:2] == ["results", "rm"]:
+        given.append("--yes")
+    if given[0] == "figures" and len(given) > 1:
+        given += ["--only", "hit-ratio"]
+    return given
 
 
 def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
@@ -266,9 +344,12 @@ def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = cli
     rest = list(words)
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        found = command.get_command(click.Context(command), rest.pop(0))
+        word = rest.pop(0)
+        found = command.get_command(click.Context(command), word)
         assert found is not None, words
         command = found
+        if found.name != word:
+            return found, [word, *rest]  # `sweep FILE` runs it
     return command, rest
 
 
@@ -351,38 +432,42 @@ def check_executable(words: list[str]) -> None:
     assert os.access(ROOT / words[0], os.X_OK)
 
 
-# What does not run as it stands: how such a line begins, and what is looked at instead.
-_CHECKED: list[tuple[str, Callable[[list[str]], None], int]] = [
-    (r"\./mcsim run experiments/(?!tiny)", check_long_run, 1),  # minutes
-    (r"(\./)?mcsim sweep (?!status|table|figures).*(experiments/|--dask)", check_long_sweep, 1),
-    (r"(\./)?mcsim reproduce (?!.*…)", check_reproduction, 1),
-    (r"\./mcsim (test|lint|bench|faults|fuzz)", check_launcher, 1),  # this test among them
-    (r"\./mcsim$", check_executable, 0),
-    (r"\.ci/run", check_executable, 0),
-    (r"(cmake|ctest) ", check_cmake, 0),
-    (r"(pip|pre-commit) install", check_install, 0),
-    (r"python tests/bench/", check_script, 1),
-    # Of a library that test_out_of_tree_policy builds, loads and compares in this way.
-    (r"mcsim .*--plugin build/", check_options, 1),
-    # Of runs and traces that somebody has.
-    (r"mcsim sweep (FILE|run --help)", check_options, 1),
-    (r"(\./)?mcsim (results|cache rm|sweep (status|table|figures)) ", check_options, 1),
-    # Only named, in a sentence.
-    (r"mcsim (config --cmake-dir|describe NAME|[a-z]+( [a-z]+)?$|.*…)", check_options, 1),
-    (r"mcsim --", check_options, 1),
+# What does not run as it stands: how such a line begins, why, and what is looked at instead, with
+# how many of its words left out.
+_CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
+    (r"\./mcsim run experiments/(?!tiny)", "minutes", check_long_run, 1),
+    (r"(\./)?mcsim sweep .*(experiments/|--dask)", "minutes, or a cluster", check_long_sweep, 1),
+    (r"(\./)?mcsim reproduce (?!--list)", "minutes", check_reproduction, 1),
+    (r"mcsim reproduce$", "hours", check_options, 1),
+    (r"\./mcsim (test|lint|bench|faults|fuzz)", "this test is among it", check_launcher, 1),
+    (r"\./mcsim$", "what it sets up, this runs in", check_executable, 0),
+    (r"\.ci/run", "this test is among it", check_executable, 0),
+    (r"(cmake|ctest) ", "compiles", check_cmake, 0),
+    (r"(pip|pre-commit) install", "installs", check_install, 0),
+    (r"python tests/bench/", "measures for minutes", check_script, 1),
+    (r"mcsim .*--plugin build/", "test_out_of_tree_policy does it", check_options, 1),
+    (r"mcsim mrc --policies … --mini", "two words of a command", check_options, 1),
+    (r"mcsim --", "no command", check_options, 1),
 ]
+
+
+def checked_only(part: str) -> tuple[Callable[[list[str]], None], int] | None:
+    """How a command is looked at that does not run."""
+    for beginning, _, check, skipped in _CHECKED:
+        if re.match(beginning, part):
+            return check, skipped
+    return None
 
 
 def run_line(line: str) -> None:
     for part in line.split(" && "):
         words = shlex.split(part)
-        for beginning, check, skipped in _CHECKED:
-            if re.match(beginning, part) and part != "mcsim list":
-                check(words[skipped:])
-                break
+        if (found := checked_only(part)) is not None:
+            check, skipped = found
+            check(words[skipped:])
         else:
             assert words[0] in ("mcsim", "./mcsim"), f"nothing here runs or checks: {part}"
-            run_mcsim(words[1:])
+            run_mcsim(filled_in(words[1:]))
 
 
 LINES = [
@@ -394,8 +479,81 @@ LINES = [
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_shell_lines(line: str, folder: Path) -> None:
+def test_shell_lines(line: str, folder: Path, finished: Path) -> None:
+    shutil.copytree(finished, folder / "results", copy_function=shutil.copy2)
+    if " cache " in line:
+        mcsim.Trace.open("web_0.csv.gz")
     run_line(line)
+
+
+# --- What commands print -------------------------------------------------------------------------
+
+# What is another on every machine, at every time or of every version: ids, digests and times.
+_OWN = [
+    (r"-[0-9a-f]{12,16}\b", "-ID"),
+    (r"\b20\d\d-\d\d-\d\d \d\d:\d\d\b", "NOW"),
+    (r"\bdigest [0-9a-f]{16}\b", "digest ID"),
+]
+
+
+def steps(block: str) -> list[tuple[str, list[str]]]:
+    """The commands of a block of a console, each with the lines that it is shown to print."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def pattern_of(shown: list[str]) -> str:
+    """What a command is to print: `…` alone is any lines, within a line anything."""
+    whole = ""
+    for line in shown:
+        for own, name in _OWN:
+            line = re.sub(own, name, line)
+        if line.strip() == "…":
+            whole += r"(?:.*\n)*?"
+        else:
+            whole += r"[^\n]*".join(re.escape(part) for part in line.rstrip().split("…")) + r"\n"
+    return whole
+
+
+def check_printed(shown: list[str], printed: str) -> None:
+    """Hold what is shown to what was printed, line by line; tables may end with spaces."""
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    for own, name in _OWN:
+        lines = [re.sub(own, name, line) for line in lines]
+    assert re.fullmatch(pattern_of(shown), "".join(f"{line}\n" for line in lines)), (
+        "the document shows\n" + "\n".join(shown) + "\nand it prints\n" + printed
+    )
+
+
+SESSIONS = [path for path in DOCUMENTS if blocks_of(path, "console")]
+
+
+@pytest.mark.parametrize("document", SESSIONS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_print_what_documents_show(
+    document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other, in a folder without results and with a cache of its own."""
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(folder / "own"))
+    for block in blocks_of(document, "console"):
+        for command, shown in steps(block):
+            words = filled_in(shlex.split(command)[1:])
+            check_printed(shown, run_mcsim(words))
+
+
+def test_what_documents_show_is_compared() -> None:
+    printed = "run  started\na-0123456789ab  2026-01-02 03:04  1.5 s   \nb\nc\n"
+    shown = ["run  started", "a-ba9876543210  2025-12-31 23:59  … s", "…", "c"]
+    check_printed(shown, printed)
+    check_printed(["run  started", "…"], printed)
+    for wrong in (["run  started"], [*shown, "d"], [shown[0].upper(), *shown[1:]], ["…", "b"]):
+        with pytest.raises(AssertionError, match="the document shows"):
+            check_printed(wrong, printed)
+    assert steps("$ a b\nc\n$ d\n") == [("a b", ["c"]), ("d", [])]
 
 
 def test_shell_lines_are_found() -> None:
@@ -403,6 +561,9 @@ def test_shell_lines_are_found() -> None:
     assert "mcsim mrc web_0.csv.gz" in found
     assert "./mcsim run experiments/web.yaml" in found
     assert any(line.startswith("mcsim tune web_*.csv.gz") for line in found)
+    parts = [part for line in found for part in line.split(" && ")]
+    assert sum(checked_only(part) is None for part in parts) > 100
+    assert len(SESSIONS) > 5
     with pytest.raises(AssertionError, match="nothing here runs or checks: make all"):
         run_line("make all")
     with pytest.raises(AssertionError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -20,7 +22,17 @@ def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
     ConfigError
         If they have more than one dimension or a negative element; it calls them `name`.
     """
-    array = np.asarray(values)
+    if isinstance(values, (str, os.PathLike)):
+        raise ConfigError(
+            f"{name}: expected numbers, got {os.fspath(values)!r}: mcsim.Trace.open(...) opens a "
+            "file"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ConfigError(
+            f"{name}: expected one dimension, got rows of different lengths"
+        ) from None
     if array.ndim != 1:
         raise ConfigError(f"{name}: expected one dimension, got an array of shape {array.shape}")
     if array.size == 0:

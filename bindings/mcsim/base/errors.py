@@ -39,10 +39,11 @@ class Complaints:
 
     Examples
     --------
+    >>> from mcsim.base.errors import Complaints
     >>> complaints = Complaints()
     >>> for word in ("one", "two"):
     ...     with complaints.kept():
-    ...         raise ConfigError(f"not {word}")
+    ...         raise mc.ConfigError(f"not {word}")
     >>> complaints.tell()
     Traceback (most recent call last):
     mcsim.base.errors.ConfigError: not one

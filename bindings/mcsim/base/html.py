@@ -15,6 +15,7 @@ def table_in_html(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]
 
     Examples
     --------
+    >>> from mcsim.base.html import table_in_html
     >>> table_in_html("a & b", ["VM"], [["<web>"]])
     '<p>a &amp; b</p><table><tr><th>VM</th></tr><tr><td>&lt;web&gt;</td></tr></table>'
     """

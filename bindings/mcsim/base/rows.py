@@ -49,7 +49,7 @@ class Rows(np.recarray[Any, Any], Tabular):
 
     Examples
     --------
-    >>> rows = Rows.of({"policy": np.array(["lru", "arc"]), "hits": np.array([3, 4])})
+    >>> rows = mc.Rows.of({"policy": np.array(["lru", "arc"]), "hits": np.array([3, 4])})
     >>> rows.hits.sum(), rows[0].policy, rows[rows.hits > 3].to_arrow().to_pydict()
     (np.int64(7), np.str_('lru'), {'policy': ['arc'], 'hits': [4]})
     """

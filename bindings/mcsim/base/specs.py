@@ -28,6 +28,7 @@ def title(name: str, params: Mapping[str, ParamValue]) -> str:
 
     Examples
     --------
+    >>> from mcsim.base.specs import title
     >>> title("shards-rate", {"rate": 0.01})
     'shards-rate:rate=0.01'
     """
@@ -61,6 +62,7 @@ def split_specs(text: str) -> list[str]:
 
     Examples
     --------
+    >>> from mcsim.base.specs import split_specs
     >>> split_specs("exact,shards:rate=0.1,seed=2,aet")
     ['exact', 'shards:rate=0.1,seed=2', 'aet']
     >>> split_specs("talus:policy=2q(kin=0.1,kout=0.3),epoch=10000,lru")

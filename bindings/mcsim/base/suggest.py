@@ -39,6 +39,7 @@ def names_matching(
 
     Examples
     --------
+    >>> from mcsim.base.suggest import names_matching
     >>> names_matching(["b", "a*"], ["a1", "a2", "b", "c"])
     ['b', 'a1', 'a2']
     """

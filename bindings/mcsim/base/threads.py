@@ -113,6 +113,7 @@ class Pool:
 
     Examples
     --------
+    >>> from mcsim.base.threads import Pool
     >>> with Pool(2) as pool:
     ...     squares = [pool.submit(pow, x, 2) for x in (3, 4)]
     >>> [square.result() for square in squares]
@@ -195,6 +196,7 @@ class Once:
 
     Examples
     --------
+    >>> from mcsim.base.threads import Once
     >>> once = Once()
     >>> once.get("a", lambda: 1), once.get("a", lambda: 2)
     (1, 1)

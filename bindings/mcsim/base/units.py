@@ -214,6 +214,7 @@ def parse_capacities(value: int | str, unique: int, block_bytes: int | None) -> 
 
     Examples
     --------
+    >>> from mcsim.base.units import parse_capacities
     >>> parse_capacities("1%:100%:3", 1000, None)
     [10, 100, 1000]
     """

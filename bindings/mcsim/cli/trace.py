@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -180,7 +181,10 @@ def slice_(
 
 
 def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
+    if out is not None:
+        from mcsim.traces.files import check_ending
 
+        check_ending(out)
     reporter = reporter_asked()
     with reporter.live():
         return open_trace(file, reporter, out=out, **reading)
@@ -221,7 +225,7 @@ def open_trace(
     file = file_of(name, [*trace_dirs, *default_trace_dirs()])
     if out is not None and out.exists() and out.samefile(file):
         raise ConfigError(f"{out}: that is the trace itself; give it another name")
-    with reporter.stage("read", unit="B", about=file.name) as stage:
+    with _in_words_of_the_shell(), reporter.stage("read", unit="B", about=file.name) as stage:
         trace = Trace.open(
             file,
             format=format,
@@ -235,6 +239,20 @@ def open_trace(
     if save_mapping is not None:
         write_mapping(save_mapping, trace.metadata.format, trace.metadata.options)
     return trace
+
+
+@contextmanager
+def _in_words_of_the_shell() -> Iterator[None]:
+    """Let messages name options as the command has them; elsewhere they are keys of a file."""
+    from mcsim.base.errors import TraceError
+
+    try:
+        yield
+    except TraceError as error:
+        said = str(error)
+        for key in ("on_bad_line", "on_unsorted"):
+            said = said.replace(f"{key}: ", f"--{key.replace('_', '-')} ")
+        raise TraceError(said) from error
 
 
 def _time_of(option: str, value: str, opened: Trace) -> int:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,6 +177,14 @@ class Source:
         """
         place = format_location(where if about is None else about)
         return ConfigError(": ".join(filter(None, (self.blame(where), place, message))))
+
+    @contextmanager
+    def blaming(self, where: Sequence[str | int]) -> Iterator[None]:
+        """Say of what is refused inside that it was asked for at a location."""
+        try:
+            yield
+        except ConfigError as error:
+            raise self.complain(where, str(error)) from error
 
     def order(self, where: Sequence[str | int]) -> int:
         """The line of a location, for sorting complaints; overrides come first."""

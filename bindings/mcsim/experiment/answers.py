@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
 from mcsim.experiment.migration import checked_migrations
 
 if TYPE_CHECKING:
     from mcsim.experiment.allocator import Decision, Observation
 
 __all__ = ["are_words", "check_declared", "checked"]
+
+_WRITE_MODES = ("through", "back", "around")
 
 
 def are_words(given: object) -> bool:
@@ -55,10 +58,8 @@ def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
         Of the wrong kind or shape.
     """
     targets, modes, admits = answer.targets, answer.write_modes, answer.admits
-    if targets is not None:
-        targets = _checked_targets(targets, seen, doing)
     if modes is not None:
-        modes = _checked_modes(modes, doing)
+        modes = _checked_modes(modes, seen, doing)
     if admits is not None:
         admits = _checked_admission(admits, seen, doing)
     if not isinstance(answer.infeasible, str):
@@ -68,6 +69,9 @@ def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
     migrations: Any = answer.migrations
     if migrations is not None:
         migrations = checked_migrations(migrations, seen, doing)
+    if targets is not None:
+        targets = _checked_targets(targets, seen, doing)
+        _check_space(targets, _hosts_after(migrations or [], seen), seen, doing)
     return replace(answer, targets=targets, write_modes=modes, admits=admits, migrations=migrations)
 
 
@@ -83,25 +87,75 @@ def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[n
         raise ConfigError(f"{doing}: {wanted}, got {_short(blocks)}")
     if array.shape != shape:
         raise ConfigError(f"{doing}: {wanted}, got an array of shape {array.shape}")
-    if array.dtype.kind == "f" and (odd := array[np.isnan(array) | (array != np.rint(array))]).size:
+    # What is not a number is not at least 0, and not all that is whole fits.
+    if (odd := array[~((array >= 0) & (array < 2.0**63) & (array == np.rint(array)))]).size:
         raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
     return array
+
+
+def _hosts_after(
+    migrations: Sequence[tuple[int, int, bool, float, str]], seen: Observation
+) -> NDArray[np.int64]:
+    """Return the host of each VM, which targets are of, once these have moved."""
+    host = seen.host.copy()
+    for vm, new, *_ in migrations:
+        host[vm] = new
+    return host
+
+
+def _check_space(
+    targets: NDArray[np.float64], host: NDArray[np.int64], seen: Observation, doing: str
+) -> None:
+    """Hold targets to what each tier has, on each host."""
+    for tier, row in enumerate(targets):
+        given = np.bincount(host, weights=row)
+        for number in np.flatnonzero(given > seen.capacities[tier])[:1]:
+            where = f" on {seen.hosts[number]}" if seen.hosts else ""
+            raise ConfigError(
+                f"{doing}: {given[number]:.0f} blocks of tier {tier}{where}, which has "
+                f"{seen.capacities[tier]}"
+            )
 
 
 def _listed(given: object) -> object:
     return given.tolist() if isinstance(given, np.ndarray) else given
 
 
-def _checked_modes(given: object, doing: str) -> list[str] | list[list[str]]:
+def _checked_modes(given: object, seen: Observation, doing: str) -> list[str] | list[list[str]]:
     """Return names of write modes, by VM or by tier and VM, or say what is wrong with them."""
     modes = _listed(given)
     if isinstance(modes, (list, tuple)) and modes:
         if are_words(modes):
-            return list(modes)
+            return _checked_names(modes, seen, doing)
         rows = [_listed(row) for row in modes]
         if all(are_words(row) for row in rows):
-            return [list(row) for row in rows]  # type: ignore[call-overload]
+            tiers = len(seen.capacities)
+            if len(rows) != tiers:
+                raise ConfigError(
+                    f"{doing}: write modes of {_counted(len(rows), 'tier')}, and there "
+                    f"{'is' if tiers == 1 else 'are'} {tiers}"
+                )
+            return [_checked_names(row, seen, doing) for row in rows]
     raise ConfigError(f"{doing}: expected names of write modes, got {_short(given)}")
+
+
+def _checked_names(names: Any, seen: Observation, doing: str) -> list[str]:
+    """Return the write modes of all VMs, or say what is wrong with them."""
+    if len(names) != len(seen.vms):
+        raise ConfigError(
+            f"{doing}: {_counted(len(names), 'write mode')} for {_counted(len(seen.vms), 'VM')}"
+        )
+    for name in names:
+        if name not in _WRITE_MODES:
+            raise ConfigError(
+                f"{doing}: unknown write mode {name!r}{did_you_mean(name, _WRITE_MODES)} "
+                f"(one of {', '.join(_WRITE_MODES)})"
+            )
+    return list(names)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _checked_admission(given: object, seen: Observation, doing: str) -> list[bool]:

@@ -63,7 +63,8 @@ def opt_hits(
     found = policies.simulate(
         np.ascontiguousarray(counted),
         accesses.id_count,
-        [("opt", {}, blocks + 1)],
+        # Space for more than all that is accessed changes nothing, and may be past all numbers.
+        [("opt", {}, min(blocks + 1, max(1, accesses.id_count)))],
         progress=progress,
     )
     return int(found["hits"][0])

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mcsim._core import engine
+from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import WindowSpec
+from mcsim.config.spec import VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
+from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.workload import Workload
 
 __all__ = [
     "check_classes",
     "check_figures",
     "check_hosts",
+    "check_interval",
+    "check_meters",
     "check_named_vms",
+    "check_names",
     "check_responses",
     "check_times",
 ]
 __all__ += ["check_unique", "missing_writes", "silent_timers"]
+
+
+# What the engine keeps of one trace.
+_MOST_INTERVALS = 1 << 20
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
@@ -51,6 +60,18 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
         raise source.complain(("workload",), "neither VMs nor a profile")
 
 
+def check_names(spec: ExperimentSpec, source: Source) -> None:
+    """Hold the names that VMs are given to be what names of VMs can be."""
+    sections: list[tuple[str, Sequence[VmTraceSpec]]] = [("workload", spec.workload.vms)]
+    if spec.warm_up_traces is not None:
+        sections.append(("warm_up", spec.warm_up_traces.vms))
+    for section, vms in sections:
+        for index, vm in enumerate(vms):
+            renamed = vm.vms.values() if isinstance(vm.vms, Mapping) else ()
+            with source.blaming((section, "vms", index)):
+                check_vm_names(list(dict.fromkeys(filter(None, (vm.name, *renamed)))))
+
+
 def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:
     """Hold the VMs that have storage or a host of their own to be those of the workload."""
     placed = spec.hosts.vms if spec.hosts is not None else {}
@@ -59,6 +80,42 @@ def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) 
             if name not in names:
                 message = f"no VM {name!r}{did_you_mean(name, names)}"
                 raise source.complain((section, "vms", name), message)
+
+
+def check_interval(spec: ExperimentSpec, source: Source, workload: Workload) -> None:
+    """Hold the workload to be no longer than so many intervals as the engine can keep."""
+    length = spec.interval.length
+    spans = [span for vm in workload.vms if (span := vm.times_within()) is not None]
+    if _longest(spans) < _MOST_INTERVALS * length:
+        return
+    # Other VMs of the traces, or what is not replayed, may have made it seem longer than it is.
+    spans = [span for vm in workload.vms if (span := vm.span(spec.ops)) is not None]
+    if _longest(spans) >= _MOST_INTERVALS * length:
+        pieces = _longest(spans) // length + 1
+        given = source.root.get("interval", str(spec.interval))
+        raise source.complain(
+            ("interval",),
+            f"{given!r} cuts the workload into {pieces:,} intervals; at most {_MOST_INTERVALS:,} "
+            "can be kept",
+        )
+
+
+def _longest(spans: Sequence[tuple[int, int]]) -> int:
+    """From the first of all times to the last."""
+    return max(last for _, last in spans) - min(first for first, _ in spans) if spans else 0
+
+
+def check_meters(system: engine.System, by_reference: bool) -> None:
+    """Hold the windows of a system's meters to be whole periods of the timers that read them."""
+    for spec in system.meters:
+        window = spec.params.get("window", 0)
+        if spec.meter not in ("curve", "distinct") or window % spec.interval == 0:
+            continue
+        period, given = (Interval(length, by_reference) for length in (spec.interval, window))
+        raise ConfigError(
+            f"meter {spec.meter!r}: window: expected a whole number of periods of '{period}', "
+            f"got '{given}'"
+        )
 
 
 def check_hosts(spec: ExperimentSpec, source: Source) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
+from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
 
@@ -31,9 +32,22 @@ class Components:
 
     What the core refuses is blamed on the line that asked for it: where several
     parameters are given, the one that is refused alone as it is with the others.
+
+    Parameters
+    ----------
+    spec, source, code
+        As of an `Experiment`.
+    vms : sequence of str, optional
+        The VMs of the workload; those that the experiment itself names if not given.
     """
 
-    def __init__(self, spec: ExperimentSpec, source: Source, code: Code) -> None:
+    def __init__(
+        self,
+        spec: ExperimentSpec,
+        source: Source,
+        code: Code,
+        vms: Sequence[str] | None = None,
+    ) -> None:
         from mcsim import optimizers
         from mcsim._core import engine
 
@@ -43,7 +57,7 @@ class Components:
         self._make_system = engine.System
         self._make_python_system = engine.System.from_python
         self._make_optimizer = optimizers.load
-        self._vms = spec.workload.known_names
+        self._vms = spec.workload.known_names if vms is None else list(vms)
         self._declared = _declared()
         self._machine = engine.Machine(
             tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
@@ -56,7 +70,10 @@ class Components:
         """Check a system and write out its parameters and its optimiser."""
         given = self._spec.systems[index]
         where: Location = ("systems", index)
-        default_optimizer = self.build(index).default_optimizer
+        system = self.build(index)
+        with self._source.blaming(where):
+            check_meters(system, self._spec.interval.by_reference)
+        default_optimizer = system.default_optimizer
         optimizer = given.optimizer
         if optimizer is None and default_optimizer is not None:
             optimizer = ComponentSpec.model_validate({"name": default_optimizer})

@@ -24,12 +24,21 @@ from mcsim.config.devices import CATALOGUE
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
 from mcsim.config.spec import DeviceSpec, PlacedSpec
-from mcsim.experiment.checks import check_figures, check_hosts, check_times, check_unique
+from mcsim.experiment.checks import (
+    check_figures,
+    check_hosts,
+    check_interval,
+    check_named_vms,
+    check_names,
+    check_times,
+    check_unique,
+)
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
 from mcsim.experiment.components import Components, policy_of, python_policies
 
 if TYPE_CHECKING:
     from mcsim._core import engine
+    from mcsim.traces.workload import Workload
 
 __all__ = ["Experiment", "Given", "source_of"]
 
@@ -110,7 +119,7 @@ class Experiment:
         shares = _take_shares(source)
         spec = check_spec(source)
         complaints = Complaints()
-        for check in (check_unique, check_hosts, check_figures, check_times):
+        for check in (check_names, check_unique, check_hosts, check_figures, check_times):
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():
@@ -131,6 +140,27 @@ class Experiment:
         spec = _resolve_systems(spec, self.source, self.code, complaints)
         complaints.tell()
         return replace(self, spec=spec, shares={})
+
+    def check_workload(self, workload: Workload) -> None:
+        """Hold the workload to have the VMs that are named, and a length that can be divided.
+
+        Raises
+        ------
+        ConfigError
+            All that it has not, each with its line.
+        """
+        names = [vm.name for vm in workload.vms]
+        complaints = Complaints()
+        with complaints.kept():
+            check_named_vms(self.spec, self.source, names)
+        with complaints.kept():
+            check_interval(self.spec, self.source, workload)
+        if not self.spec.workload.known_names:
+            components = Components(self.spec, self.source, self.code, names)
+            for index in range(len(self.spec.systems)):
+                with complaints.kept():
+                    components.build(index)
+        complaints.tell()
 
     def make_system(self, index: int) -> engine.System:
         """Build the system at `index`, ready to run once."""

@@ -41,6 +41,8 @@ class Migration:
     on_demand: str = "dirty"
 
 
+_ON_DEMAND = ("dirty", "all")
+
 # As the core takes it: numbers instead of names.
 _Numbered = tuple[int, int, bool, float, str]
 
@@ -71,5 +73,10 @@ def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
         raise ConfigError(
             f"{doing}: {given.vm}: expected a rate in blocks a second, got {given.rate!r:.60}"
         )
+    if given.on_demand not in _ON_DEMAND:
+        raise ConfigError(
+            f"{doing}: {given.vm}: on_demand: unknown choice {given.on_demand!r:.60} (one of "
+            f"{', '.join(_ON_DEMAND)})"
+        )
     vm, host = seen.vms.index(given.vm), seen.hosts.index(given.host)
-    return vm, host, bool(given.keep), float(rate), str(given.on_demand)
+    return vm, host, bool(given.keep), float(rate), given.on_demand

@@ -22,7 +22,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
-from mcsim.experiment.checks import check_named_vms
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
@@ -90,8 +89,7 @@ def run(
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
-        names = [vm.name for vm in workload.vms]
-        check_named_vms(experiment.spec, experiment.source, names)
+        experiment.check_workload(workload)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)

@@ -6,8 +6,9 @@ written goes to a `Sink`. So a run of its own and one of thousands do the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -147,7 +148,10 @@ class Stages:
         if intensity is not None:
             specs = _distinct([*specs, intensity])
         needed = bool(specs) or whole
-        measured = self.prepared.measured(view, specs) if needed else locality.Characterised()
+        measured = locality.Characterised()
+        if needed:
+            with self._asked_by(*(index for index in members if systems[index].meters)):
+                measured = self.prepared.measured(view, specs)
         if whole:
             with self.reporter.stage("tables"):
                 self._write_of_the_workload(view, specs, intensity)
@@ -212,7 +216,7 @@ class Stages:
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
-        result = self._replay_watched(accesses, system, measured, cuts, title)
+        result = self._replay_watched(accesses, system, measured, cuts, index)
         names = [vm.name for vm in accesses.vms]
         hosts = spec.hosts.names if spec.hosts is not None else ()
         tables = system_tables(title, result, cuts, names, spec.interval.length, hosts)
@@ -220,14 +224,27 @@ class Stages:
             tables = replace(tables, bounds=bound_table(title, bound.result()))
         self.sink.save_part(index, tables)
 
+    @contextmanager
+    def _asked_by(self, *indices: int) -> Iterator[None]:
+        """Say of what is refused inside which system asked for it, or that one of several did."""
+        try:
+            yield
+        except ConfigError as error:
+            source = self.experiment.source
+            if len(indices) == 1:
+                raise source.complain(("systems", indices[0]), str(error)) from error
+            titles = ", ".join(self._titles[index] for index in indices)
+            raise source.complain(("systems",), f"one of {titles}: {error}") from error
+
     def _replay_watched(
         self,
         accesses: engine.Accesses,
         system: engine.System,
         measured: locality.Characterised,
         cuts: NDArray[np.int64],
-        title: str,
+        index: int,
     ) -> engine.RunResult:
+        title = self._titles[index]
         total = accesses.access_count
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
@@ -235,7 +252,7 @@ class Stages:
                 stage.update(done)
                 self.work.check()
 
-            with blamed(title, surely=False):
+            with self._asked_by(index), blamed(title, surely=False):
                 result = engine.run(accesses, system, measured, cuts, progress)
             stage.update(total)
         return result

@@ -142,7 +142,7 @@ def _stacked_over_time(results: Results, blocks: NDArray[np.int64], label: str) 
             below = stacked[:, v]
         capacity = results.spec.space[k]
         axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
-        axes.set_ylim(0, 1.04 * capacity)
+        axes.set_ylim(0, 1.04 * max(capacity, 1))  # a tier may be of no blocks
         axes.set_title(f"({'abcdefgh'[k]}) {results.spec.tiers[k].device}", loc="left", pad=2)
         axes.set_ylabel(label)
         axes.yaxis.set_major_formatter(EngFormatter(sep=" "))

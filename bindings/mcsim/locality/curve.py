@@ -131,7 +131,7 @@ class HitRatioCurve(Steps, Tabular):
 
         Examples
         --------
-        >>> curve = HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
+        >>> curve = mc.HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
         >>> [(knee.capacity, knee.ratio) for knee in curve.knees(1)]
         [(10, 0.7)]
         """

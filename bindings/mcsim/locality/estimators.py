@@ -72,7 +72,7 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
+    >>> mc.reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
     return _locality.reuse_distances(keys_given(references))
@@ -110,7 +110,7 @@ def hit_ratio_curve(references: References, capacities: ArrayLike | None = None)
 
     Examples
     --------
-    >>> curve = hit_ratio_curve([1, 2, 1, 2], capacities=[1, 2, 3])
+    >>> curve = mc.hit_ratio_curve([1, 2, 1, 2], capacities=[1, 2, 3])
     >>> curve.hits.tolist(), curve.at(2)
     ([0.0, 2.0, 2.0], 0.5)
     """
@@ -123,7 +123,7 @@ def estimator_names() -> list[str]:
 
     Examples
     --------
-    >>> "exact" in estimator_names()
+    >>> "exact" in mc.estimator_names()
     True
     """
     return [entry["name"] for entry in _locality.describe_estimators()]
@@ -182,7 +182,7 @@ def estimate(
 
     Examples
     --------
-    >>> estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
+    >>> mc.estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
     3
     """
     if (blocks := blocks_in(references)) is not None:
@@ -231,6 +231,7 @@ class Estimator:
 
     Examples
     --------
+    >>> from mcsim.locality.estimators import Estimator
     >>> stream = Estimator("exact")
     >>> for piece in ([1, 2], [1, 2]):
     ...     stream.process(piece)

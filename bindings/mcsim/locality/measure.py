@@ -64,11 +64,10 @@ def hit_ratio_curves(
 
     Examples
     --------
-    >>> from mcsim.traces.trace import Trace
-    >>> trace = Trace.from_arrays(
+    >>> trace = mc.Trace.from_arrays(
     ...     [0, 1, 2], [0, 0, 0], 4096, vm=[0, 1, 0], vms=["mail", "web"], source="few"
     ... )
-    >>> {vm: curve.at(1) for vm, curve in hit_ratio_curves(trace, per="vm").items()}
+    >>> {vm: curve.at(1) for vm, curve in mc.hit_ratio_curves(trace, per="vm").items()}
     {'mail': 0.5, 'web': 0.0}
     """
     blocks = blocks_in(references)
@@ -110,6 +109,7 @@ def parse_estimator(text: str) -> EstimatorSpec:
 
     Examples
     --------
+    >>> from mcsim.locality.measure import parse_estimator
     >>> str(parse_estimator("exact"))
     'exact'
     """
@@ -123,6 +123,7 @@ def parse_estimators(text: str) -> list[EstimatorSpec]:
 
     Examples
     --------
+    >>> from mcsim.locality.measure import parse_estimators
     >>> [str(spec) for spec in parse_estimators("exact,exact")]
     ['exact', 'exact']
     """

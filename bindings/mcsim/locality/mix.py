@@ -87,7 +87,7 @@ def mix(
     --------
     A loop over two blocks is safe from a scan only if it has them to itself.
 
-    >>> found = mix({"loop": [1, 2] * 6, "scan": range(12)}, [2], order="rates")
+    >>> found = mc.mix({"loop": [1, 2] * 6, "scan": range(12)}, [2], order="rates")
     >>> found.rows[["shared", "parts", "effective", "gain"]].tolist(), found.parts.tolist()
     ([(24, 14, 4, 1.0)], [[2, 0]])
     """

@@ -33,6 +33,7 @@ class PartialDistances:
 
     Examples
     --------
+    >>> from mcsim.locality.partial import analyse, merge
     >>> whole = merge(analyse([3, 2, 1]), analyse([4, 1, 2, 3]))
     >>> whole == analyse([3, 2, 1, 4, 1, 2, 3]), whole.curve().at(4)
     (True, 0.42857142857142855)
@@ -123,6 +124,7 @@ def merge(left: PartialDistances, right: PartialDistances) -> PartialDistances:
     Examples
     --------
     >>> from functools import reduce
+    >>> from mcsim.locality.partial import analyse, merge
     >>> pieces = [analyse(piece) for piece in ([1, 2], [1], [2, 1])]
     >>> reduce(merge, pieces) == analyse([1, 2, 1, 2, 1])
     True

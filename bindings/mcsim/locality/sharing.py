@@ -58,6 +58,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
 
     Examples
     --------
+    >>> from mcsim.locality.sharing import sharing
     >>> sharing({"a": [1, 2, 1, 2], "b": [7, 7]}, "rates").vm.tolist()
     [0, 1, 0, 0, 1, 0]
     """

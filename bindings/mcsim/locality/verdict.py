@@ -93,8 +93,8 @@ def verdict(curve: HitRatioCurve, size: int) -> SizeVerdict:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> curve = HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
+    >>> from mcsim.locality.verdict import verdict
+    >>> curve = mc.HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
     >>> [verdict(curve, size).judgement for size in (5, 10, 15, 40, 300)]
     ['too small', 'good', 'good', 'on a plateau', 'too large']
     """

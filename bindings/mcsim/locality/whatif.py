@@ -156,7 +156,7 @@ def what_if(
 
     Examples
     --------
-    >>> asked = what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
+    >>> asked = mc.what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
     >>> asked.rows.tolist(), asked.before.thrashed
     ([('a', 0.0, 0.75), ('b', 0.0, nan)], [])
     """

@@ -43,7 +43,7 @@ class Optimizer(Protocol):
     ...         blocks = np.zeros(problem.vms, dtype=np.int64)
     ...         blocks[np.argmax(problem.values[:, 0, -1])] = problem.capacities[0]
     ...         return blocks
-    >>> optimize([[0, 0.1, 0.2], [0, 0.3, 0.4]], 2, method=Greediest()).allocation
+    >>> mc.optimize([[0, 0.1, 0.2], [0, 0.3, 0.4]], 2, method=Greediest()).allocation
     array([[0, 2]])
     """
 
@@ -165,10 +165,10 @@ def optimize(
 
     Examples
     --------
-    >>> optimize([[0, 0.4, 0.5, 0.5], [0, 0.1, 0.3, 0.6]], 3).allocation
+    >>> mc.optimize([[0, 0.4, 0.5, 0.5], [0, 0.1, 0.3, 0.6]], 3).allocation
     array([[1, 2]])
     """
-    table = np.array(values, dtype=np.float64, order="C")
+    table = np.array(_numbers(values, "values", np.float64), order="C")
     if table.ndim == 2:
         table = table[:, np.newaxis, :]
     if table.ndim != 3:
@@ -187,8 +187,19 @@ def optimize(
     return load(method, params, seed=seed, solver=solver).solve(problem)
 
 
+def _numbers(given: ArrayLike, name: str, dtype: type | None = None) -> NDArray[Any]:
+    """Return an array of numbers, or say that it is none."""
+    try:
+        array: NDArray[Any] = np.asarray(given, dtype=dtype)
+    except (ValueError, TypeError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise ConfigError(f"{name}: expected numbers, in rows of one length, got {given!r:.60}")
+    return array
+
+
 def _whole(given: ArrayLike, name: str) -> NDArray[np.int64]:
-    numbers = np.asarray(given)
+    numbers = _numbers(given, name)
     whole = numbers.astype(np.int64)
     if not np.array_equal(whole, numbers):
         raise ConfigError(f"{name}: expected whole numbers of blocks")
@@ -198,7 +209,7 @@ def _whole(given: ArrayLike, name: str) -> NDArray[np.int64]:
 def _per_vm_and_tier(
     given: ArrayLike, dtype: type, vms: int, tiers: int, name: str
 ) -> NDArray[Any]:
-    array: NDArray[Any] = np.asarray(given, dtype=dtype)
+    array = _numbers(given, name, dtype)
     if array.ndim == 1:
         array = np.repeat(array[:, np.newaxis], tiers, axis=1)
     if array.shape != (vms, tiers):

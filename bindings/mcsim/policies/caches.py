@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -64,6 +64,8 @@ class Caches:
             keys = keys_of(cast(ArrayLike, references))
             blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
+        if not isinstance(sizes, Iterable):
+            raise ConfigError(f"sizes: expected a list, such as [{sizes!r}], got {sizes!r}")
         try:
             capacities = [
                 capacity

@@ -101,7 +101,7 @@ def miniature(
 
     Examples
     --------
-    >>> rows = miniature(range(1000), "lru", [10], rate=0.5)
+    >>> rows = mc.miniature(range(1000), "lru", [10], rate=0.5)
     >>> rows[["rate", "blocks", "hit_ratio"]].tolist()
     [(1.0, 10, 0.0)]
     """
@@ -228,6 +228,7 @@ def rates_of(
 
     Examples
     --------
+    >>> from mcsim.policies.miniatures import rates_of
     >>> rates_of([10, 5_000, 1_000_000], 0.01, seeds=5)
     [1.0, 0.02, 0.01]
     """

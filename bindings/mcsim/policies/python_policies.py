@@ -83,8 +83,7 @@ class Policy(_Base, ABC):
 
     Examples
     --------
-    >>> import mcsim
-    >>> class Fifo(Policy):
+    >>> class Fifo(mc.Policy):
     ...     def start(self, capacity, seed):
     ...         self.queue = []
     ...
@@ -93,7 +92,7 @@ class Policy(_Base, ABC):
     ...
     ...     def victims(self, count):
     ...         return self.queue.pop(0)
-    >>> rows = mcsim.simulate([1, 2, 1, 3, 1], [Fifo, "fifo", "lru"], [2])
+    >>> rows = mc.simulate([1, 2, 1, 3, 1], [Fifo, "fifo", "lru"], [2])
     >>> rows[["policy", "hits"]].tolist()
     [('Fifo', 1), ('fifo', 1), ('lru', 2)]
     """
@@ -185,11 +184,10 @@ class PriorityPolicy(_Base, ABC):
 
     Examples
     --------
-    >>> import mcsim
-    >>> class Lfu(PriorityPolicy):
+    >>> class Lfu(mc.PriorityPolicy):
     ...     def priority(self, accesses, last, inserted, now):
     ...         return accesses
-    >>> rows = mcsim.simulate([1, 1, 2, 3, 1, 3], [Lfu, "lfu"], [2])
+    >>> rows = mc.simulate([1, 1, 2, 3, 1, 3], [Lfu, "lfu"], [2])
     >>> rows[["policy", "hits"]].tolist()
     [('Lfu', 3), ('lfu', 3)]
     """

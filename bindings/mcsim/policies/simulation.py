@@ -44,7 +44,7 @@ def memory_needed(
 
     Examples
     --------
-    >>> memory_needed([1, 2, 3], "fifo", [2, 3]).capacity.tolist()
+    >>> mc.memory_needed([1, 2, 3], "fifo", [2, 3]).capacity.tolist()
     [2, 3]
     """
     caches = Caches.asked(references, policies, sizes)
@@ -126,10 +126,10 @@ def simulate(
 
     Examples
     --------
-    >>> rows = simulate([1, 2, 3, 1, 2, 3], ["lru", "opt"], [2, 3])
+    >>> rows = mc.simulate([1, 2, 3, 1, 2, 3], ["lru", "opt"], [2, 3])
     >>> rows[["policy", "capacity", "hits"]].tolist()
     [('lru', 2, 0), ('lru', 3, 3), ('opt', 2, 2), ('opt', 3, 3)]
-    >>> simulate([1, 2, 3, 1, 2, 3], "lru", [3], warm_up=3)[["accesses", "hits"]].tolist()
+    >>> mc.simulate([1, 2, 3, 1, 2, 3], "lru", [3], warm_up=3)[["accesses", "hits"]].tolist()
     [(3, 3)]
     """
     cores = threads_given(threads)
@@ -199,7 +199,7 @@ def simulate_lines(
 
     Examples
     --------
-    >>> rows = simulate_lines([0, 1, 0, 5, 1], "lru", [4], line=4)
+    >>> rows = mc.simulate_lines([0, 1, 0, 5, 1], "lru", [4], line=4)
     >>> rows[["hits", "partial_misses", "line_misses"]].tolist()
     [(1, 1, 3)]
     """

@@ -29,7 +29,7 @@ def policy_names() -> list[str]:
 
     Examples
     --------
-    >>> policy_names()[:4]
+    >>> mc.policy_names()[:4]
     ['lru', 'fifo', 'clock', 'sieve']
     """
     wrappers = wrapper_names()
@@ -45,7 +45,7 @@ def wrapper_names() -> list[str]:
 
     Examples
     --------
-    >>> wrapper_names()
+    >>> mc.wrapper_names()
     ['talus', 'slide', 'switching']
     """
     return _policies.wrappers()
@@ -108,6 +108,7 @@ def parse_policies(text: str) -> list[PolicySpec]:
 
     Examples
     --------
+    >>> from mcsim.policies.specs import parse_policies
     >>> [str(spec) for spec in parse_policies("lru,arc:step=integer")]
     ['lru', 'arc:step=integer']
     """

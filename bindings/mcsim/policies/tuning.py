@@ -134,9 +134,8 @@ def tune(
 
     Examples
     --------
-    >>> from mcsim.traces.trace import Trace
-    >>> trace = Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
-    >>> rows = tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
+    >>> trace = mc.Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
+    >>> rows = mc.tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """

@@ -68,6 +68,7 @@ def full_from(used: NDArray[np.float64], turn: tuple[int, int]) -> int | None:
 
     Examples
     --------
+    >>> from mcsim.reproduce.thesis import full_from
     >>> full_from(np.array([0.5, 1.0, 0.6, 0.96, 1.0]), (1, 5))
     3
     """

@@ -159,6 +159,7 @@ def queueing_ns(
 
     Examples
     --------
+    >>> from mcsim.results.models import queueing_ns
     >>> queueing_ns(50, 0, 10e6, 0)  # half busy, as M/D/1: half a service time
     5000000.0
     >>> queueing_ns(100, 0, 10e6, 0) is None
@@ -178,6 +179,7 @@ def lifetime_years(
 
     Examples
     --------
+    >>> from mcsim.results.models import lifetime_years
     >>> lifetime_years(100e9, 3000, 821e9, amplification=1)  # doctest: +ELLIPSIS
     1.0...
     """

@@ -43,6 +43,7 @@ from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import polars_frame
+from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.schemas import SCHEMAS
@@ -164,8 +165,18 @@ class Results:
         """Return a table by name, one of `SCHEMAS`, as it is in its file.
 
         Those by interval have the intervals of the warm-up too, unmarked; see `to_arrow`.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such table, or its file is not what the run wrote.
         """
         if name not in self._tables:
+            if name not in SCHEMAS:
+                raise ConfigError(
+                    f"no table {name!r}{did_you_mean(name, SCHEMAS)}; there are "
+                    f"{', '.join(SCHEMAS)}"
+                )
             self._tables[name] = self._read(name)
         return self._tables[name]
 

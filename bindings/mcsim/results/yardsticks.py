@@ -85,6 +85,7 @@ def jain(values: Sequence[float]) -> float | None:
 
     Examples
     --------
+    >>> from mcsim.results.yardsticks import jain
     >>> jain([1, 3])
     0.8
     >>> jain([]) is None

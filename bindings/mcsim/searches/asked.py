@@ -146,6 +146,7 @@ def policies_of(given: Sequence[str] | None, own: str, tiers: int) -> list[str]:
 
     Examples
     --------
+    >>> from mcsim.searches.asked import policies_of
     >>> policies_of(["lru", "arc"], "lru", 2)
     ['lru / lru', 'lru / arc', 'arc / lru', 'arc / arc']
     >>> policies_of(["arc / lru"], "lru", 2)

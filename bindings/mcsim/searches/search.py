@@ -16,7 +16,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import threads_given
 from mcsim.config.spec import SystemSpec
-from mcsim.experiment.checks import check_named_vms
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
@@ -117,7 +116,7 @@ def search(
     with reporter.live():
         dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, source, dirs, reporter)
-        check_named_vms(experiment.spec, source, [vm.name for vm in workload.vms])
+        experiment.check_workload(workload)
         prepared = Prepared(workload, reporter)
         replays = Replays(experiment, _hierarchy_of(experiment), prepared)
         if experiment.shares:

@@ -18,7 +18,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
-from mcsim.experiment.checks import check_named_vms
 from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
@@ -182,8 +181,7 @@ def plan(
                 next(reversed(workloads.values())).release()
             workloads[key] = prepared_for(experiment, trace_dirs, reporter)
         prepared = workloads[key]
-        names = [vm["vm"] for vm in prepared.described]
-        check_named_vms(experiment.spec, experiment.source, names)
+        experiment.check_workload(prepared.workload)
         experiment = sized(experiment, prepared)
         run_id = experiment.run_id(_core.__version__, prepared.described)
         planned.append(PlannedCell(cell, experiment, run_id, prepared))

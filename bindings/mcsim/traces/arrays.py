@@ -13,7 +13,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Batch
 
-__all__ = ["check_batch", "column_of"]
+__all__ = ["check_batch", "check_vm_names", "column_of"]
 
 
 def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
@@ -32,10 +32,31 @@ def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any
     return column
 
 
+def check_vm_names(vms: Sequence[str]) -> None:
+    """Hold names of VMs to be text that files can have, each another.
+
+    Raises
+    ------
+    ConfigError
+        If one is not.
+    """
+    seen = set()
+    for name in vms:
+        if not isinstance(name, str):
+            raise ConfigError(f"vms: expected names as text, got {name!r}")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"vms: {name!r} is not text that UTF-8 can have") from None
+        _core_trace.check_vm_name(name)
+        if name in seen:
+            raise ConfigError(f"vms: a second VM {name!r}")
+        seen.add(name)
+
+
 def check_batch(batch: Batch, vms: Sequence[str]) -> None:
     """Complain of columns that are no requests of these VMs, in the order of time."""
-    for name in vms:
-        _core_trace.check_vm_name(name)
+    check_vm_names(vms)
     wrong = _core_trace.wrong_in(*batch, vms=len(vms))
     if wrong is not None:
         raise ConfigError(wrong)

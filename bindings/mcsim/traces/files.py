@@ -16,7 +16,7 @@ from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.kept import write_store
 from mcsim.traces.store import TraceMetadata, schema_with
 
-__all__ = ["Layout", "save_trace"]
+__all__ = ["Layout", "check_ending", "save_trace"]
 
 Layout = Literal["csv", "msr"]
 
@@ -27,23 +27,37 @@ _FILETIME_TICK = 100
 _FILETIME_OF_1970 = 116_444_736_000_000_000
 
 
+def check_ending(path: Path) -> Literal["arrow", "parquet", "csv"]:
+    """Tell by the end of a file's name what is to be written there.
+
+    Raises
+    ------
+    ConfigError
+        If it is nothing that a trace is written as.
+    """
+    if path.suffix == ".arrow":
+        return "arrow"
+    if path.suffix == ".parquet":
+        return "parquet"
+    if (path.with_suffix("") if path.suffix in _CODECS else path).suffix == ".csv":
+        return "csv"
+    raise ConfigError(
+        f"{path}: expected a name that ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or "
+        ".csv.bz2"
+    )
+
+
 def save_trace(
     path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata, layout: Layout
 ) -> None:
     """Write a trace to a file of the kind its name ends in (see `Trace.save`)."""
-    if path.suffix == ".arrow":
+    kind = check_ending(path)
+    if kind == "arrow":
         write_store(path, (batch_of(rb) for rb in batches), lambda counts: metadata)
-    elif path.suffix == ".parquet":
+    elif kind == "parquet":
         _save_parquet(path, batches, metadata)
-    elif path.suffix == ".csv" or (
-        path.suffix in _CODECS and path.with_suffix("").suffix == ".csv"
-    ):
-        _save_text(path, batches, metadata, layout)
     else:
-        raise ConfigError(
-            f"{path}: expected a name that ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst "
-            "or .csv.bz2"
-        )
+        _save_text(path, batches, metadata, layout)
 
 
 def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:

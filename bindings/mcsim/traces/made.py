@@ -123,9 +123,9 @@ class MadeOfColumns:
 
         Examples
         --------
-        >>> from mcsim.traces.trace import Trace
+        >>> import pyarrow as pa
         >>> table = pa.table({"ts": [0, 5], "lba": [8, 0], "rw": ["R", "W"]})
-        >>> trace = Trace.from_arrow(
+        >>> trace = mc.Trace.from_arrow(
         ...     table, time="ts", time_unit="ms", op="rw", offset="lba", offset_unit="sectors"
         ... )
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").times.tolist()
@@ -150,9 +150,8 @@ class MadeOfColumns:
         Examples
         --------
         >>> import pandas as pd
-        >>> from mcsim.traces.trace import Trace
         >>> frame = pd.DataFrame({"time_s": [0.5, 1.5], "vm": ["a", "b"], "offset": [0, 4096]})
-        >>> Trace.from_pandas(frame).vms
+        >>> mc.Trace.from_pandas(frame).vms
         ('a', 'b')
         """
         return cls.from_arrow(pa.Table.from_pandas(frame), **mapping)
@@ -164,9 +163,8 @@ class MadeOfColumns:
         Examples
         --------
         >>> import polars as pl
-        >>> from mcsim.traces.trace import Trace
         >>> frame = pl.DataFrame({"time_s": [0.5, 1.5], "vm": ["a", "b"], "offset": [0, 4096]})
-        >>> Trace.from_polars(frame).vms
+        >>> mc.Trace.from_polars(frame).vms
         ('a', 'b')
         """
         return cls.from_arrow(frame.to_arrow(), **mapping)

@@ -10,13 +10,10 @@ it begins. A block that a warm-up and the workload have at the same place is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean, names_matching
@@ -91,7 +88,7 @@ def _open_warm_up(
             raise source.complain(at, message)
     _check_time_base(before, where, spec, source)
     before = _bounded(before, given.window, [(None, None)] * len(before.vms))
-    replayed = [span for vm in before.vms if (span := _span(vm, spec.ops)) is not None]
+    replayed = [span for vm in before.vms if (span := vm.span(spec.ops)) is not None]
     if not replayed:
         message = f"no request of it is left to replay (ops: {spec.ops})"
         raise source.complain(where, message)
@@ -303,7 +300,7 @@ def _bounded(
     if not any(begins or ends for begins, ends in bounds):
         return workload
     start = min(_first_time(vm) for vm in workload.vms)
-    spans = [span for vm in workload.vms if (span := _span(vm, "all")) is not None]
+    spans = [span for vm in workload.vms if (span := vm.span("all")) is not None]
     last = max(end for _, end in spans)
     if window.end is not None:
         last = min(last, start + window.end.length - 1)
@@ -333,22 +330,4 @@ def _first_time(vm: WorkloadVm) -> int:
 
 
 def _first(vm: WorkloadVm, ops: str) -> int | None:
-    return next((int(times[0]) for times in _times(vm, ops)), None)
-
-
-def _span(vm: WorkloadVm, ops: str) -> tuple[int, int] | None:
-    """When the first and the last of the requests that are replayed come, if any are."""
-    span: tuple[int, int] | None = None
-    for times in _times(vm, ops):
-        span = (int(times[0]) if span is None else span[0], int(times[-1]))
-    return span
-
-
-def _times(vm: WorkloadVm, ops: str) -> Iterator[NDArray[np.int64]]:
-    """Iterate over the times of the requests that are replayed; no piece is empty."""
-    for times, vms, op, *_ in vm.batches():
-        chosen = np.ones(len(times), dtype=bool) if vm.only is None else vms == vm.only
-        if ops == "reads":
-            chosen &= op == 0
-        if len(picked := times[chosen]):
-            yield picked
+    return next((int(times[0]) for times in vm.times(ops)), None)

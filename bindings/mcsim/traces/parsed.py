@@ -22,6 +22,7 @@ from mcsim.traces.kept import kept_store, write_store
 from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader
+from mcsim.traces.unmapped import check_csv_header
 
 __all__ = ["Parse", "Progress", "as_declared", "trace_formats"]
 
@@ -116,6 +117,8 @@ class Parse:
         return hasher.hexdigest()
 
     def _reader(self) -> _core_trace.Reader | TableReader | OwnTable:
+        if self.format == "csv":
+            check_csv_header(self.source, self.options)
         if self.format not in TABLE_FORMATS:
             return _core_trace.Reader(
                 str(self.source), self.format, self.options, self.skip_bad_lines, self.sort

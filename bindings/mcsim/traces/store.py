@@ -25,6 +25,7 @@ import pyarrow as pa
 from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
+from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of
 
 __all__ = [
@@ -123,8 +124,7 @@ class TraceMetadata:
         values["counts"] = Counts(**values["counts"])
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
-        for name in values["vms"]:
-            _core_trace.check_vm_name(name)
+        check_vm_names(values["vms"])
         if values["time_base"] not in get_args(TimeBase):
             raise ValueError(f"time_base {values['time_base']!r}")
         if not all(isinstance(count, int) for count in asdict(values["counts"]).values()):

@@ -21,6 +21,7 @@ from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.suggest import did_you_mean
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with
 from mcsim.traces.store import OptionValue, TimeBase
+from mcsim.traces.unmapped import check_length
 from mcsim.traces.values import NS, bytes_of, classes_of, ns_of, view_of, words_of
 
 __all__ = ["TABLE_OPTIONS", "TableMapping", "TableReader"]
@@ -120,6 +121,9 @@ class TableReader:
         self._units = {
             field: self._unit(field) for field in ("time", "response") if self._columns[field]
         }
+        used = [name for names in self._columns.values() for name in names]
+        if not self._columns["length"]:
+            check_length(source, schema.names, used, options)
         self._vm_name = vm_name
         self._skip = skip_bad_rows
         self._keep_unsorted = keep_unsorted
@@ -127,7 +131,6 @@ class TableReader:
         self._references = 0
         self._last_time: int | None = None
         self._numbers: dict[str, int] = {}
-        used = [name for names in self._columns.values() for name in names]
         self._batches = iter(batches_of(list(dict.fromkeys(used))))
         self.bytes_a_row = 0.0
         self.synthetic = False

@@ -103,7 +103,8 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter.
+            If there is no such file, format or parameter, or it is a pipe or the like, which
+            cannot be read twice.
         HostError
             If the file cannot be read or the store not written.
         """
@@ -113,6 +114,11 @@ class Trace(MadeOfColumns, Tabular):
         if mapping is not None:
             of_file, kept = read_mapping(mapping)
             format, options = format or of_file, kept | dict(options or {})
+        if source.exists() and not (source.is_file() or source.is_dir()):
+            raise ConfigError(
+                f"{source}: no regular file: a trace is read more than once, so write what comes "
+                "out of it to a file, and give that"
+            )
         is_table = table_format(source) if source.is_file() else None
         if is_table == "arrow" and is_store(source):
             if format is not None or options:
@@ -300,7 +306,7 @@ class Trace(MadeOfColumns, Tabular):
 
         Examples
         --------
-        >>> trace = Trace.from_arrays([0, 1], [0, 4096], [8192, 4096], op=[0, 1])
+        >>> trace = mc.Trace.from_arrays([0, 1], [0, 4096], [8192, 4096], op=[0, 1])
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").ops.tolist()
         ([0, 1, 1], [0, 0, 1])
         """

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcsim.traces.batches import Batch, batch_with
 
@@ -79,6 +80,34 @@ class WorkloadVm:
             elif first < last:
                 within = (np.ascontiguousarray(of[first:last]) for of in shifted)
                 yield batch_with(within)
+
+    def times(self, ops: str) -> Iterator[NDArray[np.int64]]:
+        """Iterate over the times of its requests, of reads if `ops` says so; no piece is empty."""
+        for batch in self.batches():
+            chosen = np.ones(len(batch.op), dtype=bool)
+            if self.only is not None:
+                chosen &= batch.vm == self.only
+            if ops == "reads":
+                chosen &= batch.op == 0
+            if len(picked := batch.time[chosen]):
+                yield picked
+
+    def span(self, ops: str) -> tuple[int, int] | None:
+        """When the first and the last of its requests come, of reads if `ops` says so."""
+        span: tuple[int, int] | None = None
+        for times in self.times(ops):
+            span = (int(times[0]) if span is None else span[0], int(times[-1]))
+        return span
+
+    def times_within(self) -> tuple[int, int] | None:
+        """Between which times all its requests are, as the trace's metadata tell; None of none."""
+        counts = self.trace.metadata.counts
+        if counts.requests == 0:
+            return None
+        first, last = counts.first_time + self.shift, counts.last_time + self.shift
+        first = first if self.begin is None else max(first, self.begin)
+        last = last if self.end is None else min(last, self.end)
+        return first, last
 
     def has_responses(self, ops: str) -> bool:
         """Whether a request has a response time, or there is none; of reads if `ops` says so."""

@@ -251,7 +251,7 @@ def test_an_allocator_at_fault_is_told_so(tmp_path: Path, fault: str) -> None:
     body, expected = FAULTS[fault]
     path = written(tmp_path, '"bad:Bad"', bad=f"class Bad:\n    {body}\n")
     said = complaint(path)
-    assert said.startswith("bad:Bad: allocate() of interval 0")
+    assert said.startswith("mine.yaml:6: systems[0]: bad:Bad: allocate() of interval 0")
     assert expected in said
     if "raised" in expected:
         assert said.endswith("(bad.py:3)")
@@ -316,5 +316,6 @@ def test_faults_of_the_users_class_end_in_a_line_and_exit_code_2(tmp_path: Path)
     ended = shell(tmp_path, "run", "mine.yaml", "--allow-code", "--no-figures")
     assert ended.returncode == 2
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith("mcsim: bad:Bad: allocate() of interval 0 raised AttributeError: ")
+    doing = "mine.yaml:6: systems[0]: bad:Bad: allocate() of interval 0"
+    assert last.startswith(f"mcsim: {doing} raised AttributeError: ")
     assert "Traceback" not in ended.stderr

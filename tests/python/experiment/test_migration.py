@@ -253,16 +253,22 @@ def listing(migrations: Any) -> mcsim.Decision:
         (lambda: moving("a", "right", rate=-1), "a: expected a rate in blocks a second, got -1"),
         (lambda: moving("a", "left"), "migrations: a is on host left already"),
         (lambda: moving("a", "right", rate=1e9), "a: 1000000000 blocks a second over a link"),
-        (lambda: moving("a", "right", on_demand="x"), "unknown choice 'x' (one of dirty, all)"),
+        (
+            lambda: moving("a", "right", on_demand="x"),
+            "interval 2: migrations: a: on_demand: unknown choice 'x' (one of dirty, all)",
+        ),
         (
             lambda: moving("a", "right", targets=[[6, 5]]),
-            "gave 11 blocks of tier 0 on right",
+            "interval 2: 11 blocks of tier 0 on right",
         ),
         (
             lambda: moving("a", "right", targets=None),
             "host right: targets: tier 0 grants 20",
         ),
-        (lambda: mcsim.Decision([[11, 5]]), "gave 11 blocks of tier 0 on left, which has 10"),
+        (
+            lambda: mcsim.Decision([[11, 5]]),
+            "interval 2: 11 blocks of tier 0 on left, which has 10",
+        ),
         (lambda: listing(["a"]), "migrations: expected mcsim.Migration, got 'a'"),
         (lambda: listing("a"), "migrations: expected a list of mcsim.Migration, got 'a'"),
     ],

@@ -185,8 +185,8 @@ class Says(Decides):
 @pytest.mark.parametrize(
     ("modes", "actions", "message"),
     [
-        ([["back"], ["back"]], None, "allocate() of interval 0 gave 1 write modes for "),
-        ([["back"]], None, "allocate() of interval 0 gave write modes of 1 tiers, and there are 2"),
+        ([["back"], ["back"]], None, "allocate() of interval 0: 1 write mode for "),
+        ([["back"]], None, "allocate() of interval 0: write modes of 1 tier, and there are 2"),
         (
             [["back", 1], ["back"]],
             None,

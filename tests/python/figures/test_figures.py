@@ -588,3 +588,9 @@ def test_listing_figures_does_not_load_matplotlib() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_tier_of_no_blocks_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    run = make_results(tmp_path, capacities=(0, 2500), intervals=3)
+    assert figures.draw(run, ["occupancy", "targets"])

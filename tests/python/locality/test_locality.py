@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,13 @@ def test_an_empty_stream_has_an_empty_curve() -> None:
         (["a"], TypeError, "ids: expected integers, got <U1"),
         ([4, -2], ConfigError, r"ids\[1\]: must not be negative, got -2"),
         ([[1, 2]], ConfigError, r"ids: expected one dimension, got an array of shape \(1, 2\)"),
+        ([[1], [2, 3]], ConfigError, "ids: expected one dimension, got rows of different lengths"),
+        (
+            "x.csv",
+            ConfigError,
+            r"ids: expected numbers, got 'x.csv': mcsim.Trace.open\(...\) opens",
+        ),
+        (Path("x"), ConfigError, r"ids: expected numbers, got 'x': mcsim.Trace.open\(...\) opens"),
     ],
 )
 def test_other_ids_are_refused(ids: Any, error: type[Exception], text: str) -> None:

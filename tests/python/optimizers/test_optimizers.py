@@ -275,3 +275,24 @@ def test_clashing_reservations_are_infeasible_for_highs_too() -> None:
     for name in ("exact", "ilp"):
         with pytest.raises(ConfigError):
             optimize(values, [1, 2], method=name, lowest=[[0, 3], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "message"),
+    [
+        (
+            [[0], [0, 1]],
+            {},
+            r"values: expected numbers, in rows of one length, got \[\[0\], \[0, 1\]\]",
+        ),
+        ([["a", "b"]], {}, "values: expected numbers"),
+        ([A, B], {"weights": ["much", 1]}, "weights: expected numbers"),
+        ([A, B], {"lowest": [[1], [1, 2]]}, "lowest: expected numbers"),
+        ([A, B], {"sizes": "all"}, "sizes: expected numbers"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_named(
+    values: Any, more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        optimize(values, 3, **more)

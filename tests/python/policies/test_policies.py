@@ -266,3 +266,8 @@ def test_lecar_breaks_ties_by_the_numbers_it_was_given() -> None:
     # Blocks are numbered as they come, whatever the trace calls them.
     rows = [mc.simulate(named, "lecar:ties=number", [300]) for named in (keys, 3000 - keys)]
     assert rows[0].hits == rows[1].hits
+
+
+def test_one_size_is_asked_for_as_a_list() -> None:
+    with pytest.raises(ConfigError, match=r"sizes: expected a list, such as \[16\], got 16"):
+        mc.simulate([1, 2], "lru", 16)  # type: ignore[arg-type]

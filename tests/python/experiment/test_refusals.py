@@ -1,0 +1,169 @@
+# Trusts: the file that a mistake was written into, and where in it.
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mcsim
+from mcsim._core import engine
+from mcsim.base.errors import ConfigError
+from mcsim.base.progress import Reporter
+from mcsim.experiment.bound import opt_hits
+from mcsim.experiment.experiment import Experiment
+from mcsim.experiment.stages import own_view
+from mcsim.traces.opened import open_workload
+
+TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+
+
+def written(folder: Path, system: str, interval: str = "30min") -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(
+        f"name: mine\ninterval: {interval}\nworkload: {{profile: {TINY}}}\n"
+        "tiers:\n  - {device: dram, capacity_blocks: 400}\n"
+        f"systems:\n  - lru\n  - {system}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def complaint(path: Path) -> str:
+    """What is said of a file, which is run and must leave nothing."""
+    out = path.parent / "results"
+    with pytest.raises(ConfigError) as caught:
+        mcsim.run(path, out=out, figures=False)
+    assert not out.exists() or not list(out.iterdir())
+    return str(caught.value).removeprefix(f"{path.parent}/")
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("{name: slo, latency_ms: {nope: 3}}", "systems[1].latency_ms: no VM 'nope'"),
+        (
+            "{name: static, shares: {frendly: 3}}",
+            "systems[1].shares: no VM 'frendly' (did you mean 'friendly'?)",
+        ),
+        (
+            "{name: vcacheshare, limits: {frendly: 3}}",
+            "systems[1].limits: no VM 'frendly' (did you mean 'friendly'?)",
+        ),
+    ],
+)
+def test_vms_that_only_the_profile_names_are_looked_for_at_once(
+    tmp_path: Path, system: str, expected: str
+) -> None:
+    assert complaint(written(tmp_path, system)) == f"mine.yaml:8: {expected}"
+
+
+def test_the_core_too_knows_the_vms_of_a_profile(tmp_path: Path) -> None:
+    said = complaint(written(tmp_path, '{name: hierarchy, writes: "through, nobody=back"}'))
+    assert said.startswith("mine.yaml:8: systems[1]")
+    assert "writes: no VM 'nobody'" in said
+
+
+def test_what_a_system_refuses_to_begin_with_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def allocate(self, seen):\n        return seen.capacities\n",
+        encoding="utf-8",
+    )
+    path = written(tmp_path, '"mine:Mine"')
+    with pytest.raises(ConfigError) as caught:
+        mcsim.run(path, out=tmp_path / "results", figures=False, allow_code=True)
+    said = str(caught.value).removeprefix(f"{tmp_path}/")
+    assert said.startswith("mine.yaml:8: systems[1]: mine:Mine: allocate() of interval 0: expected")
+
+
+def test_windows_are_whole_periods_in_the_words_of_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "{name: cloudcache, window: 17min}")
+    assert complaint(path) == (
+        "mine.yaml:8: systems[1]: meter 'distinct': window: expected a whole number of periods of "
+        "'1h', got '17min'"
+    )
+
+
+def test_a_window_that_only_the_trace_makes_too_short_has_its_system(tmp_path: Path) -> None:
+    said = complaint(written(tmp_path, "{name: vcacheshare, ri_window: 1ns}"))
+    assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: 1 ns cut")
+
+
+@pytest.mark.parametrize("interval", ["1ms", "10ms"])
+def test_intervals_that_are_too_many_are_told_before_anything_is_interned(
+    tmp_path: Path, interval: str
+) -> None:
+    said = complaint(written(tmp_path, "static", interval))
+    assert said.startswith(f"mine.yaml:2: interval: '{interval}' cuts the workload into 1")
+    assert said.endswith(" intervals; at most 1,048,576 can be kept")
+
+
+def test_the_engine_keeps_as_many_intervals_as_are_let_through(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,offset\n0,0\n1048575,4096\n", encoding="utf-8")
+    vm: dict[str, Any] = {"name": "a", "trace": "a.csv", "format": "csv"}
+    vm["options"] = {"time": "time", "offset": "offset", "time_unit": "s"}
+    given = {
+        "name": "long",
+        "workload": {"vms": [vm]},
+        "tiers": [{"device": "dram", "capacity_blocks": 4}],
+        "systems": ["lru"],
+    }
+    for interval, fits in (("1s", True), ("999999us", False)):
+        experiment = Experiment.load(given | {"interval": interval})
+        workload = open_workload(experiment.spec, experiment.source, [tmp_path], Reporter())
+        accesses = workload.intern(dict(own_view(experiment.spec)))
+        length = experiment.spec.interval.length
+        if fits:
+            experiment.check_workload(workload)
+            assert len(engine.aligned_cuts(accesses, length)) == (1 << 20) + 1
+            continue
+        with pytest.raises(ConfigError, match="cuts the workload into 1,048,577 intervals"):
+            experiment.check_workload(workload)
+        with pytest.raises(ConfigError, match="into 1048577 pieces"):
+            engine.aligned_cuts(accesses, length)
+
+
+@pytest.mark.parametrize("blocks", [4 * 10**15, 2**63 - 1, 2**64])
+def test_space_for_more_than_there_is_bounds_as_space_for_all(blocks: int) -> None:
+    builder = engine.AccessBuilder()
+    builder.begin_vm("a")
+    blocks_of = np.array([1, 2, 1, 3, 2], np.uint64)
+    builder.add(
+        np.arange(5, dtype=np.int64),
+        np.zeros(5, np.uint16),
+        np.zeros(5, np.uint8),
+        blocks_of * np.uint64(4096),
+        np.full(5, 4096, np.uint32),
+    )
+    assert opt_hits(builder.finish(), blocks) == 2
+
+
+@pytest.mark.parametrize(
+    ("vm", "shown"),
+    [
+        ('{name: "a\\nb", trace: cyclic}', "a\\x0ab"),
+        ('{trace: cyclic, vms: {x: "a\\tb"}}', "a\\x09b"),
+    ],
+)
+def test_a_vm_whose_name_breaks_lines_is_refused_where_it_is_named(
+    tmp_path: Path, vm: str, shown: str
+) -> None:
+    path = written(tmp_path, "static")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"{TINY}}}", f"{TINY}, vms: [\n    {vm}]}}"), encoding="utf-8")
+    assert complaint(path) == (
+        "mine.yaml:4: workload.vms[0]: the name of a VM must be text in UTF-8, without control "
+        f"characters, got '{shown}'"
+    )
+
+
+def test_a_table_that_there_is_not_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
+    results = mcsim.run(written(tmp_path, "static"), out=tmp_path / "results", figures=False)
+    for read in (results.to_pandas, results.to_polars, results.to_arrow, results.table):
+        with pytest.raises(ConfigError) as caught:
+            read("metric")
+        said = str(caught.value)
+        assert said.startswith(
+            "no table 'metric' (did you mean 'metrics'?); there are metrics, vms"
+        )

@@ -1,0 +1,131 @@
+# Trusts: what is written here, a mistake in each, and the sentences that say what would be right.
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mcsim
+from mcsim.base.errors import ConfigError, TraceError
+from mcsim.cli.main import main
+
+SIZED = "time_s,offset,size\n1,0,8192\n2,4096,4096\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(name: str, content: str | bytes) -> str:
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+def zstd(content: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(content)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("vms", [["a", "a"], ("b", "a", "b")])
+def test_no_two_vms_have_one_name(vms: Any) -> None:
+    with pytest.raises(ConfigError, match=f"vms: a second VM '{vms[0]}'"):
+        mcsim.Trace.from_arrays([1, 2], [0, 4096], 4096, vm=[0, 1], vms=vms)
+
+
+def test_a_file_with_two_vms_of_one_name_is_none() -> None:
+    trace = mcsim.Trace.from_arrays([1, 2], [0, 4096], 4096, vm=[0, 1], vms=["a", "b"])
+    table = trace.to_arrow()
+    said = table.schema.metadata[b"mcsim"].replace(b'"vms": ["a", "b"]', b'"vms": ["a", "a"]')
+    pq.write_table(table.replace_schema_metadata({b"mcsim": said}), "t.parquet")
+    with pytest.raises(TraceError, match="a second VM 'a'"):
+        mcsim.Trace.open("t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [(5, "expected names as text, got 5"), ("\ud800", r"'\\ud800' is not text that UTF-8 can")],
+)
+def test_names_of_vms_are_text(name: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=f"vms: {message}"):
+        mcsim.Trace.from_arrays([1], [0], 4096, vms=[name])
+
+
+def test_a_pipe_is_not_waited_for() -> None:
+    os.mkfifo("pipe")
+    with pytest.raises(ConfigError, match="pipe: no regular file: a trace is read more than once"):
+        mcsim.Trace.open("pipe")
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [bytes, gzip.compress, bz2.compress, lzma.compress, zstd],
+    ids=["no", "gz", "bz2", "xz", "zst"],
+)
+def test_a_column_of_sizes_is_not_left_out_of_text(pack: Callable[[bytes], bytes]) -> None:
+    path = written("s.csv", pack(SIZED.encode()))
+    with pytest.raises(ConfigError, match=r"s\.csv:1: length: state its column: 'size' may be it"):
+        mcsim.Trace.open(path)
+    assert mcsim.Trace.open(path, options={"length": "size"}).info().total.blocks == 3
+    assert mcsim.Trace.open(path, options={"length": "3"}).info().total.blocks == 3
+    assert mcsim.Trace.open(path, options={"length": ""}).info().total.blocks == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["bytes", "Size", "ReqSize", "io_size", "size_bytes", "len", "request.length"]
+)
+def test_a_column_of_sizes_is_not_left_out_of_a_table(name: str) -> None:
+    frame = pd.DataFrame({"time_s": [1], "offset": [0], name: [8192]})
+    with pytest.raises(ConfigError, match=rf"table: length: .*\(length: {name}; length: '' if"):
+        mcsim.Trace.from_pandas(frame)
+    assert mcsim.Trace.from_pandas(frame, length=name).info().total.blocks == 2
+    frame.to_parquet("t.parquet")
+    with pytest.raises(ConfigError, match=rf"t\.parquet: length: state its column: '{name}'"):
+        mcsim.Trace.open("t.parquet")
+
+
+def test_what_has_another_meaning_is_no_length() -> None:
+    for header, options in (
+        ("time_s,offset_bytes", {}),
+        ("time_s,lba_bytes", {"offset": "lba_bytes"}),
+        ("time_s,offset,lengths_of_queues", {}),
+        ("time_s,offset,length", {}),
+    ):
+        rows = f"{header}\n{','.join('1' for _ in header.split(','))}\n"
+        assert mcsim.Trace.open(written("t.csv", rows), format="csv", options=options)
+
+
+def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(["trace", *arguments])
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_the_shell_is_told_options_of_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    path = written("t.csv", "time_s,offset\n5,0\n2,0\n")
+    said = said_by(capsys, "info", path, "--on-unsorted", "error")
+    assert "(--on-unsorted sort puts requests in order)" in said
+
+
+def test_a_form_that_cannot_be_written_is_told_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = written("t.csv", "this is no trace\n")
+    assert "out.foo: expected a name that ends in .arrow" in said_by(
+        capsys, "convert", path, "out.foo"
+    )
