@@ -8,13 +8,18 @@ from collections.abc import Iterable, Sequence
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["did_you_mean", "names_matching"]
+__all__ = ["did_you_mean", "names_matching", "nearest"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a word is most like; None if none is near enough."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)`, or `` if no known name is near enough."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    near = nearest(word, known)
+    return "" if near is None else f" (did you mean {near!r}?)"
 
 
 def names_matching(

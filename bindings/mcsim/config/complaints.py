@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.suggest import did_you_mean, nearest
 from mcsim.config.spec import WARM_UP_KINDS
 
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -
         error | {"loc": tuple(step for step in error["loc"] if step not in WARM_UP_KINDS)}
         for error in errors
     ]
-    # A misspelt key is often reported as missing too: the misspelling is the cause.
-    misspelt = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden"}
-    relevant = [e for e in errors if e["type"] != "missing" or e["loc"][:-1] not in misspelt]
+    # A misspelt key is reported as missing too: the misspelling is the cause.
+    meant = {
+        (*loc[:-1], nearest(str(loc[-1]), _keys_at(schema, loc[:-1])))
+        for loc in (error["loc"] for error in errors if error["type"] == "extra_forbidden")
+    }
+    relevant = [e for e in errors if e["type"] != "missing" or e["loc"] not in meant]
     relevant.sort(key=lambda e: source.order(e["loc"]))
     # Of a value that could have been several things one complaint is enough.
     by_place = {e["loc"]: e for e in reversed(relevant)}

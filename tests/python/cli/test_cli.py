@@ -175,7 +175,8 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("bad.yaml").write_text("name: bad\ntires: []\n", encoding="utf-8")
+    rest = "workload: {vms: [a]}\nsystems: [lru]\n"
+    Path("bad.yaml").write_text(f"name: bad\ntires: []\n{rest}", encoding="utf-8")
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
     assert expected in err.splitlines()[-1]

@@ -253,6 +253,24 @@ seed: many
     assert lines[1].endswith("unknown key 'capacity_block' (did you mean 'capacity_blocks'?)")
 
 
+def test_a_key_that_is_unknown_hides_no_other_that_is_missing(tmp_path: Path) -> None:
+    wrong = """\
+nme: web
+colour: red
+workload: {vms: [a]}
+tiers:
+  - {capacity_block: 5, speed: 3}
+"""
+    assert complaint(tmp_path, wrong).splitlines() == [
+        "web.yaml:1: missing key 'systems'",
+        "web.yaml:1: unknown key 'nme' (did you mean 'name'?)",
+        "web.yaml:2: unknown key 'colour'",
+        "web.yaml:5: tiers[0]: missing key 'device'",
+        "web.yaml:5: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)",
+        "web.yaml:5: tiers[0]: unknown key 'speed'",
+    ]
+
+
 def test_all_mistakes_beyond_the_schema_are_told_at_once(tmp_path: Path) -> None:
     wrong = """\
 name: web
