@@ -35,7 +35,11 @@ __all__ = ["tune"]
 
 @click.command()
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
-@click.option("--size", required=True, help="Of the cache, such as 1GiB.")
+@click.option(
+    "--size",
+    required=True,
+    help="Of the cache, such as 1GiB, or 1% of all that is read and written.",
+)
 @click.option(
     "--block-bytes",
     metavar="SIZE,...",
@@ -118,6 +122,7 @@ def tune(
     from mcsim.config.devices import device_named
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
+    from mcsim.policies.requests import bytes_of_share, is_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)
@@ -138,12 +143,15 @@ def tune(
         files, "4KiB", "all", vms, seed, threads_given(threads), reading, usual_ops="all"
     )
     reporter = reporter_asked()
-    caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
     memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)
     with reporter.live():
         traces = source.open(reporter)
         if vms is not None:
             traces = source.chosen(traces)
+        if is_share(size):
+            size = str(bytes_of_share(size, traces, grid.smallest))
+            grid = Grid.asked(size, **layouts)
+        caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
         with reporter.stage("tune", total=caches, unit="caches") as stage:
             rows = replay(
                 traces,

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_bytes, parse_bytes
+from mcsim.base.units import format_bytes, parse_bytes, parse_capacity
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
@@ -18,6 +18,9 @@ __all__ = ["WHOLE", "Grid", "Point", "WriteMode"]
 WriteMode = Literal["through", "back", "around"]
 
 WHOLE = "none"
+
+_SOME_BYTES = 1 << 62
+"""Instead of a size that is not known yet, so that all else can be checked."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class Grid:
         """Read what `tune` is given."""
         texts = [policies] if isinstance(policies, str) else policies
         specs = [spec for text in texts for spec in parse_policies(text)]
-        of_size = _bytes("size", size)
+        # What a share comes to only those know who have the requests.
+        of_size = _SOME_BYTES if _is_share("size", size) else _bytes("size", size)
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
             if mode not in get_args(WriteMode):
@@ -98,6 +102,11 @@ class Grid:
         return cls(of_size, list({point.key: point for point in points}.values()))
 
     @property
+    def smallest(self) -> int:
+        """Return the least that is loaded at a time."""
+        return min(point.sub_block for point in self.points)
+
+    @property
     def largest(self) -> int:
         """Return the largest block size."""
         return max(point.block for point in self.points)
@@ -110,6 +119,17 @@ class Grid:
         """Yield the positions of the points that have a layout in common."""
         for layout in dict.fromkeys(point.layout for point in self.points):
             yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
+
+
+def _is_share(what: str, value: int | str) -> bool:
+    """Whether it is a share, which is held to be one from 0 to 100 %."""
+    if not isinstance(value, str) or not value.strip().endswith("%"):
+        return False
+    try:
+        parse_capacity(value, 1, None)
+    except ValueError as error:
+        raise ConfigError(f"{what}: {error}") from None
+    return True
 
 
 def _check(size: int, block: int, sub_block: int) -> None:

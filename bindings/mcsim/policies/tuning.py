@@ -6,14 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
-from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.rows import Rows
 from mcsim.base.suggest import did_you_mean
@@ -23,9 +22,9 @@ from mcsim.config.devices import Device, device_named
 from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
+from mcsim.policies.requests import bytes_of_share, is_share, workload_of
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
-from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
-from mcsim.traces.trace import Trace
+from mcsim.traces.blocks import References
 from mcsim.traces.workload import Workload
 
 __all__ = ["tune"]
@@ -70,7 +69,8 @@ def tune(
         requests that they were made of, with other blocks; of an array each number is the place
         of a read of one block of the smallest size.
     size : int or str
-        Of the cache, in bytes or as ``'1GiB'``.
+        Of the cache, in bytes or as ``'1GiB'``; or ``'1%'`` of all that is read and written, in
+        blocks of the smallest size.
     policies : str or sequence of str
         As of `simulate`.
     block_bytes : sequence of int or str
@@ -139,7 +139,8 @@ def tune(
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
-    grid = Grid.asked(size, policies, block_bytes, sub_block_bytes, writes)
+    layouts = (policies, block_bytes, sub_block_bytes, writes)
+    grid = Grid.asked(size, *layouts)
     if objective not in OBJECTIVES:
         raise ConfigError(
             f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
@@ -151,9 +152,11 @@ def tune(
     if not chosen:
         raise ConfigError("seeds: expected at least one")
     devices = (device_named("tier", tier), device_named("backend", backend))
+    if is_share(size):
+        grid = Grid.asked(bytes_of_share(size, references, grid.smallest), *layouts)
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
-        *_workload(references, min(point.sub_block for point in grid.points)),
+        *workload_of(references, grid.smallest),
         grid,
         devices,
         used,
@@ -168,25 +171,6 @@ def tune(
     if used < 1:
         squares = squares_of_places(replay.workload, replay.ops, grid.largest)
     return rows_of(grid, samples, used, objective, squares)
-
-
-def _workload(references: References, block_bytes: int) -> tuple[Workload, Literal["reads", "all"]]:
-    """Return requests, and which of them count; those of an array are of so many bytes."""
-    if isinstance(references, Blocks):
-        if not references.is_whole:
-            raise ConfigError("references: these blocks are a part of others; tune a Trace")
-        return references.workload, "reads" if references.ops_kept == "reads" else "all"
-    traces = traces_in(references)
-    if traces is None:
-        keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
-        if keys.size and int(keys.max()) >= 2**64 // block_bytes:
-            raise ConfigError(
-                f"references: block {keys.max()} of {format_bytes(block_bytes)} ends beyond 2^64"
-            )
-        offset = keys * np.uint64(block_bytes)
-        time = np.arange(keys.size)
-        traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
-    return Workload(vms_of(traces), synthetic=False), "all"
 
 
 class _Room:

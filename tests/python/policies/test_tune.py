@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from pyarrow import csv
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
-from mcsim.cli.main import main
+from mcsim.cli.main import cli, main
 from mcsim.figures.tuning import objectives_by_block
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.policies.tuning import _Room
@@ -443,3 +444,26 @@ def test_no_cache_beats_the_first_row(objective: Any) -> None:
     hits = mc.tune(random_trace(), "256KiB", block_bytes=["4KiB"], writes=["through", "back"])
     assert hits.hit_ratio[0] == hits.hit_ratio[1]
     assert hits.latency_ns[0] < hits.latency_ns[1]
+
+
+def test_a_size_may_be_a_share_of_all_that_is_accessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Eight blocks of 4 KiB, one of which is only written; in blocks of 8 KiB there are five.
+    trace = trace_of([(0, 4 * k, 4) for k in (0, 1, 2, 3, 6, 7, 8)] + [(1, 40, 4), (0, 0, 4)])
+    layouts: dict[str, Any] = {"block_bytes": ["4KiB", "8KiB"], "policies": "lru"}
+    by_share = mc.tune(trace, "50%", **layouts)
+    for name in ("block", "hit_ratio", "device_writes"):
+        assert by_share[name].tolist() == mc.tune(trace, "16KiB", **layouts)[name].tolist()
+    numbers = mc.tune([1, 2, 3, 1, 2, 3], "100%", block_bytes=["4KiB"])
+    assert numbers.hit_ratio.tolist() == [0.5]
+    for wrong in ("101%", "some%"):
+        with pytest.raises(ConfigError, match=f"size: expected a share such as 10%, got '{wrong}'"):
+            mc.tune(trace, wrong)
+    with pytest.raises(ConfigError, match="size: 4KiB are less than one block of 8KiB"):
+        mc.tune(trace, "1%", **layouts)
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    path = str(trace.save(tmp_path / "t.csv"))
+    told = CliRunner().invoke(cli, ["tune", path, "--size", "50%", "--block-bytes", "4KiB"])
+    assert told.exit_code == 0, told.output
+    assert "a cache of 16KiB" in told.output
