@@ -108,9 +108,9 @@ def run_dask(folder: Path, cells: int) -> None:
         ):
             everybody = cluster.get_client()
             warm = {"seed": list(range(8 * workers))}
-            mc.sweep(spec, warm, out=out, executor=executor, jobs=threads)
+            mc.sweep(spec, warm, out=out, executor=executor, threads=threads)
             begun, used = time.perf_counter(), processor_seconds_of(everybody)
-            swept = mc.sweep(spec, grid(cells), out=out, executor=executor, jobs=threads)
+            swept = mc.sweep(spec, grid(cells), out=out, executor=executor, threads=threads)
             seconds, used = time.perf_counter() - begun, processor_seconds_of(everybody) - used
         tell(what, swept, seconds, used, workers)
 

@@ -69,7 +69,9 @@ set_option = overrides_option("As of mcsim run.")
 )
 @click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
 @shard_option("Run")
-@click.option("--jobs", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores.")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores."
+)
 @click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
 @dask_option("run")
 @quiet_option
@@ -97,7 +99,7 @@ def _run(
     file: str,
     *,
     dry_run: bool,
-    jobs: int | None,
+    threads: int | None,
     memory: str | None,
     scheduler: str | None,
     **options: Any,
@@ -107,21 +109,21 @@ def _run(
     from mcsim.sweeps.dask import dask_executor
     from mcsim.sweeps.sweep import affordable, bytes_given, look, sweep
 
-    if scheduler is not None and (jobs is not None or memory is not None or dry_run):
-        raise ConfigError("--jobs, --memory and --dry-run are of this machine: not with --dask")
+    if scheduler is not None and (threads is not None or memory is not None or dry_run):
+        raise ConfigError("--threads, --memory and --dry-run are of this machine: not with --dask")
     reporter = reporter_asked()
     if dry_run:
         prospect = look(file, reporter=reporter, **options)
         click.echo(prospect.text())
         if prospect.missing:
-            _, told = affordable(prospect, threads_given(jobs), bytes_given(memory))
+            _, told = affordable(prospect, threads_given(threads), bytes_given(memory))
             click.echo(told)
         return
     if scheduler is None:
-        made = sweep(file, jobs=jobs, memory=memory, reporter=reporter, **options)
+        made = sweep(file, threads=threads, memory=memory, reporter=reporter, **options)
     else:
         with dask_executor(scheduler) as (executor, workers):
-            made = sweep(file, jobs=workers, executor=executor, reporter=reporter, **options)
+            made = sweep(file, threads=workers, executor=executor, reporter=reporter, **options)
     _tell(made)
 
 
@@ -192,7 +194,12 @@ def table(
 @x_option
 @click.option("--y", metavar="AXIS", help="A second axis: maps instead of lines.")
 @value_option
-@click.option("--vm", metavar="NAME", help="Of this VM; of all together if not given.")
+@click.option(
+    "--vms",
+    metavar="NAME,...",
+    help="A figure of each of these VMs, names or patterns such as 'web_*'; of all together if not "
+    "given.",
+)
 @formats_option("png")
 @style_option("screen")
 def figures(
@@ -201,14 +208,23 @@ def figures(
     out: str,
     formats: tuple[FigureFormat, ...],
     style: Style,
+    vms: str | None,
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
+    from mcsim.base.suggest import names_matching
+    from mcsim.cli.trace import words_of
+
     made = _planned(file, overrides, out)
-    given = [shown["value"], *(shown[key] for key in ("x", "y", "vm") if shown[key])]
-    path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
-    for written in made.draw(path, formats, style=style, **shown):
-        click.echo(written)
+    chosen: Sequence[str | None] = [None]
+    if vms is not None:
+        names = made.table()["vm"].unique().drop_null().to_pylist()
+        chosen = names_matching(words_of(vms), names)
+    for vm in chosen:
+        given = [shown["value"], *filter(None, (shown["x"], shown["y"], vm))]
+        path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
+        for written in made.draw(path, formats, style=style, vm=vm, **shown):
+            click.echo(written)
 
 
 def _planned(file: str, overrides: tuple[str, ...], out: str) -> Sweep:

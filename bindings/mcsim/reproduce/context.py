@@ -123,7 +123,7 @@ class Context:
             overrides=every,
             trace_dirs=self.trace_dirs,
             out=self.out,
-            jobs=self.threads,
+            threads=self.threads,
             reporter=self.reporter,
         )
         return [made.results(cell) for cell in range(len(made.plan))]

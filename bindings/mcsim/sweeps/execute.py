@@ -153,7 +153,7 @@ def batches(cells: Sequence[PlannedCell], workers: int) -> list[Batch]:
 def cells_of(batch: Batch) -> tuple[str, str]:
     """Name the cells of a batch, and the options that run them by themselves."""
     numbers = f"{batch[0].cell.index}-{batch[-1].cell.index}"
-    return f"cells {numbers}", f"--cells {numbers} --jobs 1"
+    return f"cells {numbers}", f"--cells {numbers} --threads 1"
 
 
 def run_all(

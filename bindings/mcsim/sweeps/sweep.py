@@ -146,7 +146,7 @@ def sweep(
     only: Mapping[str, Any] | None = None,
     cells: str | None = None,
     shard: str | None = None,
-    jobs: int | None = None,
+    threads: int | None = None,
     memory: int | str | None = None,
     executor: Executor | None = None,
     reporter: Reporter | None = None,
@@ -168,7 +168,7 @@ def sweep(
         Numbers of the cells to run: ``'0-9,15'``.
     shard : str, optional
         ``'3/64'``: the fourth of 64 parts of what is to run.
-    jobs : int, optional
+    threads : int, optional
         Cells run at a time; as many as there are cores if not given. Of an executor how many it
         runs, by which batches are cut. Results do not depend on it.
     memory : int or str, optional
@@ -206,7 +206,7 @@ def sweep(
             reporter.note(line)
         prospect.made.write_plan()
         if prospect.missing:
-            run_missing(prospect, threads_given(jobs), limit, executor, reporter)
+            run_missing(prospect, threads_given(threads), limit, executor, reporter)
     return prospect.made
 
 

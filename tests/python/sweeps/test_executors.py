@@ -64,7 +64,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(file: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return table_of(mcsim.sweep(file, out=tmp_path_factory.mktemp("one"), jobs=1))
+    return table_of(mcsim.sweep(file, out=tmp_path_factory.mktemp("one"), threads=1))
 
 
 def table_of(made: mcsim.Sweep) -> bytes:
@@ -74,7 +74,7 @@ def table_of(made: mcsim.Sweep) -> bytes:
 
 
 def test_threads(file: Path, tmp_path: Path, expected: bytes) -> None:
-    assert table_of(mcsim.sweep(file, out=tmp_path, jobs=4)) == expected
+    assert table_of(mcsim.sweep(file, out=tmp_path, threads=4)) == expected
 
 
 def test_shards_in_any_order(file: Path, tmp_path: Path, expected: bytes) -> None:
@@ -92,7 +92,7 @@ def test_shards_in_any_order(file: Path, tmp_path: Path, expected: bytes) -> Non
 def test_ended_and_resumed(
     file: Path, tmp_path: Path, expected: bytes, number: signal.Signals, code: int
 ) -> None:
-    command = [sys.executable, "-m", "mcsim", "sweep", str(file), "--jobs", "1", "-q"]
+    command = [sys.executable, "-m", "mcsim", "sweep", str(file), "--threads", "1", "-q"]
     with subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE) as process:
         until(lambda: any(tmp_path.glob("packs/*.zip")) or process.poll() is not None)
         process.send_signal(number)
@@ -119,7 +119,7 @@ def test_dask_with_a_worker_that_is_killed(
     with ThreadPoolExecutor(1) as threads, dask_executor(dask.address) as (executor, workers):
         assert workers == 2
         killed = threads.submit(kill)
-        made = mcsim.sweep(file, out=tmp_path, executor=executor, jobs=workers)
+        made = mcsim.sweep(file, out=tmp_path, executor=executor, threads=workers)
         killed.result()
     assert table_of(made) == expected
 
@@ -187,10 +187,10 @@ def test_a_batch_that_kills_its_workers_does_not_hold_up_the_others(
             return ThreadPoolExecutor.submit(self, lambda: work(self._change(*args)))
 
     with Elsewhere(poison) as executor, pytest.raises(HostError) as caught:
-        mcsim.sweep(file, out=tmp_path, executor=executor, jobs=2)
+        mcsim.sweep(file, out=tmp_path, executor=executor, threads=2)
     assert str(caught.value) == (
         "cells 0-3: every worker that ran them died, out of memory perhaps: give workers more, or "
-        "run them by themselves: --cells 0-3 --jobs 1"
+        "run them by themselves: --cells 0-3 --threads 1"
     )
     assert look(file, out=tmp_path).made.finished() == [False] * 4 + [True] * 68
 
@@ -230,10 +230,10 @@ def test_a_cell_that_fails_is_named_and_others_are_kept(file: Path, tmp_path: Pa
     axes = {"systems.0.after": [0, 1, 2, 3]}
     message = r"cell 2 \(systems\.0\.after=2\): .*raised ArithmeticError: no more"
     with pytest.raises(ConfigError, match=message):
-        mcsim.sweep(spec, axes, out=tmp_path, jobs=1, cells="0-2")
+        mcsim.sweep(spec, axes, out=tmp_path, threads=1, cells="0-2")
     assert look(spec, axes, out=tmp_path).made.finished() == [True, True, False, False]
     with pytest.raises(ConfigError, match=message):
-        mcsim.sweep(spec, axes, out=tmp_path, jobs=1)
+        mcsim.sweep(spec, axes, out=tmp_path, threads=1)
 
 
 def test_an_estimate_is_of_all_systems_of_a_cell(file: Path, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_cell_that_fits_no_memory_is_refused(file: Path, tmp_path: Path) -> No
         mcsim.sweep(file, out=tmp_path, memory="1MiB")
     with ThreadPoolExecutor(1) as executor, pytest.raises(ConfigError, match="is of this machine"):
         mcsim.sweep(file, out=tmp_path, memory="1GiB", executor=executor)
-    given = ["sweep", str(file), "--dask", "tcp://nobody:1", "--jobs", "2"]
+    given = ["sweep", str(file), "--dask", "tcp://nobody:1", "--threads", "2"]
     with pytest.raises(ConfigError, match="are of this machine: not with --dask"):
         CliRunner().invoke(cli, given, catch_exceptions=False)
     with pytest.raises(ConfigError, match="memory: expected a size such as 4KiB, got 'much'"):

@@ -225,6 +225,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
     assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
     assert (where / "figures" / "hit_ratio.png").stat().st_size > 10_000
+    drawn_of = [f"{where / 'figures' / f'hit_ratio-{vm}.png'}" for vm in ("scanner", "cyclic")]
+    assert sweep("figures", str(file), "--vms", "sc*,cyclic").splitlines() == drawn_of
 
 
 def test_figures_of_a_cell_do_not_hide_it(tmp_path: Path) -> None:
