@@ -12,7 +12,8 @@ from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.demands import overloads
-from mcsim.results.models import devices, requests
+from mcsim.results.models import devices, requests, waits_of
+from mcsim.results.render import says_nothing
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 from mcsim.results.tables import comparison, systems
@@ -184,7 +185,9 @@ def run_tables(results: Results) -> list[Table]:
     """Return all tables of a run."""
     tiers = [tier.device for tier in results.spec.tiers]
     compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
-    loaded = devices(results)
+    held, whole, loaded = yardsticks(results), systems(results), devices(results)
+    of_devices = _telling(loaded, _DEVICES)
+    saturated = "saturated_intervals" in of_devices
     return [
         from_arrow(
             _by_vm(compared, vms_of(results)),
@@ -195,8 +198,8 @@ def run_tables(results: Results) -> list[Table]:
             caption="Gain, points and latency saved: against Global LRU.",
         ),
         from_arrow(
-            yardsticks(results),
-            _YARDSTICKS,
+            held,
+            _telling(held, _YARDSTICKS),
             title="What was possible",
             caption=(
                 "OPT: of one cache of all VMs, with a block more; fairness: Jain's index of "
@@ -204,12 +207,13 @@ def run_tables(results: Results) -> list[Table]:
             ),
         ),
         from_arrow(
-            systems(results),
-            _SYSTEMS,
+            whole,
+            _telling(whole, _SYSTEMS),
             parts=tiers,
             title="Systems",
             caption=(
-                "Writes in blocks; 1/s/$: accesses per second one client completes, per dollar."
+                "Writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per "
+                "second one client completes, per dollar."
             ),
         ),
         from_arrow(
@@ -220,15 +224,25 @@ def run_tables(results: Results) -> list[Table]:
         ),
         from_arrow(
             loaded,
-            {name: head for name, head in _DEVICES.items() if name in loaded.column_names},
+            of_devices,
             title="Devices",
             caption=(
-                "Reads and writes in blocks; saturated: intervals with more work than time; "
-                "queueing: mean wait in the others. "
+                "Reads and writes in blocks; "
+                + ("saturated: intervals with more work than time; " if saturated else "")
+                + f"{waits_of(of_devices)}. "
                 + "".join(f"{sentence}. " for sentence in overloads(results))
             ).strip(),
         ),
     ]
+
+
+def _telling(table: pa.Table, heads: Mapping[str, str]) -> dict[str, str]:
+    """Return the heads of those columns that say something."""
+    return {
+        name: head
+        for name, head in heads.items()
+        if name in table.column_names and not says_nothing(name, table[name].to_pylist())
+    }
 
 
 def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:

@@ -13,7 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
 from mcsim.results.loads import Load, loads
-from mcsim.results.render import STYLE, percent
+from mcsim.results.render import STYLE, percent, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
-__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests"]
+__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests", "waits_of"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -352,6 +352,12 @@ _OF_DEVICES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
+def waits_of(shown: Collection[str]) -> str:
+    """Explain the waits of `devices`, beside these columns of it."""
+    others = " in the others" if "saturated_intervals" in shown else ""
+    return f"queueing: mean wait{others}"
+
+
 def render_devices(results: Results) -> RenderableType:
     """Show `devices` in at most 100 columns; those that say nothing are left out."""
     from rich.table import Table
@@ -360,7 +366,7 @@ def render_devices(results: Results) -> RenderableType:
     columns = [
         (name, head, show)
         for name, head, show in _OF_DEVICES
-        if any(row.get(name) is not None for row in rows)
+        if not says_nothing(name, [row.get(name) for row in rows])
     ]
     table = Table(title=f"{results.title}: devices", **STYLE)
     table.add_column("system", overflow="fold")
@@ -378,7 +384,7 @@ def render_devices(results: Results) -> RenderableType:
     explained = {
         "reads": "reads and writes in blocks",
         "saturated_intervals": "saturated: intervals with more work than time",
-        "queueing_ns": "queueing: mean wait in the others",
+        "queueing_ns": waits_of([name for name, _, _ in columns]),
         "asked": "asked: of what a device can do; over: intervals that ask for more",
     }
     there = {name for name, _, _ in columns}

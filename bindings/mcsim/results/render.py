@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -14,10 +14,42 @@ from mcsim.results.tables import comparison, systems
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["MOST_VMS", "STYLE", "percent", "render_comparison", "render_systems"]
+__all__ = [
+    "MOST_VMS",
+    "STYLE",
+    "percent",
+    "render_comparison",
+    "render_systems",
+    "says_nothing",
+]
 
 # So many VMs are shown one by one.
 MOST_VMS = 24
+
+
+_COUNTS = ("churn", "infeasible", "saturated_intervals", "overloaded_intervals")
+
+
+def says_nothing(name: str, values: Sequence[Any]) -> bool:
+    """Whether a column need not be shown: it is unknown, or counts what did not happen.
+
+    Parameters
+    ----------
+    name : str
+        As the tables of a run call it.
+    values : sequence
+        Of all rows; None where it is not known.
+    """
+    known = [value for value in values if value is not None]
+    if not known:
+        return True
+    match name:
+        case "decide_seconds":
+            return all(value < 0.005 for value in known)  # which is shown as 0.00
+        case "over_hindsight":
+            return len(values) == 1  # of itself
+        case _:
+            return name in _COUNTS and not any(known)
 
 
 def render_comparison(results: Results) -> RenderableType:
@@ -90,7 +122,8 @@ def render_systems(results: Results) -> RenderableType:
         table.add_column("points", justify="right")
     for tier in spec.tiers:
         table.add_column(f"{tier.device}\nwrites", justify="right")
-    for name in ("cost $", "1/s/$", "replay", "rate", "decide"):
+    decides = not says_nothing("decide_seconds", [row["decide_seconds"] for row in rows])
+    for name in ("cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])):
         table.add_column(name, justify="right")
     for row in rows:
         gained, points = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
@@ -105,9 +138,12 @@ def render_systems(results: Results) -> RenderableType:
             "–" if row["performance_per_cost"] is None else f"{row['performance_per_cost']:.3g}",
             f"{row['replay_seconds']:.2f} s",
             "–" if rate is None else f"{units.format_count(rate)}/s",
-            f"{row['decide_seconds']:.2f} s",
+            *([f"{row['decide_seconds']:.2f} s"] if decides else []),
         )
-    table.caption = "writes in blocks; 1/s/$: accesses per second one client completes, per dollar"
+    table.caption = (
+        "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
+        "one client completes, per dollar"
+    )
     return table
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.results.render import STYLE, percent
+from mcsim.results.render import STYLE, percent, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -28,8 +28,8 @@ YARDSTICKS = pa.schema(
         ("share_of_opt", pa.float64()),
         # Hit ratio less that of the best fixed division; null unless `hindsight` is in the run.
         ("over_hindsight", pa.float64()),
-        # Of VMs' slowdowns against all tiers of one's own: Jain's index, and the largest. Null
-        # where the curves of the run are of other accesses than the system's.
+        # Of VMs' slowdowns against all tiers of one's own: Jain's index, of one VM null, and the
+        # largest. Null where the curves of the run are of other accesses than the system's.
         ("fairness", pa.float64()),
         ("worst_slowdown", pa.float64()),
         ("churn", pa.float64()),  # blocks of targets moved an interval
@@ -65,7 +65,7 @@ def yardsticks(results: Results) -> pa.Table:
                 "system": title,
                 "hit_ratio": ratio,
                 "share_of_opt": hits / opt if opt else None,
-                "fairness": None if slower is None else jain(slower),
+                "fairness": jain(slower) if slower and len(slower) > 1 else None,
                 "worst_slowdown": max(slower) if slower else None,
                 "churn": churn(results, title),
                 "infeasible": int(pc.sum(pc.not_equal(reasons, ""), min_count=0).as_py()),
@@ -202,7 +202,7 @@ def render_yardsticks(results: Results) -> RenderableType:
     columns = [
         (name, head, show)
         for name, head, show in _SHOWN
-        if any(row[name] is not None for row in rows) and not _is_idle(name, rows)
+        if not says_nothing(name, [row[name] for row in rows])
     ]
     table = Table(title=f"{results.title}: what was possible", **STYLE)
     table.add_column("system", overflow="fold")
@@ -222,9 +222,3 @@ def render_yardsticks(results: Results) -> RenderableType:
     shown = {name for name, _, _ in columns}
     table.caption = "\n".join(text for name, text in explained.items() if name in shown) or None
     return table
-
-
-def _is_idle(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column that counts what controllers do has nothing to count."""
-    counts = ("churn", "infeasible", "decide_seconds")
-    return name in counts and not any(row[name] for row in rows)

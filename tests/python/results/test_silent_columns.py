@@ -1,0 +1,83 @@
+# Trusts: a run of one VM, in which what columns would say can be seen beforehand.
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console, RenderableType
+
+import mcsim
+from mcsim.report.run_parts import run_tables
+from mcsim.results.models import render_devices
+from mcsim.results.render import render_systems, says_nothing
+from mcsim.results.results import Results
+from mcsim.results.yardsticks import render_yardsticks, yardsticks
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """One VM under `hindsight`: nothing to be fair to, nothing moved, nothing saturated."""
+    folder = tmp_path_factory.mktemp("alone")
+    trace = mcsim.Trace.from_arrays(
+        np.arange(400) * 60 * 10**9, np.arange(400) % 50 * 4096, 4096, vms=["a"]
+    )
+    trace.save(folder / "a.arrow")
+    spec = {
+        "name": "alone",
+        "workload": {"vms": [{"name": "a", "trace": "a.arrow"}]},
+        "tiers": [{"device": "dram", "capacity_blocks": 30}],
+        "systems": ["hindsight"],
+    }
+    return mcsim.run(spec, trace_dirs=[folder], out=folder, figures=False)
+
+
+def shown(render: Callable[[Results], RenderableType], results: Results) -> str:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render(results))
+    return console.export_text()
+
+
+def test_the_terminal_shows_no_column_of_nothing(alone: Results) -> None:
+    possible = shown(render_yardsticks, alone)
+    for absent in ("fair", "hindsight\n", "points", "moved", "infeasible", "decide"):
+        assert absent not in possible.replace("hindsight ", "")
+    assert "decide" not in shown(render_systems, alone)
+    devices = shown(render_devices, alone)
+    assert "saturated" not in devices
+    assert "queueing: mean wait\n" in devices.replace("  ", "")
+    assert yardsticks(alone)["fairness"].to_pylist() == [None]
+
+
+def test_neither_does_the_page(alone: Results) -> None:
+    heads = [head for table in run_tables(alone) for head in table.heads]
+    for absent in (
+        "fairness",
+        "points over hindsight",
+        "blocks moved an interval",
+        "infeasible decisions",
+        "decide",
+        "saturated",
+    ):
+        assert absent not in heads
+    assert "worst slowdown" in heads
+    assert not any("saturated" in table.caption for table in run_tables(alone))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "silent"),
+    [
+        ("churn", [0.0, None], True),
+        ("churn", [0.0, 1.0], False),
+        ("decide_seconds", [0.004, 0.0], True),
+        ("decide_seconds", [0.005, 0.0], False),
+        ("over_hindsight", [0.0], True),
+        ("over_hindsight", [0.0, 0.0], False),
+        ("reads", [0, 0], False),
+        ("reads", [None, None], True),
+    ],
+)
+def test_what_says_nothing(name: str, values: list[Any], silent: bool) -> None:
+    assert says_nothing(name, values) == silent
