@@ -9,9 +9,10 @@ blocks with their data, reads of what is staged. Latency is the mean over all ac
 VM waited for: a read for the device that had the block, or for memory if it was staged, and for
 the link if that was on another host; a write for the backend if it
 is written through or around, for the tier that took it if it is written back. Cost is the price
-of the tiers' capacity, on all hosts. Writes to a tier's device are fills, promotions, demotions,
-updates and transfers. What loads,
-percentiles and lifetimes follow from the same counts is in `mcsim.results.models`.
+of the blocks that are granted, on all hosts, in the mean of the intervals: where a system shares
+or grants all space, of the tiers' capacity. Writes to a tier's device are fills, promotions,
+demotions, updates and transfers. What loads, percentiles and lifetimes follow from the same counts
+is in `mcsim.results.models`.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ SYSTEMS = pa.schema(
         ("gain_over_legacy", pa.float64()),
         ("gain_absolute_over_legacy", pa.float64()),
         ("device_writes", pa.list_(pa.int64())),  # blocks, by tier
-        ("cost_dollars", pa.float64()),
+        ("cost_dollars", pa.float64()),  # of the blocks granted, in the mean
         ("performance_per_cost", pa.float64()),  # (1 / mean latency in s) per dollar
         ("replay_seconds", pa.float64()),
         ("decide_seconds", pa.float64()),
@@ -300,6 +301,18 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
     return rows
 
 
+def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[float]:
+    """Return the blocks of each tier that a system grants, in the mean of the intervals.
+
+    VMs that share space are each granted all of it, and it is there once.
+    """
+    own = of_system(results.measured("metrics"), of.system.title)
+    targets = all_counts_of(own, ("target",))["target"].sum(axis=1)
+    space = results.spec.host_count * np.array([tier.capacity_blocks for tier in used])
+    means: list[float] = np.minimum(targets, space).mean(axis=0).tolist()
+    return means
+
+
 def systems(results: Results) -> pa.Table:
     """Return what can be said of each system as a whole: a table of schema `SYSTEMS`."""
     spec = results.spec
@@ -309,12 +322,8 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            spec.host_count
-            * known(tier.dollars_per_gb)
-            * tier.capacity_blocks
-            * spec.block_bytes
-            / 1e9
-            for tier in used
+            known(tier.dollars_per_gb) * blocks * spec.block_bytes / 1e9
+            for tier, blocks in zip(used, _granted(results, of, used), strict=True)
         )
         latency = row["mean_latency_ns"]
         timing = timings[of.system.title]

@@ -64,6 +64,11 @@ def results_of(
                 vms.append(made_up.of_vm(system, interval, name, interval, mine, mine - sum(share)))
                 writes = {"fills": 4, "promotions": 3, "demotions": 2, "updates": 1}
                 for tier, count in enumerate(share):
+                    # VMs of a stack share all; in the second interval Multi-Cache leaves half.
+                    space = (1000, 4000)[tier] if system != "single-tier" else 5000
+                    if system == "multicache":
+                        space = space // 2 // (1 + interval)
+                    writes["target"] = space
                     metrics.append(made_up.of_tier(system, interval, name, tier, count, **writes))
     draft.write_table("metrics", made_up.table("metrics", metrics))
     draft.write_table("vms", made_up.table("vms", vms))
@@ -131,6 +136,8 @@ def test_cost_and_device_writes(results: Results) -> None:
     # 4096 B · (1000 blocks at 10 $/GB + 4000 at 2 $/GB); single-tier: 5000 at 10 $/GB.
     assert rows["lru"]["cost_dollars"] == pytest.approx(4096 * (10_000 + 8000) / 1e9)
     assert rows["single-tier"]["cost_dollars"] == pytest.approx(4096 * 50_000 / 1e9)
+    # Of what is granted in the mean: all in one interval, half in the other.
+    assert rows["multicache"]["cost_dollars"] == pytest.approx(0.75 * rows["lru"]["cost_dollars"])
     latency_s = rows["lru"]["mean_latency_ns"] / 1e9
     assert rows["lru"]["performance_per_cost"] == pytest.approx(
         1 / latency_s / rows["lru"]["cost_dollars"]
