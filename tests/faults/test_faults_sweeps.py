@@ -34,7 +34,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(nursery: Nursery, grid: Path, out: Path, *options: str, **work: object) -> Process:
-    arguments = ["sweep", "run", str(grid), "--out", str(out), "--threads", "1", "--quiet", *options]
+    arguments = ["sweep", "run", str(grid), "--out", str(out), "--threads", "1", "-q", *options]
     return nursery.start("command", arguments=arguments, **work)
 
 
