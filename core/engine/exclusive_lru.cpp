@@ -294,7 +294,10 @@ class ExclusiveLru final : public Host {
   template <Way kWay>
   [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
     Stack& stack = stack_of<kWay>(vm);
-    const Position was = meters_.template move_up<kWay>(vm.index, stack, id);
+    if (log_.make_room(stack)) [[unlikely]] {
+      if constexpr (kWay.counts()) meters_.template squeezed<kWay>(vm.index, stack);
+    }
+    const Position was = log_.template move_up<kWay.marks()>(stack, id);
     const std::size_t tier = Log::tier_of(was, stack);
     if (tier == 0) {
       meters_.template hit<kWay>(vm.index, id, was);

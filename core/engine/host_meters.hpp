@@ -120,6 +120,7 @@ class CacheMeters {
   }
   // Numbers begin again, so much lower: only those of ghosts are above that.
   std::uint32_t renumber(VmId vm) { return std::exchange(vms_[vm].evictions, ghosts_) - ghosts_; }
+  [[gnu::always_inline]] void prefetch_tail(BlockId block) const { tails_->prefetch(block); }
   // Of tails. Apart, so that who has none is not slowed by their length.
   [[gnu::noinline]] bool use(VmId vm, BlockId block) { return tails_->use(vm, block); }
   [[gnu::noinline]] void forget(VmId vm, BlockId block) { tails_->remove(vm, block); }

@@ -38,7 +38,9 @@ struct Way {
   // Of all tiers together.
   constexpr bool counts() const { return told != Told::kNothing && told != Told::kTiers; }
   constexpr bool marks() const { return has_marks(told); }
+  // Tails of stacks, or of lists.
   constexpr bool own_tails() const { return told == Told::kTails && !shared(); }
+  constexpr bool listed_tails() const { return told == Told::kTails && shared(); }
 };
 
 // Tells meters what becomes of blocks whose tiers are stretches of stacks of a RecencyLog, of which
@@ -66,8 +68,8 @@ class StackMeters {
 
   Told told() const { return told_; }
 
-  // The marks that the log must have for these: so many that the blocks of a VM are looked through
-  // as rarely as all were evicted.
+  // The marks that the log needs for these: so many that a VM's blocks are looked through no more
+  // often than so many were evicted.
   static std::uint64_t marks_for(HostMeters& meters, const BlockOwners& owners) {
     if (!has_marks(told_for(meters))) return 0;
     std::uint64_t most = 0;
@@ -76,7 +78,7 @@ class StackMeters {
     }
     return Log::marks_for(meters.whole().ghosts() + most);
   }
-  // Before the first access, with so many stacks: one, or one for each VM.
+  // Before the first access. `shared`: there is one stack for all VMs, not one for each.
   void attach(HostMeters& meters, bool shared) {
     meters_ = &meters;
     told_ = told_for(meters);
@@ -98,17 +100,21 @@ class StackMeters {
     windows_ = meters_->whole().windows();
   }
 
-  // The block becomes the first of its stack; where it was before.
+  // The stack, in which the VM has a block, was squeezed: its blocks lie one after the other from
+  // its begin on.
   template <Way kWay>
-  [[gnu::always_inline]] Position move_up(VmId vm, Stack& stack, BlockId id) {
-    if constexpr (kWay.counts()) {
-      if (log_.make_room(stack)) [[unlikely]]
-        squeezed<kWay>(vm, stack);
+  [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
+    CacheMeters& meters = meters_->whole();
+    Count since = meters.of(vm).reading.touched;
+    for (std::size_t v = 0; kWay.shared() && v < owners_.count(); ++v) {
+      since += v == vm ? 0 : meters.of(VmId(v)).reading.touched;
     }
-    return log_.template move_up<kWay.marks()>(stack, id);
+    cuts<kWay>(vm).window = stack.end - static_cast<Position>(since);
+    cuts<kWay>(vm).tail =
+        stack.begin + static_cast<Position>(std::min(meters.tail(), meters.of(vm).held));
   }
 
-  // After that: it had been in the fastest tier.
+  // The block is the first of its stack now, and was there before: in the fastest tier.
   template <Way kWay>
   [[gnu::always_inline]] void hit(VmId vm, BlockId id, Position was) {
     if constexpr (kWay.told == Told::kTiers) {
@@ -122,7 +128,7 @@ class StackMeters {
         if (was >= cuts<kWay>(vm).tail) return;
         ++reading.tail_hits;
         grow_tail(vm);
-      } else if constexpr (kWay.told == Told::kTails) {
+      } else if constexpr (kWay.listed_tails()) {
         reading.tail_hits += meters.use(vm, id) ? 1 : 0;
       }
     }
@@ -144,7 +150,7 @@ class StackMeters {
       if constexpr (kWay.marks()) meters.missed_again(vm, was);
       if constexpr (kWay.own_tails()) {
         if (of.held <= meters.tail()) grow_tail(vm);
-      } else if constexpr (kWay.told == Told::kTails) {
+      } else if constexpr (kWay.listed_tails()) {
         meters.use(vm, id);
       }
     }
@@ -169,6 +175,7 @@ class StackMeters {
     } else if constexpr (kWay.counts()) {
       if (!last) return;
       if constexpr (kWay.marks()) mark(vm, id);
+      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(log_.soon(stack, tier));
       left<kWay>(vm, id, stack.boundary[tier] - 1);
     }
   }
@@ -199,6 +206,7 @@ class StackMeters {
       meters_->prefetch(id);
     } else if constexpr (kWay.counts()) {
       meters_->whole().prefetch_seen(id);
+      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(id);
     }
   }
   // All that came was told.
@@ -224,18 +232,6 @@ class StackMeters {
   Cuts& cuts(VmId vm) {
     return cuts_[kWay.shared() ? VmId(0) : vm];
   }
-  // The stack's blocks lie one after the other from its begin on.
-  template <Way kWay>
-  [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
-    CacheMeters& meters = meters_->whole();
-    Count since = meters.of(vm).reading.touched;
-    for (std::size_t v = 0; kWay.shared() && v < owners_.count(); ++v) {
-      since += v == vm ? 0 : meters.of(VmId(v)).reading.touched;
-    }
-    cuts<kWay>(vm).window = stack.end - static_cast<Position>(since);
-    cuts<kWay>(vm).tail =
-        stack.begin + static_cast<Position>(std::min(meters.tail(), meters.of(vm).held));
-  }
   [[gnu::always_inline]] void grow_tail(VmId vm) {
     cuts_[vm].tail = log_.after_next(cuts_[vm].tail);
   }
@@ -247,7 +243,7 @@ class StackMeters {
     of.reading.touched -= was >= cuts<kWay>(vm).window ? 1 : 0;
     if constexpr (kWay.own_tails()) {
       if (of.held >= meters.tail() && was < cuts<kWay>(vm).tail) grow_tail(vm);
-    } else if constexpr (kWay.told == Told::kTails) {
+    } else if constexpr (kWay.listed_tails()) {
       meters.forget(vm, id);
     }
   }
