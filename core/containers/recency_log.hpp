@@ -35,6 +35,9 @@ namespace mcsim {
 // positions are indices into that array, so a future access can be prefetched
 // without knowing its stack.
 //
+// Positions may begin higher up (raised): words of `last_` below them are then free for marks at
+// blocks that are in no stack, and the access that brings such a block in finds its mark.
+//
 // Cost: an access touches its block's `last_`, prefetchable, and the bit of its old
 // entry, and appends; boundaries and squeezing read sequentially, amortised O(tiers).
 // 4 bytes per block of the universe, kSlack * 4.1 per block that a stack can hold.
@@ -72,7 +75,7 @@ class RecencyLog {
   // Empty ones, for less than 2^32 entries in all.
   static std::vector<Stack> stacks(std::span<const std::uint64_t> most_blocks) {
     std::vector<Stack> stacks;
-    Position at = kWord;  // position 0 means: in no stack
+    Position at = kWord;  // below is the mark of blocks that were in no stack yet, 0
     for (const std::uint64_t blocks : most_blocks) {
       const auto stop = static_cast<Position>(at + segment_size(blocks));
       stacks.push_back({.boundary = {}, .begin = at, .limit = stop, .stop = stop, .end = at});
@@ -82,25 +85,50 @@ class RecencyLog {
     return stacks;
   }
 
+  // An empty one, higher by marks_for(count): then marks from 0 to that count are below it.
+  static std::uint64_t marks_for(std::uint64_t count) { return count / kWord * kWord; }
+  static Stack raised(const Stack& stack, Position by) {
+    const Position begin = stack.begin + by;
+    Stack raised{.boundary = {},
+                 .begin = begin,
+                 .limit = stack.stop + by,
+                 .stop = stack.stop + by,
+                 .end = begin};
+    raised.boundary.fill(begin);
+    return raised;
+  }
+
   // For all of those stacks.
   RecencyLog(std::size_t universe, std::span<const Stack> stacks)
       : RecencyLog(Last(universe), stacks) {}
   // `last`: 0 for every block.
   RecencyLog(Last last, std::span<const Stack> stacks)
       : last_(std::move(last)),
+        marks_(stacks.front().begin),
         log_(stacks.back().stop + kWord),
         holes_(stacks.back().stop / kWord + 2) {}
 
   // Moves the block to the top of the stack; the tier it was in, or kTiers if
   // in none.
   [[gnu::always_inline]] std::size_t access(Stack& stack, BlockId id) {
-    if (stack.end == stack.limit) [[unlikely]]
-      squeeze(stack);
+    return tier_of(move_up(stack, id), stack);
+  }
+  // The same; where it was, or its mark.
+  template <bool kMarked = false>
+  [[gnu::always_inline]] Position move_up(Stack& stack, BlockId id) {
+    make_room(stack);
     const Position old = last_[id];
-    punch(old);
+    punch(kMarked ? std::max(old, marks_ - 1) : old);
     last_[id] = stack.end;
     log_[stack.end++] = id;
-    return tier_of(old, stack);
+    return old;
+  }
+  // If there is none for an access, entries move; whether they did.
+  [[gnu::always_inline]] bool make_room(Stack& stack) {
+    if (stack.end != stack.limit) [[likely]]
+      return false;
+    squeeze(stack);
+    return true;
   }
 
   // Pushes the least recently used block of a tier that is not empty into the
@@ -119,14 +147,31 @@ class RecencyLog {
 
   // Takes the block out; the tier it was in, or kTiers if in none.
   std::size_t remove(const Stack& stack, BlockId id) {
-    const Position old = std::exchange(last_[id], 0);
+    const Position old = last_[id];
+    const std::size_t tier = tier_of(old, stack);
+    if (tier == kTiers) return tier;
+    last_[id] = 0;
     punch(old);
-    return tier_of(old, stack);
+    return tier;
   }
 
   // The tier that the block is in, or kTiers if in none.
   std::size_t tier(const Stack& stack, BlockId id) const { return tier_of(last_[id], stack); }
+  static std::size_t tier_of(Position at, const Stack& stack) {
+    std::size_t tier = 0;
+    for (const Position boundary : stack.boundary) tier += at < boundary ? 1 : 0;
+    return tier;
+  }
+  // If none has a mark.
   bool contains(BlockId id) const { return last_[id] != 0; }
+
+  // Where the block is, or its mark; marks are below marks(), and for blocks that are in no stack.
+  Position where(BlockId id) const { return last_[id]; }
+  Position marks() const { return marks_; }
+  void mark(BlockId id, Position mark) { last_[id] = mark; }
+
+  // Right above the first block of a stack that is there or above; there is one.
+  Position after_next(Position at) const { return entry_from(at) + 1; }
 
   // What an access will touch.
   void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
@@ -160,11 +205,6 @@ class RecencyLog {
   static constexpr int kBlocksAhead = 2;
   static constexpr std::size_t kEntriesAhead = 32;
 
-  static std::size_t tier_of(Position at, const Stack& stack) {
-    std::size_t tier = 0;
-    for (const Position boundary : stack.boundary) tier += at < boundary ? 1 : 0;
-    return tier;
-  }
   void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
 
   // The first entry from a position on that is no hole; those never written are none.
@@ -208,7 +248,8 @@ class RecencyLog {
     stack.limit = static_cast<Position>(std::min<std::uint64_t>(roomy, stack.stop));
   }
 
-  Last last_;                   // by block: its newest entry, 0 if in no stack
+  Last last_;                   // by block: its newest entry, or its mark
+  Position marks_;              // where positions begin
   Pages<BlockId> log_;          // longer than the segments, for who looks beyond them
   Pages<std::uint64_t> holes_;  // a bit an entry
 };

@@ -38,6 +38,7 @@ class BlockOwners {
     const auto end = end_.begin() + static_cast<std::ptrdiff_t>(first_[chunk + 1]);
     return VmId(std::upper_bound(begin, end, block) - end_.begin());
   }
+  std::size_t count() const { return end_.size(); }
   // The ids of a VM are in [first_of, end_of).
   BlockId first_of(std::size_t vm) const { return vm == 0 ? BlockId(0) : end_[vm - 1]; }
   BlockId end_of(std::size_t vm) const { return end_[vm]; }

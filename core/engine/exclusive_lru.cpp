@@ -10,7 +10,7 @@
 #include "core/containers/recency_log.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/gate.hpp"
-#include "core/engine/host_meters.hpp"
+#include "core/engine/stack_meters.hpp"
 
 namespace mcsim {
 namespace {
@@ -19,27 +19,6 @@ namespace {
 // time, near enough to still be there.
 constexpr std::size_t kAhead = 24;
 constexpr std::size_t kVmAhead = 8;
-
-// Who shares space with whom.
-enum class Sharing : std::uint8_t {
-  kShared,     // one LRU stack for all VMs
-  kApart,      // one per VM, and each keeps to its targets at any moment
-  kContended,  // one per VM, and space that one does not use another may
-};
-
-// What is asked of who replays, besides.
-enum class Told : std::uint8_t {
-  kNothing,
-  kCounts,  // of blocks, in all tiers together
-  kLists,   // the same, and what depends on their order
-  kTiers,   // all of it, also by tier; or maybe nothing
-};
-
-// What is known of a replay when the loop that does it is compiled.
-struct Way {
-  Sharing sharing;
-  Told told;
-};
 
 // What a stretch of requests is served for.
 enum class Stretch : std::uint8_t {
@@ -53,6 +32,7 @@ class ExclusiveLru final : public Host {
  public:
   using Log = RecencyLog<kTiers>;
   using Stack = typename Log::Stack;
+  using Position = typename Log::Position;
 
   // `stacks`: one for all VMs or one for each.
   ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, DivisionRules rules,
@@ -63,7 +43,8 @@ class ExclusiveLru final : public Host {
         shared_(stacks.front()),
         owners_(trace),
         book_(std::move(writes), trace, Copies::kOne),
-        gate_(trace.vms.size()) {
+        gate_(trace.vms.size()),
+        meters_(log_, owners_) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -72,14 +53,8 @@ class ExclusiveLru final : public Host {
   }
 
   void replay(const Accesses& trace, RequestRange range) override {
-    switch (sharing_) {
-      case Sharing::kShared:
-        return replay_shared_as<Sharing::kShared>(trace, range);
-      case Sharing::kApart:
-        return replay_shared_as<Sharing::kApart>(trace, range);
-      case Sharing::kContended:
-        return replay_shared_as<Sharing::kContended>(trace, range);
-    }
+    as_known([&]<Way kWay>() { replay_as<kWay>(trace, range); });
+    meters_.settle();
   }
 
   Actions supports() const override {
@@ -98,10 +73,9 @@ class ExclusiveLru final : public Host {
         vm.target[k] = targets.at(k, vm.index);
         // Who may have more than there can be is never beyond it.
         excess_[k].set(vm.index, vm.held[k] - std::min(vm.target[k], kMostBlocks));
-        if (sharing_ != Sharing::kApart) continue;
-        while (vm.held[k] > vm.target[k]) demote<Way{Sharing::kApart, Told::kTiers}>(vm, k);
       }
     }
+    as_known([&]<Way kWay>() { keep_to_targets<kWay>(); });
     return absl::OkStatus();
   }
 
@@ -112,18 +86,21 @@ class ExclusiveLru final : public Host {
   absl::Status set_admission(const std::vector<bool>& admits) override { return gate_.set(admits); }
 
   absl::Status attach(HostMeters& meters) override {
-    meters_ = &meters;
+    for (std::size_t s = 0; s < stack_count(); ++s) {
+      if (stack(s).end == stack(s).begin) continue;
+      return absl::FailedPreconditionError("host meter: the host has blocks already");
+    }
+    MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters, owners_)));
+    meters_.attach(meters, sharing_ == Sharing::kShared);
     return absl::OkStatus();
   }
 
   void release(VmId vm) override {
-    Vm& of = vms_[vm];
-    const Stack& stack = sharing_ == Sharing::kShared ? shared_ : of.stack;
-    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      if (drop<Way{Sharing::kContended, Told::kTiers}>(of, stack, id) < kTiers && book_.dirty(id)) {
-        book_.write_back(vm, id);
+    as_known([&]<Way kWay>() {
+      for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
+        if (drop<kWay>(vms_[vm], id) < kTiers && book_.dirty(id)) book_.write_back(vm, id);
       }
-    }
+    });
   }
 
   std::vector<VmCounters> counters() const override {
@@ -140,11 +117,10 @@ class ExclusiveLru final : public Host {
       dirty += book_.dirty(id) ? 1 : 0;
     };
     for (std::size_t s = 0; s < stack_count(); ++s) {
-      const Stack& stack = sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
-      if (!log_.consistent(stack)) {
+      if (!log_.consistent(stack(s))) {
         return internal_error("exclusive LRU: the log of stack {} is torn", s);
       }
-      log_.for_each(stack, count);
+      log_.for_each(stack(s), count);
     }
     if (dirty != book_.dirty()) {
       return internal_error("exclusive LRU: {} dirty blocks are held, counted {}", dirty,
@@ -181,21 +157,54 @@ class ExclusiveLru final : public Host {
     VmId index;
   };
 
-  template <Sharing kSharing>
-  void replay_shared_as(const Accesses& trace, RequestRange range) {
-    if (meters_ == nullptr) return replay_as<Way{kSharing, Told::kNothing}>(trace, range);
-    if (meters_->by_tier()) {
-      replay_as<Way{kSharing, Told::kTiers}>(trace, range);
-    } else if (meters_->whole().has_lists()) {
-      replay_as<Way{kSharing, Told::kLists}>(trace, range);
-    } else {
-      replay_as<Way{kSharing, Told::kCounts}>(trace, range);
+  // Calls go<Way>() with what is known of the host.
+  template <class Go>
+  void as_known(Go go) {
+    meters_.look_up([&](std::size_t s) { return stack(s); });
+    switch (sharing_) {
+      case Sharing::kShared:
+        return as_told<Sharing::kShared>(go);
+      case Sharing::kApart:
+        return as_told<Sharing::kApart>(go);
+      case Sharing::kContended:
+        return as_told<Sharing::kContended>(go);
     }
-    meters_->settle();
+  }
+  template <Sharing kSharing, class Go>
+  void as_told(Go go) {
+    switch (meters_.told()) {
+      case Told::kNothing:
+        return go.template operator()<Way{kSharing, Told::kNothing}>();
+      case Told::kCounts:
+        return go.template operator()<Way{kSharing, Told::kCounts}>();
+      case Told::kGhosts:
+        return go.template operator()<Way{kSharing, Told::kGhosts}>();
+      case Told::kTails:
+        return go.template operator()<Way{kSharing, Told::kTails}>();
+      case Told::kTiers:
+        return go.template operator()<Way{kSharing, Told::kTiers}>();
+    }
   }
 
+  // More marks in the log, which is empty.
+  absl::Status make_marks(std::uint64_t more) {
+    if (more == 0) return absl::OkStatus();
+    const std::uint64_t entries = vms_.back().stack.stop + more;
+    if (entries >= kNoBlock) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "host meter: marks and log entries are {}, more than 2^32: use a larger block size",
+          entries));
+    }
+    for (Vm& vm : vms_) vm.stack = Log::raised(vm.stack, static_cast<Position>(more));
+    shared_ = vms_.front().stack;
+    const std::array ends{vms_.front().stack, vms_.back().stack};
+    log_ = Log(owners_.end_of(vms_.size() - 1), ends);
+    return absl::OkStatus();
+  }
+
+  // One function for each way: in a greater one less is inlined.
   template <Way kWay>
-  void replay_as(const Accesses& trace, RequestRange range) {
+  [[gnu::noinline]] void replay_as(const Accesses& trace, RequestRange range) {
     while (range.begin < range.end) {
       if (book_.flush_due(trace.request_time[range.begin])) flush();
       const RequestRange stretch{range.begin, book_.next_flush(trace, range)};
@@ -233,8 +242,8 @@ class ExclusiveLru final : public Host {
       std::size_t slowest = 0;
       for (std::size_t i = begin; i < end; ++i) {
         prefetch<kWay>(ids, i);
-        const std::size_t tier =
-            stays_out<kWay, kStretch>(vm, ids[i]) ? pass_by(vm, ids[i]) : serve<kWay>(vm, ids[i]);
+        const std::size_t tier = stays_out<kWay, kStretch>(vm, ids[i]) ? pass_by<kWay>(vm, ids[i])
+                                                                       : serve<kWay>(vm, ids[i]);
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
       }
@@ -250,7 +259,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t i = begin; i < end; ++i) {
       prefetch<kWay>(ids, i);
       if (stays_out<kWay, kStretch>(vm, ids[i])) {
-        slowest = pass_by(vm, ids[i]);
+        slowest = pass_by<kWay>(vm, ids[i]);
         ++vm.tallies[use_of(WriteMode::kThrough)].found[slowest];
         continue;
       }
@@ -269,7 +278,7 @@ class ExclusiveLru final : public Host {
     Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
     for (std::size_t i = begin; i < end; ++i) {
       prefetch<kWay>(ids, i);
-      ++tally.found[drop<kWay>(vm, stack_of<kWay>(vm), ids[i])];
+      ++tally.found[drop<kWay>(vm, ids[i])];
     }
     tally.requests[kTiers] += end > begin ? 1 : 0;
   }
@@ -278,21 +287,27 @@ class ExclusiveLru final : public Host {
   [[gnu::always_inline]] void prefetch(std::span<const BlockId> ids, std::size_t i) const {
     const BlockId far = ids[std::min(i + kAhead, ids.size() - 1)];
     log_.prefetch(far);
-    tell_ahead<kWay>(far);
+    meters_.template ahead<kWay>(far);
   }
 
   // The tier that had the block, kTiers if none.
   template <Way kWay>
   [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
-    const std::size_t tier = log_.access(stack_of<kWay>(vm), id);
+    Stack& stack = stack_of<kWay>(vm);
+    if (log_.make_room(stack)) [[unlikely]] {
+      if constexpr (kWay.counts()) meters_.template squeezed<kWay>(vm.index, stack);
+    }
+    const Position was = log_.template move_up<kWay.marks()>(stack, id);
+    const std::size_t tier = Log::tier_of(was, stack);
     if (tier == 0) {
-      tell_hit<kWay>(vm, id);
+      meters_.template hit<kWay>(vm.index, id, was);
       return tier;
     }
-    tell_brought_up<kWay>(vm, tier, id);
+    meters_.template brought_up<kWay>(vm.index, id, was, tier, kTiers);
     gain<kWay>(vm, tier, -1);
     gain<kWay>(vm, 0, +1);
     settle<kWay>(vm);
+    if (tier == kTiers) meters_.template settled<kWay>(vm.index);
     return tier;
   }
 
@@ -302,23 +317,22 @@ class ExclusiveLru final : public Host {
     return kStretch == Stretch::kAny && gate_.shut(vm.index) &&
            log_.tier(stack_of<kWay>(vm), id) == kTiers;
   }
+  template <Way kWay>
   std::size_t pass_by(Vm& vm, BlockId id) {
-    if (meters_ != nullptr) meters_->access(vm.index, id, kTiers, false);
+    meters_.template passed_by<kWay>(vm.index, id, kTiers);
     ++vm.passed_by;
     return kTiers;
   }
 
   // The block leaves without being a victim; the tier that had it, kTiers if none.
   template <Way kWay>
-  std::size_t drop(Vm& vm, const Stack& stack, BlockId id) {
-    const std::size_t tier = log_.remove(stack, id);
+  std::size_t drop(Vm& vm, BlockId id) {
+    const Position was = log_.where(id);
+    const std::size_t tier = log_.remove(stack_of<kWay>(vm), id);
     if (tier == kTiers) return tier;
     gain<kWay>(vm, tier, -1);
     ++vm.invalidations[tier];
-    if (kWay.told != Told::kNothing && meters_ != nullptr) {
-      meters_->left(vm.index, id);
-      meters_->left_from(tier, vm.index, id);
-    }
+    meters_.template dropped<kWay>(vm.index, id, was, tier);
     return tier;
   }
 
@@ -341,9 +355,19 @@ class ExclusiveLru final : public Host {
   }
 
   template <Way kWay, std::size_t kTier>
-  void push_down(Vm& vm) {
+  [[gnu::always_inline]] void push_down(Vm& vm) {
     demote<kWay>(vm, kTier);
     settle<kWay, kTier + 1>(vm);
+  }
+
+  template <Way kWay>
+  void keep_to_targets() {
+    if constexpr (kWay.sharing != Sharing::kApart) return;
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      for (Vm& vm : vms_) {
+        while (vm.held[k] > vm.target[k]) demote<kWay>(vm, k);
+      }
+    }
   }
 
   // The VM that gives a block of a tier that is over its capacity. Targets sum
@@ -360,56 +384,9 @@ class ExclusiveLru final : public Host {
     gain<kWay>(owner, tier, -1);
     gain<kWay>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
-    tell_demoted<kWay>(owner, tier, id);
+    meters_.template demoted<kWay>(owner.index, stack_of<kWay>(vm), id, tier, kTiers);
     if (tier + 1 < kTiers) return;
     if (book_.dirty() > 0 && book_.dirty(id)) book_.write_back(owner.index, id);
-  }
-
-  // What becomes of a block, for who is told: an access found it in the fastest tier; or brought it
-  // there from `found`, maybe from below; it was the last of a tier; and one of these is near.
-  template <Way kWay>
-  [[gnu::always_inline]] void tell_hit(const Vm& vm, BlockId id) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->access(vm.index, id, 0, true);
-    } else if constexpr (kWay.told != Told::kNothing) {
-      meters_->whole().hit<kWay.told == Told::kLists>(vm.index, id);
-    }
-  }
-  template <Way kWay>
-  [[gnu::always_inline]] void tell_brought_up(const Vm& vm, std::size_t found, BlockId id) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->access(vm.index, id, found, true);
-      if (found < kTiers) meters_->left_from(found, vm.index, id);
-      meters_->came_in(0, vm.index, id);
-    } else if constexpr (kWay.told != Told::kNothing) {
-      constexpr bool kLists = kWay.told == Told::kLists;
-      CacheMeters& meters = meters_->whole();
-      meters.settle();
-      if (found < kTiers) return meters.hit<kLists>(vm.index, id);
-      meters.missed<kLists>(vm.index, id);
-      meters.came_in<kLists>(vm.index, id);
-    }
-  }
-  template <Way kWay>
-  [[gnu::always_inline]] void tell_demoted(Vm& vm, std::size_t tier, BlockId id) {
-    const bool last = tier + 1 == kTiers;
-    if (kWay.told == Told::kNothing || (kWay.told == Told::kTiers && meters_ == nullptr)) return;
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->evicted_from(tier, vm.index, id);
-      last ? meters_->evicted(vm.index, id) : meters_->came_in(tier + 1, vm.index, id);
-    } else {
-      if (!last) return;
-      meters_->whole().evicted<kWay.told == Told::kLists>(vm.index, id);
-    }
-    tell_ahead<kWay>(log_.soon(stack_of<kWay>(vm), tier));
-  }
-  template <Way kWay>
-  [[gnu::always_inline]] void tell_ahead(BlockId id) const {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->prefetch(id);
-    } else if constexpr (kWay.told != Told::kNothing) {
-      meters_->whole().prefetch<kWay.told == Told::kLists>(id);
-    }
   }
 
   template <Way kWay>
@@ -424,6 +401,9 @@ class ExclusiveLru final : public Host {
   template <Way kWay>
   Stack& stack_of(Vm& vm) {
     return kWay.sharing == Sharing::kShared ? shared_ : vm.stack;
+  }
+  const Stack& stack(std::size_t s) const {
+    return sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
   }
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 
@@ -505,7 +485,7 @@ class ExclusiveLru final : public Host {
   BlockOwners owners_;
   WriteBook book_;
   Gate gate_;
-  HostMeters* meters_ = nullptr;
+  StackMeters<Log> meters_;
 };
 
 // The most blocks each stack can come to hold.

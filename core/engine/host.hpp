@@ -96,7 +96,7 @@ class Host {
     return absl::FailedPreconditionError("this host lets in blocks of all VMs");
   }
 
-  // Tells these, which outlive it, of every access from now on.
+  // Tells these, which outlive it, of every access. Before the first.
   virtual absl::Status attach(HostMeters&) {
     return absl::FailedPreconditionError("this host tells nobody what becomes of its accesses");
   }

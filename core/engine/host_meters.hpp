@@ -21,10 +21,21 @@ namespace mcsim {
 
 // One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
 // four more; with tails what RecencyTails takes.
+//
+// A host that has blocks in the order of their use knows more by itself (StackMeters): it lets go
+// of lists that it has no need of, and counts in `of`.
 class CacheMeters {
  public:
+  struct alignas(64) Vm {
+    HostReading reading;
+    Count held = 0;
+    std::uint64_t changed = 0;    // the access that changed this last
+    std::uint32_t evictions = 0;  // by number: the last
+  };
+
   CacheMeters(const Accesses& trace, const HostMeterSpec& spec)
       : ghosts_(static_cast<std::uint32_t>(spec.ghosts)),
+        tail_(spec.tail),
         seen_(trace.id_count()),
         evicted_(ghosts_ > 0 ? trace.id_count() : 0),
         vms_(trace.vms.size()),
@@ -37,65 +48,82 @@ class CacheMeters {
     return most;
   }
 
-  // Whether there are ghosts or tails. Functions that know that there are none are short.
-  bool has_lists() const { return ghosts_ > 0 || tails_; }
-
   // An access looked for the block, and it was held.
-  template <bool kLists = true>
   [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
     HostReading& reading = vms_[vm].reading;
     const unsigned seen = seen_of(block);
     reading.distinct_hits += ~seen & kHit;
     reading.touched += (~seen & kTouched) / kTouched;
     see(block, seen | kHit | kTouched);
-    if (kLists && tails_) reading.tail_hits += use_in_tail(vm, block) ? 1 : 0;
+    if (tails_) reading.tail_hits += use(vm, block) ? 1 : 0;
   }
   // Or it was not.
-  template <bool kLists = true>
   [[gnu::always_inline]] void missed(VmId vm, BlockId block) {
-    if (!kLists || ghosts_ == 0) return;
-    const std::uint32_t evicted = std::exchange(evicted_[block], 0);
-    const bool recent = vms_[vm].evictions - evicted < ghosts_;
-    vms_[vm].reading.ghost_hits += static_cast<Count>(recent & (evicted != 0));
+    if (ghosts_ > 0) missed_again(vm, std::exchange(evicted_[block], 0));
   }
   // It is held from now on.
-  template <bool kLists = true>
   [[gnu::always_inline]] void came_in(VmId vm, BlockId block) {
     hold(vms_[vm], +1);
-    if (kLists && ghosts_ > 0) evicted_[block] = 0;
-    used<kLists>(vm, block);
+    if (ghosts_ > 0) evicted_[block] = 0;
+    used(vm, block);
   }
   // It is held, and was used for what is no access.
-  template <bool kLists = true>
   [[gnu::always_inline]] void used(VmId vm, BlockId block) {
     const unsigned seen = seen_of(block);
     vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
     see(block, seen | kTouched);
-    if (kLists && tails_) use_in_tail(vm, block);
+    if (tails_) use(vm, block);
   }
   // It was a victim.
-  template <bool kLists = true>
   [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
-    left<kLists>(vm, block);
-    if (kLists && ghosts_ > 0) evicted_[block] = ++vms_[vm].evictions;
+    left(vm, block);
+    if (ghosts_ > 0) evicted_[block] = next_eviction(vm);
   }
   // It is no more held, without having been one.
-  template <bool kLists = true>
   [[gnu::always_inline]] void left(VmId vm, BlockId block) {
     Vm& of = vms_[vm];
     hold(of, -1);
     const unsigned seen = seen_of(block);
     of.reading.touched -= (seen & kTouched) / kTouched;
     see(block, seen & ~kTouched);
-    if (kLists && tails_) leave_tail(vm, block);
+    if (tails_) forget(vm, block);
   }
   // Towards one of these.
-  template <bool kLists = true>
   [[gnu::always_inline]] void prefetch(BlockId block) const {
     prefetch_line(&seen_[block]);
-    if (kLists && ghosts_ > 0) prefetch_line(&evicted_[block]);
-    if (kLists && tails_) tails_->prefetch(block);
+    if (ghosts_ > 0) prefetch_line(&evicted_[block]);
+    if (tails_) tails_->prefetch(block);
   }
+
+  // For who knows more by itself: what is asked for, which lists it leaves, and how many windows
+  // began.
+  std::uint32_t ghosts() const { return ghosts_; }
+  Count tail() const { return tail_; }
+  void leave_ghosts() { evicted_ = {}; }
+  void leave_tails() { tails_.reset(); }
+  std::uint64_t windows() const { return windows_; }
+
+  Vm& of(VmId vm) { return vms_[vm]; }
+  // A hit, as one of a block.
+  [[gnu::always_inline]] void hit_block(VmId vm, BlockId block) {
+    const unsigned seen = seen_of(block);
+    vms_[vm].reading.distinct_hits += ~seen & kHit;
+    see(block, seen | kHit);
+  }
+  [[gnu::always_inline]] void prefetch_seen(BlockId block) const { prefetch_line(&seen_[block]); }
+  // The number of the eviction that comes now. It stays with the block until that is missed, then
+  // with 0 if there is none.
+  [[gnu::always_inline]] std::uint32_t next_eviction(VmId vm) { return ++vms_[vm].evictions; }
+  [[gnu::always_inline]] void missed_again(VmId vm, std::uint32_t evicted) {
+    const bool recent = vms_[vm].evictions - evicted < ghosts_;
+    vms_[vm].reading.ghost_hits += static_cast<Count>(recent & (evicted != 0));
+  }
+  // Numbers begin again, so much lower: only those of ghosts are above that.
+  std::uint32_t renumber(VmId vm) { return std::exchange(vms_[vm].evictions, ghosts_) - ghosts_; }
+  [[gnu::always_inline]] void prefetch_tail(BlockId block) const { tails_->prefetch(block); }
+  // Of tails. Apart, so that who has none is not slowed by their length.
+  [[gnu::noinline]] bool use(VmId vm, BlockId block) { return tails_->use(vm, block); }
+  [[gnu::noinline]] void forget(VmId vm, BlockId block) { tails_->remove(vm, block); }
 
   // An access is over, and with it what had to leave for its block.
   void settle() { ++now_; }
@@ -108,6 +136,7 @@ class CacheMeters {
     return readings_;
   }
   void begin_window() {
+    ++windows_;
     for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
     window_ += kWindow;
     if (window_ <= kLastWindow) return;
@@ -123,20 +152,9 @@ class CacheMeters {
   static constexpr unsigned kWindow = 4;
   static constexpr unsigned kLastWindow = 63 * kWindow;
 
-  struct alignas(64) Vm {
-    HostReading reading;
-    Count held = 0;
-    std::uint64_t changed = 0;  // the access that changed this last
-    std::uint32_t evictions = 0;
-  };
-
   // Bytes of earlier windows are less than the window.
   unsigned seen_of(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
   void see(BlockId block, unsigned seen) { seen_[block] = static_cast<std::uint8_t>(seen); }
-
-  // Apart, so that who has no tails is not slowed by their length.
-  [[gnu::noinline]] bool use_in_tail(VmId vm, BlockId block) { return tails_->use(vm, block); }
-  [[gnu::noinline]] void leave_tail(VmId vm, BlockId block) { tails_->remove(vm, block); }
 
   // Of what is held between two accesses the most counts: what the first change of an access
   // finds, and what is there in the end.
@@ -149,6 +167,8 @@ class CacheMeters {
   }
 
   std::uint32_t ghosts_;
+  Count tail_;
+  std::uint64_t windows_ = 0;
   unsigned window_ = kWindow;
   std::uint64_t now_ = 1;         // accesses that were settled
   Pages<std::uint8_t> seen_;      // by block

@@ -1,0 +1,274 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/engine/block_owners.hpp"
+#include "core/engine/host_meters.hpp"
+
+namespace mcsim {
+
+// Who shares space with whom.
+enum class Sharing : std::uint8_t {
+  kShared,     // one LRU stack for all VMs
+  kApart,      // one per VM, and each keeps to its targets at any moment
+  kContended,  // one per VM, and space that one does not use another may
+};
+
+// What is asked of who replays, besides.
+enum class Told : std::uint8_t {
+  kNothing,
+  kCounts,  // of blocks, in all tiers together
+  kGhosts,  // the same, and misses of what was evicted
+  kTails,   // the same, and hits of what was accessed least recently
+  kTiers,   // all of it, also by tier
+};
+
+constexpr bool has_marks(Told told) { return told == Told::kGhosts || told == Told::kTails; }
+
+// What is known of a replay when the loop that does it is compiled.
+struct Way {
+  Sharing sharing;
+  Told told;
+
+  constexpr bool shared() const { return sharing == Sharing::kShared; }
+  // Of all tiers together.
+  constexpr bool counts() const { return told != Told::kNothing && told != Told::kTiers; }
+  constexpr bool marks() const { return has_marks(told); }
+  // Tails of stacks, or of lists.
+  constexpr bool own_tails() const { return told == Told::kTails && !shared(); }
+  constexpr bool listed_tails() const { return told == Told::kTails && shared(); }
+};
+
+// Tells meters what becomes of blocks whose tiers are stretches of stacks of a RecencyLog, of which
+// the log knows most, where an access has been anyway:
+//
+//                       tail                        window               end
+//   … evicted: marks …   | least recently used …     | since it began …   |
+//
+// What lies above a position was accessed in the window. Of a VM that has a stack of its own what
+// lies below another is the tail: an access, an eviction or a departure moves that by one block at
+// most. A victim is marked with the number of its VM's eviction, which is what an access that
+// misses finds in place of a position: a ghost, if few came after it. When numbers are used up,
+// those of ghosts are made small again. Of blocks that were hit meters have a byte. Most is held at
+// a time where an access ends that brought a block in.
+//
+// Readings by tier are of what each tier has, whatever the stacks: meters keep lists for them. So
+// they do for tails where VMs share a stack.
+template <class Log>
+class StackMeters {
+ public:
+  using Stack = typename Log::Stack;
+  using Position = typename Log::Position;
+
+  StackMeters(Log& log, const BlockOwners& owners) : log_(log), owners_(owners) {}
+
+  Told told() const { return told_; }
+
+  // The marks that the log needs for these: so many that a VM's blocks are looked through no more
+  // often than so many were evicted.
+  static std::uint64_t marks_for(HostMeters& meters, const BlockOwners& owners) {
+    if (!has_marks(told_for(meters))) return 0;
+    std::uint64_t most = 0;
+    for (std::size_t vm = 0; vm < owners.count(); ++vm) {
+      most = std::max<std::uint64_t>(most, owners.end_of(vm) - owners.first_of(vm));
+    }
+    return Log::marks_for(meters.whole().ghosts() + most);
+  }
+  // Before the first access. `shared`: there is one stack for all VMs, not one for each.
+  void attach(HostMeters& meters, bool shared) {
+    meters_ = &meters;
+    told_ = told_for(meters);
+    if (told_ == Told::kTiers) return;
+    meters.whole().leave_ghosts();
+    if (!shared) meters.whole().leave_tails();
+    cuts_.resize(shared ? 1 : owners_.count());
+    windows_ = kNoWindow;
+  }
+  // Before anything that is told from now on: the window may be a new one. `stack_of`: by number.
+  template <class StackOf>
+  void look_up(StackOf stack_of) {
+    if (told_ == Told::kNothing || told_ == Told::kTiers) return;
+    if (windows_ == meters_->whole().windows()) return;
+    for (std::size_t s = 0; s < cuts_.size(); ++s) {
+      cuts_[s].window = stack_of(s).end;
+      if (windows_ == kNoWindow) cuts_[s].tail = stack_of(s).end;
+    }
+    windows_ = meters_->whole().windows();
+  }
+
+  // The stack, in which the VM has a block, was squeezed: its blocks lie one after the other from
+  // its begin on.
+  template <Way kWay>
+  [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
+    CacheMeters& meters = meters_->whole();
+    Count since = meters.of(vm).reading.touched;
+    for (std::size_t v = 0; kWay.shared() && v < owners_.count(); ++v) {
+      since += v == vm ? 0 : meters.of(VmId(v)).reading.touched;
+    }
+    cuts<kWay>(vm).window = stack.end - static_cast<Position>(since);
+    cuts<kWay>(vm).tail =
+        stack.begin + static_cast<Position>(std::min(meters.tail(), meters.of(vm).held));
+  }
+
+  // The block is the first of its stack now, and was there before: in the fastest tier.
+  template <Way kWay>
+  [[gnu::always_inline]] void hit(VmId vm, BlockId id, Position was) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->access(vm, id, 0, true);
+    } else if constexpr (kWay.counts()) {
+      CacheMeters& meters = meters_->whole();
+      HostReading& reading = meters.of(vm).reading;
+      meters.hit_block(vm, id);
+      reading.touched += was < cuts<kWay>(vm).window ? 1 : 0;
+      if constexpr (kWay.own_tails()) {
+        if (was >= cuts<kWay>(vm).tail) return;
+        ++reading.tail_hits;
+        grow_tail(vm);
+      } else if constexpr (kWay.listed_tails()) {
+        reading.tail_hits += meters.use(vm, id) ? 1 : 0;
+      }
+    }
+  }
+  // Or in `found`, of so many tiers; or in none.
+  template <Way kWay>
+  [[gnu::always_inline]] void brought_up(VmId vm, BlockId id, Position was, std::size_t found,
+                                         std::size_t tiers) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->access(vm, id, found, true);
+      if (found < tiers) meters_->left_from(found, vm, id);
+      meters_->came_in(0, vm, id);
+    } else if constexpr (kWay.counts()) {
+      if (found < tiers) return hit<kWay>(vm, id, was);
+      CacheMeters& meters = meters_->whole();
+      CacheMeters::Vm& of = meters.of(vm);
+      ++of.held;
+      ++of.reading.touched;
+      if constexpr (kWay.marks()) meters.missed_again(vm, was);
+      if constexpr (kWay.own_tails()) {
+        if (of.held <= meters.tail()) grow_tail(vm);
+      } else if constexpr (kWay.listed_tails()) {
+        meters.use(vm, id);
+      }
+    }
+  }
+  // And what had to leave for it is gone.
+  template <Way kWay>
+  [[gnu::always_inline]] void settled(VmId vm) {
+    if constexpr (kWay.counts()) {
+      CacheMeters::Vm& of = meters_->whole().of(vm);
+      of.reading.peak = std::max(of.reading.peak, of.held);
+    }
+  }
+  // It was a victim of a tier, of so many, and was the last of a stack.
+  template <Way kWay>
+  [[gnu::always_inline]] void demoted(VmId vm, const Stack& stack, BlockId id, std::size_t tier,
+                                      std::size_t tiers) {
+    const bool last = tier + 1 == tiers;
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->evicted_from(tier, vm, id);
+      last ? meters_->evicted(vm, id) : meters_->came_in(tier + 1, vm, id);
+      meters_->prefetch(log_.soon(stack, tier));
+    } else if constexpr (kWay.counts()) {
+      if (!last) return;
+      if constexpr (kWay.marks()) mark(vm, id);
+      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(log_.soon(stack, tier));
+      left<kWay>(vm, id, stack.boundary[tier] - 1);
+    }
+  }
+  // It left a tier, and not as a victim.
+  template <Way kWay>
+  [[gnu::always_inline]] void dropped(VmId vm, BlockId id, Position was, std::size_t tier) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->left(vm, id);
+      meters_->left_from(tier, vm, id);
+    } else if constexpr (kWay.counts()) {
+      left<kWay>(vm, id, was);
+    }
+  }
+  // It was asked for; none of so many tiers has it, and none may.
+  template <Way kWay>
+  void passed_by(VmId vm, BlockId id, std::size_t tiers) {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->access(vm, id, tiers, false);
+    } else if constexpr (kWay.marks()) {
+      meters_->whole().missed_again(vm, log_.where(id));
+      log_.mark(id, 0);
+    }
+  }
+  // It will be accessed.
+  template <Way kWay>
+  [[gnu::always_inline]] void ahead(BlockId id) const {
+    if constexpr (kWay.told == Told::kTiers) {
+      meters_->prefetch(id);
+    } else if constexpr (kWay.counts()) {
+      meters_->whole().prefetch_seen(id);
+      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(id);
+    }
+  }
+  // All that came was told.
+  void settle() {
+    if (told_ == Told::kTiers) meters_->settle();
+  }
+
+ private:
+  // Of a stack; the tail of one that is a VM's own.
+  struct Cuts {
+    Position window = 0;
+    Position tail = 0;
+  };
+  static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
+
+  static Told told_for(HostMeters& meters) {
+    if (meters.by_tier()) return Told::kTiers;
+    if (meters.whole().tail() > 0) return Told::kTails;
+    return meters.whole().ghosts() > 0 ? Told::kGhosts : Told::kCounts;
+  }
+
+  template <Way kWay>
+  Cuts& cuts(VmId vm) {
+    return cuts_[kWay.shared() ? VmId(0) : vm];
+  }
+  [[gnu::always_inline]] void grow_tail(VmId vm) {
+    cuts_[vm].tail = log_.after_next(cuts_[vm].tail);
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void left(VmId vm, BlockId id, Position was) {
+    CacheMeters& meters = meters_->whole();
+    CacheMeters::Vm& of = meters.of(vm);
+    --of.held;
+    of.reading.touched -= was >= cuts<kWay>(vm).window ? 1 : 0;
+    if constexpr (kWay.own_tails()) {
+      if (of.held >= meters.tail() && was < cuts<kWay>(vm).tail) grow_tail(vm);
+    } else if constexpr (kWay.listed_tails()) {
+      meters.forget(vm, id);
+    }
+  }
+
+  [[gnu::always_inline]] void mark(VmId vm, BlockId id) {
+    std::uint32_t number = meters_->whole().next_eviction(vm);
+    if (number == log_.marks()) [[unlikely]]
+      number = renumber(vm);
+    log_.mark(id, number);
+  }
+  [[gnu::noinline]] std::uint32_t renumber(VmId vm) {
+    const std::uint32_t by = meters_->whole().renumber(vm);
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
+      const Position mark = log_.where(id);
+      if (mark < log_.marks()) log_.mark(id, std::max(mark, by) - by);
+    }
+    return meters_->whole().ghosts();
+  }
+
+  Log& log_;
+  const BlockOwners& owners_;
+  Told told_ = Told::kNothing;
+  HostMeters* meters_ = nullptr;
+  std::vector<Cuts> cuts_;  // by stack
+  std::uint64_t windows_ = kNoWindow;
+};
+
+}  // namespace mcsim
