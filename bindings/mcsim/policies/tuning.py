@@ -141,11 +141,7 @@ def tune(
     """
     layouts = (policies, block_bytes, sub_block_bytes, writes)
     grid = Grid.asked(size, *layouts)
-    if objective not in OBJECTIVES:
-        raise ConfigError(
-            f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
-            f"{', '.join(OBJECTIVES)}"
-        )
+    _check_objective(objective)
     if not 0 < rate <= 1:
         raise ConfigError(f"rate: {rate} is outside (0, 1]")
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
@@ -171,6 +167,14 @@ def tune(
     if used < 1:
         squares = squares_of_places(replay.workload, replay.ops, grid.largest)
     return rows_of(grid, samples, used, objective, squares)
+
+
+def _check_objective(objective: str) -> None:
+    if objective not in OBJECTIVES:
+        raise ConfigError(
+            f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
+            f"{', '.join(OBJECTIVES)}"
+        )
 
 
 class _Room:

@@ -185,9 +185,7 @@ def run_tables(results: Results) -> list[Table]:
     """Return all tables of a run."""
     tiers = [tier.device for tier in results.spec.tiers]
     compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
-    held, whole, loaded = yardsticks(results), systems(results), devices(results)
-    of_devices = _telling(loaded, _DEVICES)
-    saturated = "saturated_intervals" in of_devices
+    whole = systems(results)
     return [
         from_arrow(
             _by_vm(compared, vms_of(results)),
@@ -197,15 +195,7 @@ def run_tables(results: Results) -> list[Table]:
             title="Hits and latency",
             caption="Gain, points and latency saved: against Global LRU.",
         ),
-        from_arrow(
-            held,
-            _telling(held, _YARDSTICKS),
-            title="What was possible",
-            caption=(
-                "OPT: of one cache of all VMs, with a block more; fairness: Jain's index of "
-                "slowdowns against all tiers of one's own."
-            ),
-        ),
+        _possible(results),
         from_arrow(
             whole,
             _telling(whole, _SYSTEMS),
@@ -222,18 +212,34 @@ def run_tables(results: Results) -> list[Table]:
             title="Requests",
             caption="A request waits for its slowest block.",
         ),
-        from_arrow(
-            loaded,
-            of_devices,
-            title="Devices",
-            caption=(
-                "Reads and writes in blocks; "
-                + ("saturated: intervals with more work than time; " if saturated else "")
-                + f"{waits_of(of_devices)}. "
-                + "".join(f"{sentence}. " for sentence in overloads(results))
-            ).strip(),
-        ),
+        _loaded(results),
     ]
+
+
+def _possible(results: Results) -> Table:
+    """Hold the systems to what was possible."""
+    held = yardsticks(results)
+    heads = _telling(held, _YARDSTICKS)
+    explained = {
+        "share_of_opt": "OPT: of one cache of all VMs, with a block more",
+        "fairness": "fairness: Jain's index of slowdowns against all tiers of one's own",
+    }
+    said = "; ".join(text for name, text in explained.items() if name in heads)
+    return from_arrow(held, heads, title="What was possible", caption=f"{said}." if said else "")
+
+
+def _loaded(results: Results) -> Table:
+    """Tell what the devices had to do."""
+    loaded = devices(results)
+    heads = _telling(loaded, _DEVICES)
+    explained = {
+        "reads": "Reads and writes in blocks",
+        "saturated_intervals": "saturated: intervals with more work than time",
+        "queueing_ns": waits_of(heads),
+    }
+    said = "; ".join(text for name, text in explained.items() if name in heads)
+    caption = " ".join(f"{sentence}." for sentence in (said, *overloads(results)))
+    return from_arrow(loaded, heads, title="Devices", caption=caption)
 
 
 def _telling(table: pa.Table, heads: Mapping[str, str]) -> dict[str, str]:
