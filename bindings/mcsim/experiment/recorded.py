@@ -96,8 +96,11 @@ def system_tables(
     vms: Sequence[str],
     length: int,
     hosts: Sequence[str] = (),
+    timers: Sequence[str] = (),
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest.
+
+    Which of several `timers` rang is told of each decision.
 
     What several hosts alone have is left out where `hosts` does not name them, and what is read
     from where it is staged if nothing is.
@@ -114,7 +117,7 @@ def system_tables(
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),
-        decisions=_decisions(title, result.decisions, cuts),
+        decisions=_decisions(title, result.decisions, cuts, timers),
         timing={
             "replay_seconds": result.replay_seconds,
             "decide_seconds": result.decide_seconds,
@@ -135,7 +138,10 @@ def _places(vms: tuple[str, ...], intervals: int, tiers: int) -> dict[str, Any]:
 
 
 def _decisions(
-    title: str, decisions: Sequence[Mapping[str, Any]], cuts: NDArray[np.int64]
+    title: str,
+    decisions: Sequence[Mapping[str, Any]],
+    cuts: NDArray[np.int64],
+    timers: Sequence[str],
 ) -> pa.Table:
     if not decisions:
         return SCHEMAS["decisions"].empty_table()
@@ -149,6 +155,8 @@ def _decisions(
     for name in ("admits", "write_modes"):
         if any(d[name] for d in decisions):
             columns[name] = [d[name] or None for d in decisions]
+    if len(timers) > 1:
+        columns["timer"] = [timers[d["timer"]] for d in decisions]
     return _table("decisions", title, columns)
 
 

@@ -219,7 +219,8 @@ class Stages:
         result = self._replay_watched(accesses, system, measured, cuts, index)
         names = [vm.name for vm in accesses.vms]
         hosts = spec.hosts.names if spec.hosts is not None else ()
-        tables = system_tables(title, result, cuts, names, spec.interval.length, hosts)
+        timers = [name for name, *_ in system.timers]
+        tables = system_tables(title, result, cuts, names, spec.interval.length, hosts, timers)
         if bound is not None:
             tables = replace(tables, bounds=bound_table(title, bound.result()))
         self.sink.save_part(index, tables)

@@ -255,7 +255,8 @@ class Results:
         `infeasible` says why what was asked of a system cannot be had, where it cannot. `admits`,
         a list by VM in the order of `vms`, is there if VMs were shut out or let in, and
         `write_modes`, such a list, if modes were decided: ``"back"``, or by tier
-        ``"through / back"``.
+        ``"through / back"``. `timer` names the one that rang, of systems that have several; it is
+        there if a system of the run does.
         """
         return self.to_arrow("decisions")
 

@@ -106,10 +106,12 @@ STAGED = ("staged_hits", "staged_requests", "staged_ns")
 
 # Columns beside these, of runs that say anything in them.
 _NOW_AND_THEN: Mapping[str, pa.Schema] = {
-    "decisions": pa.schema(  # by VM; null: as it was
+    "decisions": pa.schema(
         [
+            # By VM; null: as it was.
             ("admits", pa.list_(pa.bool_())),
             ("write_modes", pa.list_(pa.string())),  # "back", or by tier "through / back"
+            ("timer", pa.string()),  # that rang, of systems that have several
         ]
     ),
     # Of several hosts:
