@@ -16,6 +16,7 @@ from mcsim.cli.policy_report import (
     policies_option,
     simulated,
 )
+from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     print_plainly,
@@ -26,7 +27,7 @@ from mcsim.cli.stream import (
 __all__ = ["compare"]
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @policies_option("all")
 @click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.output import Output, Picture, picture_options
+from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import (
     Source,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["mix"]
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--sizes",

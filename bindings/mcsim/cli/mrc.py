@@ -12,6 +12,7 @@ from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterv
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, mini_options, simulated
+from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -24,7 +25,7 @@ from mcsim.cli.stream import (
 __all__ = ["mrc"]
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @estimator_option
 @curve_options

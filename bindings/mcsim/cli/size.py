@@ -9,6 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
+from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["size"]
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("file", metavar="TRACE", type=click.Path())
 @click.option("--target-hit-ratio", metavar="RATIO", help="Such as 0.8 or 80%.")
 @click.option("--target-latency", metavar="TIME", help="Mean latency of an access, such as 2ms.")

@@ -12,6 +12,7 @@ from mcsim.cli.options import reporter_asked
 from mcsim.cli.output import Output, Picture, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
+from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     print_plainly,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["tune"]
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--size",

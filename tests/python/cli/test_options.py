@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import check_writable
@@ -103,3 +105,19 @@ def test_describe_does_not_mind_capitals(capsys: pytest.CaptureFixture[str]) -> 
         err
         == "mcsim: nothing is called 'MULTICASHE' (did you mean 'multicache'?); see mcsim list\n"
     )
+
+
+@pytest.mark.parametrize("command", ["mrc", "tune", "size", "whatif", "compare", "mix"])
+def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None:
+    told = CliRunner().invoke(cli.cli, [command, "--help"]).output
+    sections = told.partition("\nOptions:\n")[2].split("\n\n")
+    headings = [section.splitlines()[0] for section in sections[1:]]
+    assert {"What is read:", "How it is done:"} <= set(headings)
+    of_command = cli.cli.get_command(click.Context(cli.cli), command)
+    assert of_command is not None
+    for param in of_command.params:
+        if isinstance(param, click.Option):
+            lines = [line.split()[0].rstrip(",") for line in told.splitlines() if line[:3] == "  -"]
+            assert lines.count(param.opts[0]) == 1, param.opts
+    assert "--format" in next(of for of in sections if of.startswith("What is read:"))
+    assert "--help" in sections[-1]

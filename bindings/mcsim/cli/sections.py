@@ -1,0 +1,38 @@
+"""Help of commands that have many options: what they ask for first, then what many share."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["Sectioned"]
+
+# Headings of options that many commands have alike, and the names of their values.
+_SECTIONS = {
+    "What is read": (
+        *("block_size", "ops", "vms", "order", "trace_dirs", "format", "options", "mapping"),
+        *("save_mapping", "on_bad_line", "on_unsorted"),
+    ),
+    "What is written": ("as_json", "linear", "out", "no_figures", "formats", "style"),
+    "How it is done": ("seed", "threads", "memory", "plugin", "cache_dir", "quiet", "help"),
+}
+
+
+class Sectioned(click.Command):
+    """A command whose help has its own options first, and others under what they are about."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, each under its heading."""
+        heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
+        rows: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in ("Options", *_SECTIONS)
+        }
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or not isinstance(param, click.Option):
+                continue
+            name = "help" if "--help" in param.opts else param.name or ""
+            rows[heading_of.get(name, "Options")].append(record)
+        for heading, records in rows.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
