@@ -257,7 +257,8 @@ def test_hyperloglog_estimates_within_its_error() -> None:
 
 
 def test_the_examples_hold() -> None:
-    assert doctest.testmod(mcsim.locality.estimators).failed == 0
+    known = {"mc": mcsim, "np": np}
+    assert doctest.testmod(mcsim.locality.estimators, extraglobs=known).failed == 0
 
 
 def two_vms() -> engine.Accesses:
