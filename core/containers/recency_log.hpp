@@ -202,7 +202,7 @@ class RecencyLog {
   static constexpr Position kWord = 64;
   // How far ahead who reads the log asks for what it will touch of blocks, and for entries: so many
   // that are no holes, of which none is left out as more of the others would, and so many in all.
-  static constexpr int kBlocksAhead = 2;
+  static constexpr int kBlocksAhead = 6;
   static constexpr std::size_t kEntriesAhead = 32;
 
   void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }

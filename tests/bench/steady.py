@@ -1,6 +1,6 @@
 """How `steady` does beside all other systems, on the workload of every experiment.
 
-    python tests/bench/steady.py [--only WORD] [--sample 1/16] [--trace-dir DIR] [--within 3]
+    ./mcsim bench steady [--only WORD] [--sample 1/16] [--trace-dir DIR] [--within 3]
 
 Every YAML file below `experiments/` that describes one host is run with its own systems and, as
 they come, all others that the host takes. A line is a workload: what `steady` hits, what the best

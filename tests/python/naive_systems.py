@@ -342,7 +342,8 @@ class EciTwin(Twin):
             seen.meters["of_reads" if drop and self.modes[v] == "around" else "useful"][v]
             for v in vms
         ]
-        floor = min(self.params.get("min_blocks", 1000), capacity // len(vms))
+        wanted_floor = self.params.get("min_blocks", 1000)
+        floor = min(wanted_floor, capacity // len(vms))
         sizes = []
         for v in vms:
             most_hits = hits(curves[v], 1 << 60)
@@ -358,7 +359,8 @@ class EciTwin(Twin):
 
         least = sizes if feasible else [floor] * len(vms)
         targets = self.divided(seen, here, least, sizes, worth)
-        return self.decision(targets, [] if feasible else vms, write_modes=list(self.modes))
+        kept = feasible and floor == wanted_floor
+        return self.decision(targets, [] if kept else vms, write_modes=list(self.modes))
 
 
 class SloTwin(Twin):

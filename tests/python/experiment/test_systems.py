@@ -234,6 +234,16 @@ def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
     assert to_backend[1:, 0].tolist() == result.vms["writes"][1:, 0].tolist()
 
 
+def test_floors_that_do_not_fit_are_told() -> None:
+    params = {"interval": INTERVAL, "min_blocks": 100}
+    trace = random_accesses(1)
+    result = run(trace, engine.System("eci-cache", params, machine(40)))
+    told = [decision["infeasible"] for decision in result.decisions]
+    vms = result.decisions[0]["targets"].shape[1]
+    floors = f"min_blocks: {vms} VMs are not sure of 100 blocks each of 40, but of {40 // vms}"
+    assert told and all(floors in why for why in told)
+
+
 def test_without_limits_writing_around_writes_no_more_to_the_cache() -> None:
     for seed in range(4):
         trace = random_accesses(seed)
