@@ -18,7 +18,7 @@ __all__ = ["figures"]
 
 
 @click.command()
-@click.argument("folders", metavar="RUN...", nargs=-1, type=click.Path())
+@click.argument("named", metavar="RUN...", nargs=-1, type=click.Path())
 @click.option(
     "--list", "listing", is_flag=True, help="Draw nothing: list the figures, and if a RUN has them."
 )
@@ -35,7 +35,7 @@ __all__ = ["figures"]
 @formats_option(otherwise="as the experiment of the first run says")
 @style_option("screen")
 def figures(
-    folders: tuple[str, ...],
+    named: tuple[str, ...],
     listing: bool,
     names: tuple[str, ...],
     out: str | None,
@@ -46,13 +46,14 @@ def figures(
     from mcsim.base.errors import ConfigError
     from mcsim.figures import draw, missing
     from mcsim.results.results import Results
+    from mcsim.results.runs import folder_of
 
-    runs = [Results.open(folder) for folder in folders]
+    runs = [Results.open(folder_of(name)) for name in named]
     if listing:
         _list_figures(missing(runs) if runs else {})
         return
     if not runs:
-        raise ConfigError("RUN: name the folder of a finished run (or --list)")
+        raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
     skipped: list[str] = []
     drawn = draw(
         runs,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from mcsim.cli.options import file_to_write
@@ -12,7 +10,7 @@ __all__ = ["report"]
 
 
 @click.command()
-@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path())
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--html",
     metavar="FILE",
@@ -21,24 +19,26 @@ __all__ = ["report"]
     help="Write a page instead: one file that opens offline, with plots that zoom.",
 )
 @click.option("--no-figures", is_flag=True, help="Leave the figures for print out of the page.")
-def report(folders: tuple[str, ...], html: str | None, no_figures: bool) -> None:
-    """Show the tables of finished runs again.
+def report(runs: tuple[str, ...], html: str | None, no_figures: bool) -> None:
+    """Show the tables of finished runs again, named by their folders or by the beginnings of ids.
 
     With --html several runs come to one page, side by side; RUN may also be the folder of a sweep.
     """
     from mcsim.cli.results import show_tables
     from mcsim.results.results import Results
+    from mcsim.results.runs import folder_of
 
+    paths = [folder_of(run) for run in runs]
     if html is not None:
-        if len(folders) == 1 and (Path(folders[0]) / "plan.parquet").exists():
+        if len(paths) == 1 and (paths[0] / "plan.parquet").exists():
             from mcsim.sweeps.page import write_page
 
-            write_page(folders[0], html)
+            write_page(paths[0], html)
         else:
             from mcsim.report.make import report as make_page
 
-            make_page(*folders, html=html, figures=not no_figures)
+            make_page(*paths, html=html, figures=not no_figures)
         click.echo(html)
         return
-    for results in [Results.open(folder) for folder in folders]:
+    for results in [Results.open(path) for path in paths]:
         show_tables(results)

@@ -27,6 +27,7 @@ __all__ = [
     "bytes_below",
     "collect",
     "find_run",
+    "folder_of",
     "name_of",
     "open_run",
     "removable",
@@ -123,6 +124,13 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
         raise ConfigError(f"{given!r} may be {_some(begun)}: give more letters")
     near = did_you_mean(given, known) or did_you_mean(given, {name_of(one) for one in known})
     raise ConfigError(f"{out}: no run {given!r}{near}; mcsim results ls shows them")
+
+
+def folder_of(given: str, out: str | os.PathLike[str] = "results") -> Path:
+    """Find what a command names by its folder, or as a run of `out` by the beginning of its id."""
+    if Path(given).exists() or os.sep in given or not Path(out).is_dir():
+        return Path(given)
+    return find_run(given, out)
 
 
 def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:

@@ -233,6 +233,11 @@ systems: [lru, static]
     code, again, _ = call(capsys, "report", f"results/{folder.name}")
     assert code == 0
     assert again == first
+    assert call(capsys, "report", "small")[:2] == (0, first)  # by the beginning of its id
+    assert call(capsys, "figures", folder.name, "--list")[0] == 0
+    code, _, err = call(capsys, "report", "smell")
+    assert code == 2
+    assert "no run 'smell' (did you mean 'small'?)" in err
 
 
 def test_figures_compare_runs_at_several_sizes(
@@ -277,7 +282,7 @@ systems: [lru, multicache]
         "hit-ratio-by-capacity": "needs runs of one experiment at two or more capacities]"
     }
     code, _, err = call(capsys, "figures")
-    assert (code, err) == (2, "mcsim: RUN: name the folder of a finished run (or --list)\n")
+    assert (code, err) == (2, "mcsim: RUN: name a finished run, by its folder or id (or --list)\n")
     code, _, err = call(capsys, "figures", *runs)
     assert code == 2
     assert "figures of several runs need a folder to go to" in err
