@@ -132,14 +132,16 @@ class RecencyLog {
   }
 
   // Pushes the least recently used block of a tier that is not empty into the
-  // next one, or out of the stack; returns it.
-  [[gnu::always_inline]] BlockId demote(Stack& stack, std::size_t tier) {
+  // next one, or out of the stack; returns it. If it goes out, `next` is one that may soon follow.
+  [[gnu::always_inline]] BlockId demote(Stack& stack, std::size_t tier, BlockId* next = nullptr) {
     const Position at = entry_from(stack.boundary[tier]);
     stack.boundary[tier] = at + 1;
     const BlockId id = log_[at];
     prefetch_line(&log_[at] + kEntriesAhead);
     if (tier + 1 == kTiers) {
-      prefetch(log_[some_ahead(at)]);
+      const BlockId ahead = log_[some_ahead(at)];
+      prefetch(ahead);
+      if (next != nullptr) *next = ahead;
       last_[id] = 0;
     }
     return id;

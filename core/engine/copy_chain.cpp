@@ -233,8 +233,10 @@ class CopyChain::Loop {
   template <std::size_t kTo>
   [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
     ++vm.tiers[kTo].occupancy;
-    const BlockId victim = tier(kTo).insert_in_log(vm.part, block);
+    BlockId next = 0;
+    const BlockId victim = tier(kTo).insert_in_log(vm.part, block, &next);
     if (victim == kNoBlock) return;
+    if (book_.dirty() > 0) book_.prefetch(next);
     if (vm.alone) return leave<kTo>(vm, victim);
     leave<kTo>(vm_of(owners_.vm_of(victim)), victim);
   }
@@ -263,7 +265,6 @@ class CopyChain::Loop {
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
   bool is_newest(std::size_t from, const Vm& owner, BlockId block) {
-    book_.prefetch(tier(from).soon_leaves(owner.part));
     if (!book_.dirty(block, from)) return false;
     if (!book_.dirty_above(block, from)) return true;
     book_.outdate(block, from);

@@ -35,12 +35,13 @@ class LruParts {
     log_.access(parts_[part].stack, block);
     return true;
   }
-  // A block that is not held comes in; there is a capacity. The victim, or kNoBlock.
-  [[gnu::always_inline]] BlockId insert(std::size_t part, BlockId block) {
+  // A block that is not held comes in; there is a capacity. The victim, or kNoBlock; and, if
+  // wanted, one that may soon follow.
+  [[gnu::always_inline]] BlockId insert(std::size_t part, BlockId block, BlockId* next = nullptr) {
     Part& own = parts_[part];
     BlockId victim = kNoBlock;
     if (own.size == own.capacity) {
-      victim = log_.demote(own.stack, 0);
+      victim = log_.demote(own.stack, 0, next);
     } else {
       ++own.size;
     }

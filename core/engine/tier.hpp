@@ -74,9 +74,11 @@ class Tier {
     const BlockId victim = insert_in_log(part, a.block);
     if (victim != kNoBlock) victims.push_back(victim);
   }
-  // The same for a part in a log that has a capacity of its own. The victim, or kNoBlock.
-  [[gnu::always_inline]] BlockId insert_in_log(std::size_t part, BlockId block) {
-    const BlockId victim = lru_->insert(part, block);
+  // The same for a part in a log that has a capacity of its own. The victim, or kNoBlock; and, if
+  // wanted, one that may soon follow.
+  [[gnu::always_inline]] BlockId insert_in_log(std::size_t part, BlockId block,
+                                               BlockId* next = nullptr) {
+    const BlockId victim = lru_->insert(part, block, next);
     held_ += victim == kNoBlock ? 1 : 0;
     return victim;
   }
