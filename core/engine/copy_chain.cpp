@@ -316,7 +316,7 @@ void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<V
             (Loop<kChain, kIndex + 1>(*this, counters, found).replay(trace, range), true)) ||
            ...);
   };
-  replay(std::make_index_sequence<kMaxTiers>{});
+  replay(std::make_index_sequence<kMostTiers>{});
 }
 
 void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

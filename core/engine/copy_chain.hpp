@@ -25,7 +25,10 @@ namespace mcsim {
 // for one that goes.
 class CopyChain {
  public:
-  // Not an exclusive chain; `part_of`: by VM. All of it outlives this.
+  // More would be much code for chains that hardly anybody has: the host serves them.
+  static constexpr std::size_t kMostTiers = 4;
+
+  // Not an exclusive chain, of no more tiers than that; `part_of`: by VM. All of it outlives this.
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
             std::span<const std::size_t> part_of, const BlockOwners& owners, WriteBook& book);
 

@@ -103,7 +103,8 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
     host->batches_.emplace(host->tiers_, host->part_of_, host->owners_, host->book_,
                            host->next_uses_, host->next_use_of_);
   }
-  if (!host->one_copy() && std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
+  if (!host->one_copy() && host->tiers_.size() <= CopyChain::kMostTiers &&
+      std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
     host->copies_.emplace(host->chain_, host->tiers_, *host->table_, host->part_of_, host->owners_,
                           host->book_);
   }

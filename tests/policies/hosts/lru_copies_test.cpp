@@ -104,8 +104,13 @@ class LruCopies : public ::testing::TestWithParam<Way> {};
 TEST_P(LruCopies, AreWhatThePolicyMakesOfThemWhateverHappens) {
   const auto& [chain, rules] = GetParam();
   std::uint64_t seed = 100;
-  for (const std::vector<Count>& capacities :
-       {std::vector<Count>{12, 40}, {30}, {6, 14, 50}, {6, 0, 20}, {0, 15}, {4, 8, 15, 40}}) {
+  for (const std::vector<Count>& capacities : {std::vector<Count>{12, 40},
+                                               {30},
+                                               {6, 14, 50},
+                                               {6, 0, 20},
+                                               {0, 15},
+                                               {4, 8, 15, 40},
+                                               {3, 5, 8, 12, 30}}) {
     Machine machine;
     for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
     for (int variant = 0; variant < 4; ++variant) {
