@@ -247,7 +247,7 @@ class CopyChain::Loop {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
     if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
-    const bool newest = book_.dirty() > 0 && is_newest(kFrom, owner, block);
+    const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
     if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(owner, block, newest)) {
       ++left.moved_down;
       return;
@@ -264,7 +264,7 @@ class CopyChain::Loop {
   }
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
-  bool is_newest(std::size_t from, const Vm& owner, BlockId block) {
+  bool is_newest(std::size_t from, BlockId block) {
     if (!book_.dirty(block, from)) return false;
     if (!book_.dirty_above(block, from)) return true;
     book_.outdate(block, from);
