@@ -1,4 +1,4 @@
-"""C++ files include only what the tables of rooms allow.
+"""C++ files include only what the tables of rooms allow; what lies in rooms is short.
 
 Trusts: the tables in core/README.md and policies/README.md, which say who may include whom.
 """
@@ -90,11 +90,44 @@ def test_a_system_is_short() -> None:
     assert not long, f"over 250 lines, header and source: {long}"
 
 
+NOTES = sorted(
+    path for area in ("core", "bindings") for path in (ROOT / area / "decisions").glob("*.md")
+)
+
+
 def test_a_number_names_one_decision() -> None:
-    numbers = [
-        path.name[:4]
-        for folder in ("core", "bindings")
-        for path in (ROOT / folder / "decisions").glob("*.md")
-    ]
+    numbers = [note.name[:4] for note in NOTES]
     assert len(numbers) > 80
     assert sorted(set(numbers)) == sorted(numbers)
+
+
+def test_a_decision_note_is_half_a_page() -> None:
+    wrong = []
+    for note in NOTES:
+        text = note.read_text(encoding="utf-8")
+        if len(text.split()) > 350 or len(text.splitlines()) > 32:
+            wrong.append(f"{note.name}: over 350 words or 32 lines")
+        if re.search(r"^\|", text, re.MULTILINE):
+            wrong.append(f"{note.name}: a table belongs to its log, in measurements/")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_log_of_measurements_and_its_note_name_each_other() -> None:
+    logs = [log for note in NOTES for log in note.parent.glob(f"measurements/{note.name}")]
+    there = {log for folder in {n.parent for n in NOTES} for log in folder.glob("measurements/*")}
+    assert there == set(logs), f"no note has the name of {there - set(logs)}"
+    for log in logs:
+        note = log.parents[1] / log.name
+        assert f"](measurements/{log.name})" in note.read_text(encoding="utf-8"), note
+        assert f"](../{log.name})" in log.read_text(encoding="utf-8"), log
+
+
+def test_links_between_notes_and_logs_lead_somewhere() -> None:
+    dead = [
+        f"{path.relative_to(ROOT)}: {target}"
+        for area in ("core", "bindings")
+        for path in (ROOT / area).rglob("*.md")
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+        if not (path.parent / target).exists()
+    ]
+    assert not dead, "\n".join(dead)
