@@ -90,6 +90,26 @@ def test_a_system_is_short() -> None:
     assert not long, f"over 250 lines, header and source: {long}"
 
 
+def test_tests_mirror_the_tree() -> None:
+    """A folder of tests is one of sources; what bears the name of a source lies with it."""
+    folders_of: dict[str, set[str]] = {}
+    for tree in ("core", "policies", "optimizers", "capi"):
+        for source in sources(tree):
+            folder = source.parent.relative_to(ROOT).as_posix()
+            folders_of.setdefault(source.stem, set()).add(folder)
+    wrong = []
+    for test in (ROOT / "tests").rglob("*_test.cpp"):
+        folder = test.parent.relative_to(ROOT / "tests").as_posix()
+        named = folders_of.get(test.stem.removesuffix("_test"), {folder})
+        if not (ROOT / folder).is_dir() or folder not in named:
+            wrong.append(f"{test.relative_to(ROOT)}: what it tests is in {sorted(named)}")
+    for test in (ROOT / "tests" / "python").rglob("test_*.py"):
+        room = test.parent.relative_to(ROOT / "tests" / "python")
+        if not (ROOT / "bindings" / "mcsim" / room).is_dir():
+            wrong.append(f"{test.relative_to(ROOT)}: there is no room {room} in bindings/mcsim")
+    assert not wrong, "\n".join(wrong)
+
+
 NOTES = sorted(
     path for area in ("core", "bindings") for path in (ROOT / area / "decisions").glob("*.md")
 )
