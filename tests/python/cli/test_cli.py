@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import call
 
 import mcsim
 from mcsim._core import engine, locality, optimizers
@@ -28,15 +29,6 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        cli.main(arguments)
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
 
 
 def test_an_instruction_set_that_cannot_be_had_is_an_error() -> None:

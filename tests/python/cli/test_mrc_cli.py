@@ -12,18 +12,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import cells, lines
 from matplotlib import image
 from pyarrow import csv
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.cli.main import main
 from mcsim.figures import locality as pictures
 from mcsim.figures.style import styled
 from mcsim.locality.curve import HitRatioCurve
@@ -57,22 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, list[str], str]]:
-    def call(*arguments: object) -> tuple[int, list[str], str]:
-        code = 0
-        try:
-            main(list(map(str, arguments)))
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return code, out.splitlines(), err
-
-    return call
-
-
-def cells(lines: list[str], first: str) -> list[str]:
-    """The row of a table that begins so."""
-    (row,) = [line.split() for line in lines if line.split()[:1] == [first]]
-    return row
+    return partial(lines, capsys)
 
 
 def test_one_curve(run: Any, folder: Path) -> None:

@@ -7,21 +7,13 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from commands import call
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import check_writable
 from mcsim.cli import main as cli
 
 TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        cli.main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import commands
 import pytest
 
 import mcsim
@@ -31,13 +32,8 @@ def out(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "results"))
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = 0
-    try:
-        cli.main(["results", *map(str, arguments)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    return commands.call(capsys, "results", *arguments)
 
 
 def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

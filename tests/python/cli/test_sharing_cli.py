@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import cells, lines
 from matplotlib import image
 from pyarrow import csv
 
-from mcsim.cli.main import main
 from mcsim.traces.trace import Trace
 
 SECOND = 10**9
@@ -39,22 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def call(*arguments: object) -> tuple[int, list[str], str]:
-        code = 0
-        try:
-            main(list(map(str, arguments)))
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return code, out.splitlines(), err
-
-    return call
-
-
-def cells(lines: list[str], first: str) -> list[str]:
-    """The row of a table that begins so."""
-    (row,) = [line.split() for line in lines if line.split()[:1] == [first]]
-    return row
+    return partial(lines, capsys)
 
 
 def test_a_cache_as_it_is(run: Any) -> None:

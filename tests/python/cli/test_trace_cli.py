@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import code_of
 
-from mcsim.cli.main import main
 from mcsim.traces.trace import Trace
 
 HOUR = 3600 * 10**9
@@ -33,11 +33,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: object) -> int:
-    try:
-        main(["trace", *map(str, arguments)])
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
+    return code_of("trace", *arguments)
 
 
 def test_info_shows_every_vm_and_the_total(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

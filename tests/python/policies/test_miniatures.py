@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trials
+from commands import lines
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -227,20 +228,8 @@ def blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     return keys
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, list[str], str]:
-    from mcsim.cli.main import main
-
-    code = 0
-    try:
-        main(list(map(str, arguments)))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    out, err = capsys.readouterr()
-    return code, out.splitlines(), err
-
-
 def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(
+    code, out, err = lines(
         capsys, "mrc", "blocks.txt", "--policies", "arc,lru", "--sizes", "50,100:10000:3"
     )
     assert code == 0, err
@@ -254,7 +243,7 @@ def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[st
 
 
 def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(
+    code, out, err = lines(
         capsys,
         *("mrc", "blocks.txt", "--policies", "arc,lru", "--sizes", "50,5000"),
         *("--mini", "5%", "--seeds", 3),
@@ -278,7 +267,7 @@ def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[s
 
 
 def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(
+    code, out, err = lines(
         capsys,
         *("mrc", "blocks.txt", "--policies", "arc", "--sizes", "5000", "--mini", "0.05"),
         *("--seeds", 1, "--no-figures"),
@@ -303,6 +292,6 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
 def test_mistakes_on_the_command_line(
     blocks: np.ndarray, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
-    code, _, err = run(capsys, "mrc", "blocks.txt", *options)
+    code, _, err = lines(capsys, "mrc", "blocks.txt", *options)
     assert code == 2
     assert message in err

@@ -6,17 +6,19 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from commands import lines
 from pyarrow import csv
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
-from mcsim.cli.main import cli, main
+from mcsim.cli.main import cli
 from mcsim.figures.tuning import objectives_by_block
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.policies.tuning import _Room
@@ -384,16 +386,7 @@ def run(
     monkeypatch.chdir(tmp_path)
     random_trace().save(tmp_path / "made.arrow")
 
-    def call(*arguments: object) -> tuple[int, list[str], str]:
-        code = 0
-        try:
-            main(["tune", "made.arrow", *map(str, arguments)])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return code, out.splitlines(), err
-
-    return call
+    return partial(lines, capsys, "tune", "made.arrow")
 
 
 def test_command(run: Any) -> None:

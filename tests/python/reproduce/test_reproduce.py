@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import commands
 import pyarrow as pa
 import pytest
 from plotted import unplotted
@@ -18,7 +19,6 @@ import mcsim
 from mcsim.base import package
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
-from mcsim.cli.main import main
 from mcsim.figures.looks import looks_of
 from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, multicache, reproduction
@@ -33,14 +33,8 @@ from mcsim.reproduce.verdicts import Verdict
 from mcsim.sweeps.plan import read_grid
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["reproduce", *arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    return commands.call(capsys, "reproduce", *arguments)
 
 
 Stub = Callable[..., Figure]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 import mcsim as mc
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.cli import main as cli
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.results import models, tables
@@ -357,13 +357,8 @@ def test_nothing_keeps_the_limits(spec: dict[str, Any], tmp_path: Path) -> None:
 # --- The command ---------------------------------------------------------------------------------
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = 0
-    try:
-        cli.main(["search", *map(str, arguments)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    return commands.call(capsys, "search", *arguments)
 
 
 def test_the_command_says_what_was_found(

@@ -5,10 +5,10 @@ import json
 import os
 from pathlib import Path
 
+import commands
 import pytest
 
 from mcsim.base.errors import ConfigError
-from mcsim.cli import main as cli
 from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
@@ -55,13 +55,8 @@ def damage(path: Path) -> None:
     path.write_bytes(content)
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    code = 0
-    try:
-        cli.main(["cache", *map(str, arguments)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    return commands.call(capsys, "cache", *arguments)
 
 
 def test_what_is_kept_is_known_by_its_name(folder: Path) -> None:
