@@ -163,6 +163,43 @@ class Ellipsoid {
   std::vector<Vector> axes_;
 };
 
+// What responses have shown so far: the best choice that fits, and the lowest bound.
+struct Found {
+  const AllocationProblem& problem;
+  Choice choice;
+  double objective = objective_of(problem, choice);
+  double bound = std::numeric_limits<double>::infinity();
+
+  void consider(const Response& response) {
+    bound = std::min(bound, response.bound);
+    if (!response.fits()) return;
+    const double that = objective_of(problem, response.choice);
+    if (that > objective) choice = response.choice, objective = that;
+  }
+};
+
+// Asks the market with prices in ever smaller ellipsoids.
+void search(Market& market, Count iterations, Found& found) {
+  const std::size_t tiers = found.problem.tiers();
+  const Response unpriced = market.respond(Vector(tiers, 0.0));
+  found.consider(unpriced);
+  Ellipsoid prices(tiers, market.highest_price());
+  for (Count i = 0; i < iterations && !unpriced.fits(); ++i) {
+    const auto negative = std::ranges::find_if(prices.centre(), [](double x) { return x < 0; });
+    Vector normal(tiers, 0.0);
+    if (negative != prices.centre().end()) {
+      normal[static_cast<std::size_t>(negative - prices.centre().begin())] = -1;
+    } else {
+      const Response response = market.respond(prices.centre());
+      found.consider(response);
+      normal = response.slack;
+      if (prices.reach(normal) <= kTie * std::abs(found.bound)) break;
+    }
+    if (!(prices.reach(normal) > 0)) break;
+    prices.cut(normal);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
@@ -170,42 +207,17 @@ absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
   MCSIM_RETURN_IF_ERROR(problem.validate());
   MCSIM_ASSIGN_OR_RETURN(const Draft reserved, Draft::at_reservations(problem));
   Market market(problem);
-  Choice best = reserved.choice();
-  double best_objective = objective_of(problem, best);
-  double bound = std::numeric_limits<double>::infinity();
-  const auto consider = [&](const Response& response) {
-    bound = std::min(bound, response.bound);
-    if (!response.fits()) return;
-    const double objective = objective_of(problem, response.choice);
-    if (objective > best_objective) best = response.choice, best_objective = objective;
-  };
+  Found found{.problem = problem, .choice = reserved.choice()};
+  search(market, params_.iterations, found);
 
-  const Response unpriced = market.respond(Vector(problem.tiers(), 0.0));
-  consider(unpriced);
-  Ellipsoid prices(problem.tiers(), market.highest_price());
-  for (Count i = 0; i < params_.iterations && !unpriced.fits(); ++i) {
-    const auto negative = std::ranges::find_if(prices.centre(), [](double x) { return x < 0; });
-    Vector normal(problem.tiers(), 0.0);
-    if (negative != prices.centre().end()) {
-      normal[static_cast<std::size_t>(negative - prices.centre().begin())] = -1;
-    } else {
-      const Response response = market.respond(prices.centre());
-      consider(response);
-      normal = response.slack;
-      if (prices.reach(normal) <= kTie * std::abs(bound)) break;
-    }
-    if (!(prices.reach(normal) > 0)) break;
-    prices.cut(normal);
-  }
-
-  Draft priced(problem, std::move(best));
+  Draft priced(problem, std::move(found.choice));
   Draft unaided = reserved;
   const Count evaluations = market.evaluations() + grow(priced) + grow(unaided);
   const bool prices_helped =
       objective_of(problem, priced.choice()) >= objective_of(problem, unaided.choice());
   Draft& better = prices_helped ? priced : unaided;
   better.fill();
-  return make_solution(problem, better.choice(), bound, evaluations, watch);
+  return make_solution(problem, better.choice(), found.bound, evaluations, watch);
 }
 
 }  // namespace mcsim

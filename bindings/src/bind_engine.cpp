@@ -36,6 +36,19 @@ py::dict to_dict(const GivenCounts& given) {
   return d;
 }
 
+std::vector<std::pair<std::size_t, VmId>> departures_of(const Accesses& accesses) {
+  std::vector<std::pair<std::size_t, VmId>> departures;
+  for (const auto& [request, vm] : accesses.departures) departures.emplace_back(request, vm);
+  return departures;
+}
+
+void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
+  if (begin > end || end > accesses.request_count()) {
+    throw Error{out_of_range("requests {} to {} of {}", begin, end, accesses.request_count())};
+  }
+  accesses.passed({begin, end});
+}
+
 void bind_accesses(py::module_& m) {
   py::class_<VmInfo>(m, "VmInfo")
       .def_readonly("name", &VmInfo::name)
@@ -55,14 +68,7 @@ void bind_accesses(py::module_& m) {
       .def_readonly("block_bytes", &Accesses::block_bytes)
       .def_readonly("line_blocks", &Accesses::line_blocks)
       .def_readonly("warm_up", &Accesses::warm_up)
-      .def_property_readonly("departures",
-                             [](const Accesses& a) {
-                               std::vector<std::pair<std::size_t, VmId>> departures;
-                               for (const auto& [request, vm] : a.departures) {
-                                 departures.emplace_back(request, vm);
-                               }
-                               return departures;
-                             })
+      .def_property_readonly("departures", &departures_of)
       .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
       .def_property_readonly("ids", column(&Accesses::ids))
@@ -75,49 +81,43 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count)
-      .def(
-          "passed",
-          [](const Accesses& a, std::size_t begin, std::size_t end) {
-            if (begin > end || end > a.request_count()) {
-              throw Error{out_of_range("requests {} to {} of {}", begin, end, a.request_count())};
-            }
-            a.passed({begin, end});
-          },
-          py::arg("begin"), py::arg("end"));
+      .def("passed", &pass, py::arg("begin"), py::arg("end"));
+}
+
+py::array_t<Count> cuts_of(const Accesses& trace, Nanoseconds length) {
+  const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+  raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
+  Cuts cuts = aligned_cuts(counted, length);
+  for (std::size_t& cut : cuts) cut += trace.warm_up;
+  return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
+}
+
+void bind_files_and_cuts(py::module_& m) {
   m.def(
       "write_accesses",
       [](const Accesses& accesses, const std::string& path) {
-        absl::Status written;
-        {
-          py::gil_scoped_release release;
-          written = write_accesses(accesses, path);
-        }
-        raise_if_error(written);
+        raise_if_error(without_gil([&] { return write_accesses(accesses, path); }));
       },
       py::arg("accesses"), py::arg("path"));
   m.def(
       "open_accesses",
       [](const std::string& path, bool checked) {
-        absl::StatusOr<Accesses> accesses;
-        {
-          py::gil_scoped_release release;
-          accesses = checked ? open_checked_accesses(path) : open_accesses(path);
-        }
-        return value_or_raise(std::move(accesses));
+        return value_or_raise(without_gil(
+            [&] { return checked ? open_checked_accesses(path) : open_accesses(path); }));
       },
       py::arg("path"), py::kw_only(), py::arg("checked") = false);
   m.attr("ACCESSES_VERSION") = kAccessesVersion;
+  m.def("aligned_cuts", &cuts_of, py::arg("accesses"), py::arg("length"));
+}
 
-  m.def(
-      "aligned_cuts",
-      [](const Accesses& trace, Nanoseconds length) {
-        const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
-        raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
-        Cuts cuts = aligned_cuts(counted, length);
-        for (std::size_t& cut : cuts) cut += trace.warm_up;
-        return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
-      },
-      py::arg("accesses"), py::arg("length"));
+void add(AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
+         const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+         const Column<std::uint32_t>& length, const std::optional<Column<Nanoseconds>>& response,
+         const std::optional<Column<std::uint8_t>>& of_class, std::optional<VmId> only,
+         Nanoseconds shift) {
+  const RequestsView chunk = requests_of(time, vm, op, offset, length, response, of_class);
+  const Tick tick = make_tick(py::none());
+  raise_if_error(without_gil([&] { return builder.add(chunk, only, shift, tick); }));
 }
 
 void bind_access_builder(py::module_& m) {
@@ -147,27 +147,9 @@ void bind_access_builder(py::module_& m) {
             raise_if_error(builder.begin_vm(std::move(name)));
           },
           py::arg("name"))
-      .def(
-          "add",
-          [](AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
-             const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-             const Column<std::uint32_t>& length,
-             const std::optional<Column<Nanoseconds>>& response,
-             const std::optional<Column<std::uint8_t>>& of_class, std::optional<VmId> only,
-             Nanoseconds shift) {
-            const RequestsView chunk =
-                requests_of(time, vm, op, offset, length, response, of_class);
-            const Tick tick = make_tick(py::none());
-            absl::Status added;
-            {
-              py::gil_scoped_release release;
-              added = builder.add(chunk, only, shift, tick);
-            }
-            raise_if_error(added);
-          },
-          py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"), py::arg("length"),
-          py::arg("response") = py::none(), py::arg("classes") = py::none(), py::kw_only(),
-          py::arg("only") = py::none(), py::arg("shift") = 0)
+      .def("add", &add, py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"),
+           py::arg("length"), py::arg("response") = py::none(), py::arg("classes") = py::none(),
+           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
       .def("end_warm_up", &AccessBuilder::end_warm_up)
       .def(
           "depart",
@@ -253,27 +235,37 @@ py::dict to_dict(const ExpandOptions& options) {
   return d;
 }
 
+SystemHandle make_system(const std::string& name, const ParamMap& params, const Machine& machine,
+                         std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
+                         std::uint64_t seed, std::vector<std::string> vms) {
+  SystemHandle handle{value_or_raise(system_registry().make(
+      name, params,
+      {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
+  if (machine.fleet.several() && !handle.system->knows_hosts()) {
+    throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
+                                 machine.fleet.count())};
+  }
+  give_optimizer(*handle.system, name, std::move(optimizer), seed);
+  raise_if_error(check_actions(*handle.system));
+  return handle;
+}
+
+// The last of each: whether it rings however short the trace is.
+std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const SystemHandle& handle) {
+  std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
+  for (const Timer& of : handle.system->timers()) {
+    timers.emplace_back(of.name, of.clock.period, of.at_start || of.clock.drifting);
+  }
+  return timers;
+}
+
 void bind_system(py::module_& m) {
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
   py::class_<SystemHandle>(m, "System")
-      .def(py::init([](const std::string& name, const ParamMap& params, const Machine& machine,
-                       std::shared_ptr<Optimizer> optimizer, Nanoseconds interval,
-                       std::uint64_t seed, std::vector<std::string> vms) {
-             SystemHandle handle{value_or_raise(system_registry().make(
-                 name, params,
-                 {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}))};
-             if (machine.fleet.several() && !handle.system->knows_hosts()) {
-               throw Error{invalid_argument("{}: this system divides one host, and there are {}",
-                                            name, machine.fleet.count())};
-             }
-             give_optimizer(*handle.system, name, std::move(optimizer), seed);
-             raise_if_error(check_actions(*handle.system));
-             return handle;
-           }),
-           py::arg("name"), py::arg("params"), py::arg("machine"), py::arg("optimizer") = nullptr,
-           py::kw_only(), py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1,
-           py::arg("vms") = std::vector<std::string>{})
+      .def(py::init(&make_system), py::arg("name"), py::arg("params"), py::arg("machine"),
+           py::arg("optimizer") = nullptr, py::kw_only(), py::arg("interval") = 3600 * kSecond,
+           py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{})
       .def_static(
           "from_python",
           [](py::object allocator, const Machine& machine, Nanoseconds interval,
@@ -298,16 +290,7 @@ void bind_system(py::module_& m) {
           py::arg("responses") = false, py::arg("classes") = false)
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
-      // The last: whether it rings however short the trace is.
-      .def_property_readonly("timers",
-                             [](const SystemHandle& h) {
-                               std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
-                               for (const Timer& of : h.system->timers()) {
-                                 timers.emplace_back(of.name, of.clock.period,
-                                                     of.at_start || of.clock.drifting);
-                               }
-                               return timers;
-                             })
+      .def_property_readonly("timers", &timers_of)
       .def_property_readonly("meters",
                              [](const SystemHandle& h) { return meter_specs(*h.system); });
 }
@@ -471,6 +454,7 @@ void bind_run(py::module_& m) {
 void bind_engine(py::module_& parent) {
   py::module_ m = parent.def_submodule("engine");
   bind_accesses(m);
+  bind_files_and_cuts(m);
   bind_access_builder(m);
   bind_machine(m);
   bind_system(m);

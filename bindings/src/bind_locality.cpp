@@ -58,6 +58,18 @@ void bind_spec(py::module_& m) {
   });
 }
 
+py::array_t<double> ratios_of(const HitCurve& curve, const Column<Count>& capacities) {
+  std::vector<double> ratios;
+  for (const Count capacity : span_of(capacities)) ratios.push_back(curve.ratio(capacity));
+  return to_array(std::move(ratios));
+}
+
+HitCurve sum_of(const HitCurve& a, const HitCurve& b) {
+  HitCurve sum = a;
+  sum.merge(b);
+  return sum;
+}
+
 void bind_curve(py::module_& m) {
   py::class_<HitCurve>(m, "HitCurve", "Hits of an LRU cache at every capacity, exact.")
       .def(py::init<>())
@@ -73,14 +85,7 @@ void bind_curve(py::module_& m) {
       .def(
           "ratio", [](const HitCurve& c, Count capacity) { return c.ratio(capacity); },
           py::arg("capacity"))
-      .def(
-          "ratio",
-          [](const HitCurve& c, const Column<Count>& capacities) {
-            std::vector<double> ratios;
-            for (const Count capacity : span_of(capacities)) ratios.push_back(c.ratio(capacity));
-            return to_array(std::move(ratios));
-          },
-          py::arg("capacity"))
+      .def("ratio", &ratios_of, py::arg("capacity"))
       .def_property_readonly("accesses", &HitCurve::accesses)
       .def_property_readonly("saturation", &HitCurve::saturation)
       .def("capacity_for", &HitCurve::capacity_for, py::arg("hits"))
@@ -90,14 +95,7 @@ void bind_curve(py::module_& m) {
             return c.sampled(span_of(capacities));
           },
           py::arg("capacities"))
-      .def(
-          "merge",
-          [](const HitCurve& a, const HitCurve& b) {
-            HitCurve sum = a;
-            sum.merge(b);
-            return sum;
-          },
-          py::arg("other"))
+      .def("merge", &sum_of, py::arg("other"))
       .def_property_readonly("distances",
                              [](const py::object& self) {
                                return view_of(self.cast<const HitCurve&>().distances(), self);
@@ -125,6 +123,12 @@ auto table(const Series<Row>& rows, Read&& read) {
   const auto periods = static_cast<py::ssize_t>(rows.size());
   const auto vms = static_cast<py::ssize_t>(rows.empty() ? 0 : rows.front().size());
   return to_array(std::move(values)).reshape({periods, vms});
+}
+
+const Metered& metered(const Characterised& found, const MeterSpec& spec) {
+  const Metered* of = found.find(spec);
+  if (of == nullptr) throw Error{invalid_argument("this meter was not asked for")};
+  return *of;
 }
 
 // All figures of a meter, by their names.
@@ -166,8 +170,19 @@ struct Tables {
   }
 };
 
+py::dict tables_of(const Characterised& found, const MeterSpec& spec) {
+  Tables tables;
+  std::visit(tables, *metered(found, spec).measured);
+  return tables.d;
+}
+
 // Every non-empty window of an intensity meter.
-py::dict windows(const std::vector<RiSample>& samples) {
+py::dict windows_of(const Characterised& found, const MeterSpec& spec) {
+  const auto* series = std::get_if<IntensitySeries>(metered(found, spec).measured.get());
+  if (series == nullptr) {
+    throw Error{invalid_argument("a meter '{}' has no windows", name_of(spec.what))};
+  }
+  const std::vector<RiSample>& samples = series->samples;
   const auto column = [&](auto read) {
     using T = std::remove_cvref_t<std::invoke_result_t<decltype(read), const RiSample&>>;
     std::vector<T> values;
@@ -181,12 +196,6 @@ py::dict windows(const std::vector<RiSample>& samples) {
   d["intensity"] = column(&RiSample::reuse_intensity);
   d["accesses"] = column(&RiSample::accesses);
   return d;
-}
-
-const Metered& metered(const Characterised& found, const MeterSpec& spec) {
-  const Metered* of = found.find(spec);
-  if (of == nullptr) throw Error{invalid_argument("this meter was not asked for")};
-  return *of;
 }
 
 // Set by hand: py::index_error is turned into Python's by whichever pybind11
@@ -229,24 +238,8 @@ void bind_characterise(py::module_& m) {
             return to_array(std::vector<std::int64_t>(cuts.begin(), cuts.end()));
           },
           py::arg("spec"))
-      .def(
-          "tables",
-          [](const C& c, const MeterSpec& spec) {
-            Tables tables;
-            std::visit(tables, *metered(c, spec).measured);
-            return tables.d;
-          },
-          py::arg("spec"))
-      .def(
-          "windows",
-          [](const C& c, const MeterSpec& spec) {
-            const auto* series = std::get_if<IntensitySeries>(metered(c, spec).measured.get());
-            if (series == nullptr) {
-              throw Error{invalid_argument("a meter '{}' has no windows", name_of(spec.what))};
-            }
-            return windows(series->samples);
-          },
-          py::arg("spec"))
+      .def("tables", &tables_of, py::arg("spec"))
+      .def("windows", &windows_of, py::arg("spec"))
       .def("curve", &curve_of_period, py::arg("spec"), py::arg("period"), py::arg("vm"));
   m.def(
       "characterise",
@@ -265,34 +258,20 @@ void bind_profile_file(py::module_& m) {
       "write_profile",
       [](const Characterised& found, const std::optional<MeterSpec>& meter,
          const std::string& path) {
-        absl::Status status;
-        {
-          py::gil_scoped_release release;
-          status = write_profile(found, meter, path);
-        }
-        raise_if_error(status);
+        raise_if_error(without_gil([&] { return write_profile(found, meter, path); }));
       },
       py::arg("found"), py::arg("meter"), py::arg("path"));
   m.def(
       "read_profile",
       [](const Accesses& accesses, const std::optional<MeterSpec>& meter, const std::string& path) {
-        absl::StatusOr<Characterised> found;
-        {
-          py::gil_scoped_release release;
-          found = read_profile(accesses, meter, path);
-        }
-        return std::make_shared<Characterised>(value_or_raise(std::move(found)));
+        return std::make_shared<Characterised>(
+            value_or_raise(without_gil([&] { return read_profile(accesses, meter, path); })));
       },
       py::arg("accesses"), py::arg("meter"), py::arg("path"));
   m.def(
       "describe_profile",
       [](const std::string& path) {
-        absl::StatusOr<std::string> described;
-        {
-          py::gil_scoped_release release;
-          described = describe_profile(path);
-        }
-        return value_or_raise(std::move(described));
+        return value_or_raise(without_gil([&] { return describe_profile(path); }));
       },
       py::arg("path"));
   m.attr("PROFILE_VERSION") = kProfileVersion;
@@ -303,24 +282,16 @@ void bind_distances(py::module_& m) {
   m.def(
       "reuse_distances",
       [](const Column<Key>& ids) {
-        std::vector<Count> distances;
-        {
-          const std::span<const Key> keys = span_of(ids);
-          py::gil_scoped_release release;
-          distances = value_or_raise(distances_of(keys));
-        }
-        return to_array(std::move(distances));
+        const std::span<const Key> keys = span_of(ids);
+        return to_array(value_or_raise(without_gil([&] { return distances_of(keys); })));
       },
       py::arg("ids").noconvert());
   m.def(
       "reuse_histogram",
       [](const Column<Key>& ids) {
-        DistanceHistogram histogram;
-        {
-          const std::span<const Key> keys = span_of(ids);
-          py::gil_scoped_release release;
-          histogram = value_or_raise(histogram_of(keys));
-        }
+        const std::span<const Key> keys = span_of(ids);
+        DistanceHistogram histogram =
+            value_or_raise(without_gil([&] { return histogram_of(keys); }));
         return py::make_tuple(to_array(std::move(histogram.distance)),
                               to_array(std::move(histogram.count)), histogram.cold);
       },

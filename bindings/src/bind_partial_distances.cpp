@@ -32,23 +32,15 @@ py::tuple distances_of_piece(const Accesses& accesses, std::size_t begin, std::s
   if (begin > end || end > count) {
     raise_if_error(invalid_argument("no accesses {} to {} among {}", begin, end, count));
   }
-  DistanceHistogram found;
-  {
-    py::gil_scoped_release release;
-    found = value_or_raise(
-        mcsim::distances_of_piece(accesses.ids, begin, end, accesses.id_count(), limit));
-  }
+  DistanceHistogram found = value_or_raise(without_gil([&] {
+    return mcsim::distances_of_piece(accesses.ids, begin, end, accesses.id_count(), limit);
+  }));
   return py::make_tuple(to_array(std::move(found.distance)), to_array(std::move(found.count)),
                         found.cold);
 }
 
 py::bytes to_bytes(const PartialDistances& partial) {
-  std::string bytes;
-  {
-    py::gil_scoped_release release;
-    bytes = partial.to_bytes();
-  }
-  return bytes;
+  return without_gil([&] { return partial.to_bytes(); });
 }
 
 PartialDistances from_bytes(const py::bytes& bytes) {

@@ -68,10 +68,9 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
   const Tick tick = make_tick(py::none());
   for (std::size_t begin = 0; begin < all.size(); begin += kPiece) {
     const std::size_t count = std::min(kPiece, all.size() - begin);
-    {
-      py::gil_scoped_release release;
+    without_gil([&] {
       table.number(all.subspan(begin, count), numbers_of(std::span(numbers).subspan(begin, count)));
-    }
+    });
     raise_if_error(tick(static_cast<Count>(begin)));
   }
   return {to_array(std::move(numbers)), table.size()};
@@ -153,11 +152,8 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                                 .one_pass = one_pass,
                                 .line_blocks = line_blocks,
                                 .warm_up = warm_up};
-  absl::StatusOr<std::vector<SimulatedCache>> caches;
-  {
-    py::gil_scoped_release release;
-    caches = simulate(all, operations, unique, wanted, options);
-  }
+  absl::StatusOr<std::vector<SimulatedCache>> caches =
+      without_gil([&] { return simulate(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
   return columns_of(value_or_raise(std::move(caches)));
 }
@@ -168,11 +164,8 @@ py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t uniqu
   const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
   const SimulateOptions options{.memory = memory, .one_pass = one_pass, .line_blocks = line_blocks};
   const std::span<const BlockId> all = span_of(blocks);
-  std::vector<std::size_t> bytes;
-  {
-    py::gil_scoped_release release;
-    bytes = value_or_raise(memory_needed(all, unique, wanted, options));
-  }
+  const std::vector<std::size_t> bytes =
+      value_or_raise(without_gil([&] { return memory_needed(all, unique, wanted, options); }));
   return column_of(bytes, [](std::size_t of_one) { return static_cast<Count>(of_one); });
 }
 
@@ -192,11 +185,8 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
       .seeds = sample_seeds,
       .simulate = {
           .threads = threads, .tick = make_tick(std::move(progress), failure), .memory = memory}};
-  absl::StatusOr<std::vector<Miniature>> simulated;
-  {
-    py::gil_scoped_release release;
-    simulated = miniatures(all, operations, unique, wanted, options);
-  }
+  absl::StatusOr<std::vector<Miniature>> simulated =
+      without_gil([&] { return miniatures(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
   const std::vector<Miniature> found = value_or_raise(std::move(simulated));
   py::dict columns;

@@ -37,7 +37,7 @@ void bind_models(py::module_& m) {
   py::class_<ScanModel>(m, "ScanModel").def(py::init<>());
 }
 
-void bind_profile(py::module_& m) {
+void bind_parts(py::module_& m) {
   py::class_<SyntheticComponent>(m, "Component")
       .def(py::init([](std::string name, LocalityModel model,
                        const std::vector<std::pair<std::uint32_t, double>>& sizes,
@@ -65,6 +65,9 @@ void bind_profile(py::module_& m) {
            py::kw_only(), py::arg("cache_blocks"), py::arg("hit"), py::arg("miss"),
            py::arg("write"))
       .def("validate", [](const SyntheticClient& client) { raise_if_error(validate(client)); });
+}
+
+void bind_vms(py::module_& m) {
   py::class_<SyntheticPhase>(m, "Phase")
       .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests,
                        std::optional<Nanoseconds> think, double read_share, const Shares& reads,
@@ -118,7 +121,8 @@ py::dict columns_of(Requests&& chunk) {
 void bind_synthetic(py::module_& m) {
   auto sub = m.def_submodule("synthetic", "Requests drawn from a declared profile.");
   bind_models(sub);
-  bind_profile(sub);
+  bind_parts(sub);
+  bind_vms(sub);
   py::class_<SyntheticTrace>(sub, "Generator")
       .def(
           py::init([](std::vector<SyntheticVm> vms, std::uint32_t block_bytes, std::uint64_t seed) {
@@ -130,12 +134,7 @@ void bind_synthetic(py::module_& m) {
           "next",
           [](SyntheticTrace& trace, std::size_t limit) {
             Requests chunk;
-            absl::Status status;
-            {
-              py::gil_scoped_release release;
-              status = trace.next(limit, chunk);
-            }
-            raise_if_error(status);
+            raise_if_error(without_gil([&] { return trace.next(limit, chunk); }));
             return columns_of(std::move(chunk));
           },
           py::arg("limit"));

@@ -23,12 +23,7 @@ py::tuple to_columns(Requests&& chunk) {
 
 std::optional<py::tuple> next_chunk(RequestReader& reader) {
   Requests chunk;
-  absl::Status status;
-  {
-    py::gil_scoped_release unlocked;
-    status = reader.next(chunk);
-  }
-  raise_if_error(status);
+  raise_if_error(without_gil([&] { return reader.next(chunk); }));
   if (chunk.size() == 0) return std::nullopt;
   return to_columns(std::move(chunk));
 }
@@ -79,8 +74,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
     const auto part = [&](const auto& column) {
       return column.subspan(begin, std::min(kPiece, rows.size() - begin));
     };
-    {
-      py::gil_scoped_release unlocked;
+    without_gil([&] {
       summary.add({part(rows.time),
                    part(rows.vm),
                    part(rows.op),
@@ -88,7 +82,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
                    part(rows.length),
                    {},
                    {}});
-    }
+    });
     raise_if_error(tick(static_cast<Count>(begin)));
   }
 }

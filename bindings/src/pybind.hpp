@@ -71,6 +71,13 @@ T value_or_raise(absl::StatusOr<T>&& result) {
   return *std::move(result);
 }
 
+// What `work` returns, during which other threads may run Python.
+template <class Work>
+auto without_gil(Work&& work) {
+  py::gil_scoped_release release;
+  return std::forward<Work>(work)();
+}
+
 // The enumerator that a user named.
 template <class E>
 E choice_or_raise(const char* parameter, const std::string& name) {

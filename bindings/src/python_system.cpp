@@ -282,6 +282,7 @@ class PythonSystem final : public System {
       });
     };
     using namespace py::literals;
+    // One list: with it the function is over a screen.
     return py::module_::import("types").attr("SimpleNamespace")(
         "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
         "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),

@@ -118,17 +118,7 @@ class Runner {
         asked_(timers_.size()) {}
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
-    MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
-    MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
-    if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
-      read_by_ = spec->timer;
-      MCSIM_RETURN_IF_ERROR(HostMeters::check(trace_, *spec));
-      host_meters_.emplace(trace_, *spec, host_->counters().front().tiers.size());
-      MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
-    }
-    departed_.resize(trace_.vms.size(), false);
-    arrived_.resize(trace_.vms.size(), false);
-    for (Asked& timer : asked_) timer.counters = host_->counters();
+    MCSIM_RETURN_IF_ERROR(make_host());
     if (rings_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
@@ -166,6 +156,21 @@ class Runner {
     std::size_t times = 0;
     std::vector<VmCounters> counters;
   };
+
+  absl::Status make_host() {
+    MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
+    if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
+      read_by_ = spec->timer;
+      MCSIM_RETURN_IF_ERROR(HostMeters::check(trace_, *spec));
+      host_meters_.emplace(trace_, *spec, host_->counters().front().tiers.size());
+      MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
+    }
+    departed_.resize(trace_.vms.size(), false);
+    arrived_.resize(trace_.vms.size(), false);
+    for (Asked& timer : asked_) timer.counters = host_->counters();
+    return absl::OkStatus();
+  }
 
   // Takes all decisions before that request, and none that falls there.
   absl::Status advance_to(std::size_t request) {

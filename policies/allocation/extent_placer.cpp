@@ -68,27 +68,35 @@ std::vector<std::size_t> ExtentPlacer::wanted() const {
   return wanted;
 }
 
-// As far as the rate allows, the highest scores first. Where a tier is full, the lowest score in
-// it that is wanted elsewhere goes to the backend, and from there on when it is its turn.
-std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wanted) const {
+// Those that are to come into some tier, and those that are to leave each; the highest scores
+// first.
+ExtentPlacer::Travellers ExtentPlacer::travellers_to(const std::vector<std::size_t>& wanted) const {
   const std::size_t tiers = machine_.tiers.size();
-  std::vector<Count> room = rooms();
-  std::vector<std::size_t> coming;
-  std::vector<std::vector<std::size_t>> leaving(tiers);
+  Travellers found{.coming = {}, .leaving = std::vector<std::vector<std::size_t>>(tiers)};
   for (std::size_t extent = 0; extent < wanted.size(); ++extent) {
     const std::size_t at = placed_[extent];
-    if (at < tiers) --room[at];
     if (at == wanted[extent]) continue;
-    if (at < tiers) leaving[at].push_back(extent);
-    if (wanted[extent] < tiers) coming.push_back(extent);
+    if (at < tiers) found.leaving[at].push_back(extent);
+    if (wanted[extent] < tiers) found.coming.push_back(extent);
   }
   const auto score_more = [&](std::size_t a, std::size_t b) {
     return std::pair(-scores_[a], a) < std::pair(-scores_[b], b);
   };
-  std::ranges::sort(coming, score_more);
-  for (std::vector<std::size_t>& of_tier : leaving) std::ranges::sort(of_tier, score_more);
+  std::ranges::sort(found.coming, score_more);
+  for (std::vector<std::size_t>& of_tier : found.leaving) std::ranges::sort(of_tier, score_more);
+  return found;
+}
 
+// As far as the rate allows, the highest scores first. Where a tier is full, the lowest score in
+// it that is wanted elsewhere goes to the backend, and from there on when it is its turn.
+std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wanted) const {
+  const std::size_t tiers = machine_.tiers.size();
+  auto [coming, leaving] = travellers_to(wanted);
   std::vector<std::size_t> at = placed_;
+  std::vector<Count> room = rooms();
+  for (const std::size_t tier : placed_) {
+    if (tier < tiers) --room[tier];
+  }
   std::size_t moves_left = most_moves();
   const auto move = [&](std::size_t extent, std::size_t to) {
     moves_left -= at[extent] == placed_[extent] ? 1 : 0;

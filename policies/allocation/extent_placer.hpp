@@ -67,6 +67,11 @@ class ExtentPlacer : public System {
   const std::vector<std::size_t>& placed() const { return placed_; }
 
  private:
+  struct Travellers {
+    std::vector<std::size_t> coming;
+    std::vector<std::vector<std::size_t>> leaving;  // by the tier that they are in
+  };
+  Travellers travellers_to(const std::vector<std::size_t>& wanted) const;
   std::vector<Placement> moves_to(const std::vector<std::size_t>& wanted) const;
   std::size_t most_moves() const;
 
