@@ -223,6 +223,19 @@ absl::StatusOr<BestDivision> best_of(std::span<const RunningCurve> curves,
   }
 }
 
+absl::StatusOr<Decision> best_decision(std::span<const RunningCurve> curves, const Machine& machine,
+                                       std::span<const double> gains, Count grid,
+                                       Optimizer& optimizer, bool bound_all_sizes) {
+  MCSIM_ASSIGN_OR_RETURN(const BestDivision best, best_of(curves, capacities_of(machine), gains,
+                                                          grid, optimizer, bound_all_sizes));
+  const double worth =
+      worth_of(best.targets, gains, [&](std::size_t v, Count b) { return curves[v].hits(b); });
+  return Decision{.targets = best.targets,
+                  .objective = worth,
+                  .upper_bound = std::max(worth, best.upper_bound),
+                  .evaluations = best.evaluations};
+}
+
 std::vector<Count> capacities_of(const Machine& machine) {
   std::vector<Count> capacities;
   for (const TierSpec& tier : machine.tiers) capacities.push_back(tier.capacity_blocks);

@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/allocation.hpp"
 #include "core/engine/machine.hpp"
+#include "core/engine/system.hpp"
 #include "core/locality/profile/running_curve.hpp"
 
 // The best division of all tiers at once for LRU in an exclusive chain, each VM in parts of its
@@ -64,6 +65,11 @@ absl::StatusOr<BestDivision> best_of(std::span<const RunningCurve> curves,
                                      std::span<const Count> capacities,
                                      std::span<const double> gains, Count grid,
                                      Optimizer& optimizer, bool bound_all_sizes = false);
+
+// The decision for that, with what it is worth by these curves.
+absl::StatusOr<Decision> best_decision(std::span<const RunningCurve> curves, const Machine& machine,
+                                       std::span<const double> gains, Count grid,
+                                       Optimizer& optimizer, bool bound_all_sizes = false);
 
 // Σ of what the hits are worth; `hits` of a VM and blocks.
 template <class Hits>

@@ -76,18 +76,11 @@ class Clairvoyant final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("clairvoyant: needs an optimizer");
-    const auto curves = seen.meters[0].curves;
-    const std::vector<Count> capacities = capacities_of(context_.machine);
-    MCSIM_ASSIGN_OR_RETURN(const BestDivision best,
-                           best_of(curves, capacities, gains_, params_.grid, *optimizer_));
+    MCSIM_ASSIGN_OR_RETURN(Decision best, best_decision(seen.meters[0].curves, context_.machine,
+                                                        gains_, params_.grid, *optimizer_));
     // Where nothing hits at any size, no size is better than that in force.
     if (best.upper_bound <= 0) return std::nullopt;
-    const double worth =
-        worth_of(best.targets, gains_, [&](std::size_t v, Count b) { return curves[v].hits(b); });
-    return Decision{.targets = best.targets,
-                    .objective = worth,
-                    .upper_bound = std::max(worth, best.upper_bound),
-                    .evaluations = best.evaluations};
+    return best;
   }
 
  private:

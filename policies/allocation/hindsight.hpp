@@ -73,16 +73,7 @@ class Hindsight final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("hindsight: needs an optimizer");
-    const auto curves = seen.meters[0].curves;
-    const std::vector<Count> capacities = capacities_of(machine_);
-    MCSIM_ASSIGN_OR_RETURN(const BestDivision best,
-                           best_of(curves, capacities, gains_, params_.grid, *optimizer_, true));
-    const double worth =
-        worth_of(best.targets, gains_, [&](std::size_t v, Count b) { return curves[v].hits(b); });
-    return Decision{.targets = best.targets,
-                    .objective = worth,
-                    .upper_bound = std::max(worth, best.upper_bound),
-                    .evaluations = best.evaluations};
+    return best_decision(seen.meters[0].curves, machine_, gains_, params_.grid, *optimizer_, true);
   }
 
  private:

@@ -8,36 +8,19 @@
 #include <set>
 
 #include "core/engine/run.hpp"
-#include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/naive_host.hpp"
 #include "tests/support/naive_tiers.hpp"
+#include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
 using testing::machine_of;
+using testing::make;
 using testing::random_trace;
-
-std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
-                             const Machine& machine, Nanoseconds interval = 1'000) {
-  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
-  EXPECT_TRUE(system.ok()) << system.status();
-  if (const auto optimizer = (*system)->default_optimizer()) {
-    EXPECT_TRUE(
-        (*system)->use_optimizer(optimizer_registry().make(*optimizer, {}, {}).value()).ok());
-  }
-  return *std::move(system);
-}
-
-RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
-  const auto measured = characterise(trace, meter_specs(system));
-  EXPECT_TRUE(measured.ok()) << measured.status();
-  auto result = run(trace, system, *measured, cuts);
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
+using testing::run_once;
 
 RunResult run_once(const Accesses& trace, System& system, Nanoseconds interval = 1'000) {
   return run_once(trace, system, aligned_cuts(trace.request_time, interval));

@@ -6,27 +6,18 @@
 #include <numeric>
 
 #include "core/engine/run.hpp"
-#include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/naive.hpp"
+#include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
 using testing::machine_of;
+using testing::make;
 using testing::random_trace;
-
-std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
-                             const Machine& machine, Nanoseconds interval = 1'000) {
-  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
-  EXPECT_TRUE(system.ok()) << system.status();
-  if (const auto optimizer = (*system)->default_optimizer()) {
-    EXPECT_TRUE(
-        (*system)->use_optimizer(optimizer_registry().make(*optimizer, {}, {}).value()).ok());
-  }
-  return *std::move(system);
-}
+using testing::run_once;
 
 // A system that remembers what it decided, warming up included.
 class Recorded final : public System {
@@ -49,14 +40,6 @@ class Recorded final : public System {
  private:
   std::unique_ptr<System> system_;
 };
-
-RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
-  const auto measured = characterise(trace, meter_specs(system));
-  EXPECT_TRUE(measured.ok()) << measured.status();
-  auto result = run(trace, system, *measured, cuts);
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
 
 // Hits by tier, of all VMs over the whole run.
 std::vector<Count> hits(const RunResult& result) {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/engine/run.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/all.hpp"
+
+// Systems by their names, and runs of them.
+namespace mcsim::testing {
+
+inline std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
+                                    const Machine& machine, Nanoseconds interval = 1'000) {
+  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
+  EXPECT_TRUE(system.ok()) << system.status();
+  if (const auto optimizer = (*system)->default_optimizer()) {
+    EXPECT_TRUE(
+        (*system)->use_optimizer(optimizer_registry().make(*optimizer, {}, {}).value()).ok());
+  }
+  return *std::move(system);
+}
+
+inline RunResult run_once(const Accesses& trace, System& system, const Cuts& cuts) {
+  const auto measured = characterise(trace, meter_specs(system));
+  EXPECT_TRUE(measured.ok()) << measured.status();
+  auto result = run(trace, system, *measured, cuts);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+}  // namespace mcsim::testing
