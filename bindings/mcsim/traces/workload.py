@@ -81,15 +81,18 @@ class WorkloadVm:
                 within = (np.ascontiguousarray(of[first:last]) for of in shifted)
                 yield batch_with(within)
 
+    def _chosen(self, batch: Batch, ops: str) -> NDArray[np.bool_]:
+        chosen = np.ones(len(batch.op), dtype=bool)
+        if self.only is not None:
+            chosen &= batch.vm == self.only
+        if ops == "reads":
+            chosen &= batch.op == 0
+        return chosen
+
     def times(self, ops: str) -> Iterator[NDArray[np.int64]]:
         """Iterate over the times of its requests, of reads if `ops` says so; no piece is empty."""
         for batch in self.batches():
-            chosen = np.ones(len(batch.op), dtype=bool)
-            if self.only is not None:
-                chosen &= batch.vm == self.only
-            if ops == "reads":
-                chosen &= batch.op == 0
-            if len(picked := batch.time[chosen]):
+            if len(picked := batch.time[self._chosen(batch, ops)]):
                 yield picked
 
     def span(self, ops: str) -> tuple[int, int] | None:
@@ -113,11 +116,7 @@ class WorkloadVm:
         """Whether a request has a response time, or there is none; of reads if `ops` says so."""
         empty = True
         for batch in self.batches():
-            chosen = np.ones(len(batch.op), dtype=bool)
-            if self.only is not None:
-                chosen &= batch.vm == self.only
-            if ops == "reads":
-                chosen &= batch.op == 0
+            chosen = self._chosen(batch, ops)
             if np.any(batch.response[chosen] >= 0):
                 return True
             empty &= not chosen.any()
