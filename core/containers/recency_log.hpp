@@ -45,6 +45,7 @@ template <int kTiers, class Last = Pages<std::uint32_t>>
 class RecencyLog {
  public:
   using Position = std::uint32_t;
+  static constexpr int kTierCount = kTiers;
 
   struct Stack {
     // boundary[k]: where tier k ends, towards older entries.
@@ -171,6 +172,10 @@ class RecencyLog {
   Position where(BlockId id) const { return last_[id]; }
   Position marks() const { return marks_; }
   void mark(BlockId id, Position mark) { last_[id] = mark; }
+
+  // What the entry is of; and whether it is a hole.
+  BlockId at(Position at) const { return log_[at]; }
+  bool is_hole(Position at) const { return (holes_[at / kWord] >> (at % kWord) & 1) != 0; }
 
   // Right above the first block of a stack that is there or above; there is one.
   Position after_next(Position at) const { return entry_from(at) + 1; }

@@ -10,17 +10,26 @@ namespace {
 // How many accesses ahead of the replay memory is asked for.
 constexpr std::size_t kAhead = 24;
 
-// What becomes of the requests of a VM: reads, or writes in one of the modes.
-enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround };
+// What becomes of the requests of a VM: reads, or writes in one of the modes; or what the host
+// says.
+enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kElse };
 
-constexpr Use use_of(WriteMode mode) { return static_cast<Use>(1 + static_cast<int>(mode)); }
+constexpr Use use_of(WriteBook::Way way) { return static_cast<Use>(1 + static_cast<int>(way)); }
+static_assert(use_of(WriteBook::Way::kByTier) == Use::kElse);
 
 }  // namespace
 
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     WriteBook& book)
-    : chain_(chain), tiers_(tiers), table_(table), part_of_(part_of), owners_(owners), book_(book) {
+                     const Gate& gate, WriteBook& book, Rest& rest)
+    : chain_(chain),
+      tiers_(tiers),
+      table_(table),
+      part_of_(part_of),
+      owners_(owners),
+      gate_(gate),
+      book_(book),
+      rest_(rest) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
   for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
@@ -35,7 +44,9 @@ class CopyChain::Loop {
         part_of_(chain.part_of_),
         alone_(chain.alone_),
         owners_(chain.owners_),
+        gate_(chain.gate_),
         book_(chain.book_),
+        rest_(chain.rest_),
         counters_(counters),
         found_(found) {
     for (std::size_t k = 0; k < kTiers; ++k) tiers_[k] = &chain.tiers_[k];
@@ -47,7 +58,7 @@ class CopyChain::Loop {
       const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
       if (blocks.begin == blocks.end) continue;
       const Vm vm = vm_of(trace.request_vm[r]);
-      switch (trace.request_op[r] == 0 ? Use::kRead : use_of(book_.mode(vm.id))) {
+      switch (gate_.shut(vm.id) ? Use::kElse : use(vm.id, trace.request_op[r])) {
         case Use::kRead:
           serve<Use::kRead>(vm, ids, blocks);
           break;
@@ -59,6 +70,9 @@ class CopyChain::Loop {
           break;
         case Use::kAround:
           serve<Use::kAround>(vm, ids, blocks);
+          break;
+        case Use::kElse:
+          rest_.serve_singly(trace, r);
           break;
       }
     }
@@ -81,6 +95,7 @@ class CopyChain::Loop {
     std::size_t low;
   };
 
+  Use use(VmId vm, std::uint8_t op) const { return op == 0 ? Use::kRead : use_of(book_.way(vm)); }
   Vm vm_of(VmId id) {
     VmCounters& counts = counters_[id];
     return {id, part_of_[id], alone_[id] != 0, counts, counts.tiers.data()};
@@ -144,6 +159,8 @@ class CopyChain::Loop {
     }
     if (top == found) ++vm.tiers[top].updates;
     if (low > 0) book_.move(block, 0, low);
+    while (book_.too_many()) [[unlikely]]
+      write_back_oldest();
     return {found, top};
   }
 
@@ -248,6 +265,10 @@ class CopyChain::Loop {
     --left.occupancy;
     if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
     const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
+    if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
+      ++(rest_.write_on(kFrom, owner.id, block) ? left.moved_down : left.evictions);
+      return;
+    }
     if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(owner, block, newest)) {
       ++left.moved_down;
       return;
@@ -261,6 +282,13 @@ class CopyChain::Loop {
       if (tier(k).holds(owner.part, block)) ++owner.tiers[k].updates;
     }
     book_.write_back(owner.id, block);
+  }
+
+  void write_back_oldest() {
+    const BlockId block = book_.oldest();
+    std::size_t newest = 0;
+    while (!book_.dirty(block, newest)) ++newest;
+    write_back(newest, vm_of(owners_.vm_of(block)), block);
   }
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
@@ -302,7 +330,9 @@ class CopyChain::Loop {
   std::span<const std::size_t> part_of_;
   std::span<const std::uint8_t> alone_;
   const BlockOwners& owners_;
+  const Gate& gate_;
   WriteBook& book_;
+  Rest& rest_;
   std::span<VmCounters> counters_;
   std::span<Found> found_;
   std::array<Tier*, kTiers> tiers_;

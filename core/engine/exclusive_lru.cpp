@@ -91,7 +91,7 @@ class ExclusiveLru final : public Host {
       return absl::FailedPreconditionError("host meter: the host has blocks already");
     }
     MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters, owners_)));
-    meters_.attach(meters, sharing_ == Sharing::kShared);
+    meters_.attach(meters, sharing_ == Sharing::kShared ? &shared_ : nullptr);
     return absl::OkStatus();
   }
 
@@ -172,18 +172,21 @@ class ExclusiveLru final : public Host {
   }
   template <Sharing kSharing, class Go>
   void as_told(Go go) {
-    switch (meters_.told()) {
-      case Told::kNothing:
-        return go.template operator()<Way{kSharing, Told::kNothing}>();
-      case Told::kCounts:
-        return go.template operator()<Way{kSharing, Told::kCounts}>();
-      case Told::kGhosts:
-        return go.template operator()<Way{kSharing, Told::kGhosts}>();
-      case Told::kTails:
-        return go.template operator()<Way{kSharing, Told::kTails}>();
-      case Told::kTiers:
-        return go.template operator()<Way{kSharing, Told::kTiers}>();
+    const Told told = meters_.told();
+    if constexpr (kTiers <= StackMeters<Log>::kMostTiers) {
+      switch (told) {
+        case Told::kCounts:
+          return go.template operator()<Way{kSharing, Told::kCounts}>();
+        case Told::kGhosts:
+          return go.template operator()<Way{kSharing, Told::kGhosts}>();
+        case Told::kTails:
+          return go.template operator()<Way{kSharing, Told::kTails}>();
+        default:
+          break;
+      }
     }
+    if (told == Told::kTiers) return go.template operator()<Way{kSharing, Told::kTiers}>();
+    go.template operator()<Way{kSharing, Told::kNothing}>();
   }
 
   // More marks in the log, which is empty.
@@ -298,6 +301,7 @@ class ExclusiveLru final : public Host {
       if constexpr (kWay.counts()) meters_.template squeezed<kWay>(vm.index, stack);
     }
     const Position was = log_.template move_up<kWay.marks()>(stack, id);
+    meters_.template appended<kWay>(vm.index, stack);
     const std::size_t tier = Log::tier_of(was, stack);
     if (tier == 0) {
       meters_.template hit<kWay>(vm.index, id, was);

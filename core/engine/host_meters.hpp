@@ -95,12 +95,14 @@ class CacheMeters {
     if (tails_) tails_->prefetch(block);
   }
 
-  // For who knows more by itself: what is asked for, which lists it leaves, and how many windows
-  // began.
+  // For who knows more by itself: what is asked for, that lists are left to it, and how many
+  // windows began.
   std::uint32_t ghosts() const { return ghosts_; }
   Count tail() const { return tail_; }
-  void leave_ghosts() { evicted_ = {}; }
-  void leave_tails() { tails_.reset(); }
+  void leave_lists() {
+    evicted_ = {};
+    tails_.reset();
+  }
   std::uint64_t windows() const { return windows_; }
 
   Vm& of(VmId vm) { return vms_[vm]; }
@@ -120,10 +122,6 @@ class CacheMeters {
   }
   // Numbers begin again, so much lower: only those of ghosts are above that.
   std::uint32_t renumber(VmId vm) { return std::exchange(vms_[vm].evictions, ghosts_) - ghosts_; }
-  [[gnu::always_inline]] void prefetch_tail(BlockId block) const { tails_->prefetch(block); }
-  // Of tails. Apart, so that who has none is not slowed by their length.
-  [[gnu::noinline]] bool use(VmId vm, BlockId block) { return tails_->use(vm, block); }
-  [[gnu::noinline]] void forget(VmId vm, BlockId block) { tails_->remove(vm, block); }
 
   // An access is over, and with it what had to leave for its block.
   void settle() { ++now_; }
@@ -155,6 +153,10 @@ class CacheMeters {
   // Bytes of earlier windows are less than the window.
   unsigned seen_of(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
   void see(BlockId block, unsigned seen) { seen_[block] = static_cast<std::uint8_t>(seen); }
+
+  // Of tails. Apart, so that who has none is not slowed by their length.
+  [[gnu::noinline]] bool use(VmId vm, BlockId block) { return tails_->use(vm, block); }
+  [[gnu::noinline]] void forget(VmId vm, BlockId block) { tails_->remove(vm, block); }
 
   // Of what is held between two accesses the most counts: what the first change of an access
   // finds, and what is there in the end.

@@ -8,6 +8,7 @@
 #include "core/base/types.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/host_meters.hpp"
+#include "core/engine/shared_tails.hpp"
 
 namespace mcsim {
 
@@ -38,9 +39,8 @@ struct Way {
   // Of all tiers together.
   constexpr bool counts() const { return told != Told::kNothing && told != Told::kTiers; }
   constexpr bool marks() const { return has_marks(told); }
-  // Tails of stacks, or of lists.
-  constexpr bool own_tails() const { return told == Told::kTails && !shared(); }
-  constexpr bool listed_tails() const { return told == Told::kTails && shared(); }
+  constexpr bool tails() const { return told == Told::kTails; }
+  constexpr bool shared_tails() const { return tails() && shared(); }
 };
 
 // Tells meters what becomes of blocks whose tiers are stretches of stacks of a RecencyLog, of which
@@ -49,15 +49,15 @@ struct Way {
 //                       tail                        window               end
 //   … evicted: marks …   | least recently used …     | since it began …   |
 //
-// What lies above a position was accessed in the window. Of a VM that has a stack of its own what
-// lies below another is the tail: an access, an eviction or a departure moves that by one block at
-// most. A victim is marked with the number of its VM's eviction, which is what an access that
-// misses finds in place of a position: a ghost, if few came after it. When numbers are used up,
-// those of ghosts are made small again. Of blocks that were hit meters have a byte. Most is held at
-// a time where an access ends that brought a block in.
+// What lies above a position was accessed in the window. What a VM has below another is its tail:
+// an access, an eviction or a departure moves that by one of its blocks at most, the next of the
+// stack or, where VMs share one, of the VM (SharedTails). A victim is marked with the number of its
+// VM's eviction, which is what an access that misses finds in place of a position: a ghost, if few
+// came after it. When numbers are used up, those of ghosts are made small again. Of blocks that
+// were hit meters have a byte. Most is held at a time where an access ends that brought a block in.
 //
 // Readings by tier are of what each tier has, whatever the stacks: meters keep lists for them. So
-// they do for tails where VMs share a stack.
+// they do for stacks of more tiers than anybody has, for which it would be much code.
 template <class Log>
 class StackMeters {
  public:
@@ -65,6 +65,9 @@ class StackMeters {
   using Position = typename Log::Position;
 
   StackMeters(Log& log, const BlockOwners& owners) : log_(log), owners_(owners) {}
+
+  // Of stacks with more tiers meters are told everything.
+  static constexpr int kMostTiers = 4;
 
   Told told() const { return told_; }
 
@@ -78,14 +81,14 @@ class StackMeters {
     }
     return Log::marks_for(meters.whole().ghosts() + most);
   }
-  // Before the first access. `shared`: there is one stack for all VMs, not one for each.
-  void attach(HostMeters& meters, bool shared) {
+  // Before the first access. `shared`: the stack that all VMs have, if they have not one each.
+  void attach(HostMeters& meters, const Stack* shared) {
     meters_ = &meters;
     told_ = told_for(meters);
     if (told_ == Told::kTiers) return;
-    meters.whole().leave_ghosts();
-    if (!shared) meters.whole().leave_tails();
-    cuts_.resize(shared ? 1 : owners_.count());
+    meters.whole().leave_lists();
+    cuts_.resize(shared != nullptr ? 1 : owners_.count());
+    if (shared != nullptr && told_ == Told::kTails) shared_ = {*shared, owners_.count()};
     windows_ = kNoWindow;
   }
   // Before anything that is told from now on: the window may be a new one. `stack_of`: by number.
@@ -110,8 +113,17 @@ class StackMeters {
       since += v == vm ? 0 : meters.of(VmId(v)).reading.touched;
     }
     cuts<kWay>(vm).window = stack.end - static_cast<Position>(since);
-    cuts<kWay>(vm).tail =
-        stack.begin + static_cast<Position>(std::min(meters.tail(), meters.of(vm).held));
+    const auto tail_of = [&](VmId v) { return std::min(meters.tail(), meters.of(v).held); };
+    if constexpr (kWay.shared_tails()) {
+      shared_.squeezed(stack, log_, owners_, tail_of);
+    } else {
+      cuts<kWay>(vm).tail = stack.begin + static_cast<Position>(tail_of(vm));
+    }
+  }
+  // The VM's block is the first of the stack now, be it new there or not: before the rest is told.
+  template <Way kWay>
+  [[gnu::always_inline]] void appended(VmId vm, const Stack& stack) {
+    if constexpr (kWay.shared_tails()) shared_.appended(vm, stack.end - 1);
   }
 
   // The block is the first of its stack now, and was there before: in the fastest tier.
@@ -124,12 +136,10 @@ class StackMeters {
       HostReading& reading = meters.of(vm).reading;
       meters.hit_block(vm, id);
       reading.touched += was < cuts<kWay>(vm).window ? 1 : 0;
-      if constexpr (kWay.own_tails()) {
-        if (was >= cuts<kWay>(vm).tail) return;
+      if constexpr (kWay.tails()) {
+        if (!tail_had<kWay>(vm, was)) return;
         ++reading.tail_hits;
-        grow_tail(vm);
-      } else if constexpr (kWay.listed_tails()) {
-        reading.tail_hits += meters.use(vm, id) ? 1 : 0;
+        grow_tail<kWay>(vm);
       }
     }
   }
@@ -148,10 +158,8 @@ class StackMeters {
       ++of.held;
       ++of.reading.touched;
       if constexpr (kWay.marks()) meters.missed_again(vm, was);
-      if constexpr (kWay.own_tails()) {
-        if (of.held <= meters.tail()) grow_tail(vm);
-      } else if constexpr (kWay.listed_tails()) {
-        meters.use(vm, id);
+      if constexpr (kWay.tails()) {
+        if (of.held <= meters.tail()) grow_tail<kWay>(vm);
       }
     }
   }
@@ -175,8 +183,7 @@ class StackMeters {
     } else if constexpr (kWay.counts()) {
       if (!last) return;
       if constexpr (kWay.marks()) mark(vm, id);
-      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(log_.soon(stack, tier));
-      left<kWay>(vm, id, stack.boundary[tier] - 1);
+      left<kWay>(vm, stack.boundary[tier] - 1);
     }
   }
   // It left a tier, and not as a victim.
@@ -186,7 +193,7 @@ class StackMeters {
       meters_->left(vm, id);
       meters_->left_from(tier, vm, id);
     } else if constexpr (kWay.counts()) {
-      left<kWay>(vm, id, was);
+      left<kWay>(vm, was);
     }
   }
   // It was asked for; none of so many tiers has it, and none may.
@@ -206,7 +213,6 @@ class StackMeters {
       meters_->prefetch(id);
     } else if constexpr (kWay.counts()) {
       meters_->whole().prefetch_seen(id);
-      if constexpr (kWay.listed_tails()) meters_->whole().prefetch_tail(id);
     }
   }
   // All that came was told.
@@ -215,7 +221,7 @@ class StackMeters {
   }
 
  private:
-  // Of a stack; the tail of one that is a VM's own.
+  // Of a stack; the end of the tail of one that is a VM's own.
   struct Cuts {
     Position window = 0;
     Position tail = 0;
@@ -223,7 +229,7 @@ class StackMeters {
   static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
 
   static Told told_for(HostMeters& meters) {
-    if (meters.by_tier()) return Told::kTiers;
+    if (meters.by_tier() || Log::kTierCount > kMostTiers) return Told::kTiers;
     if (meters.whole().tail() > 0) return Told::kTails;
     return meters.whole().ghosts() > 0 ? Told::kGhosts : Told::kCounts;
   }
@@ -232,19 +238,26 @@ class StackMeters {
   Cuts& cuts(VmId vm) {
     return cuts_[kWay.shared() ? VmId(0) : vm];
   }
-  [[gnu::always_inline]] void grow_tail(VmId vm) {
-    cuts_[vm].tail = log_.after_next(cuts_[vm].tail);
+  template <Way kWay>
+  [[gnu::always_inline]] bool tail_had(VmId vm, Position was) {
+    return kWay.shared() ? shared_.had(vm, was) : was < cuts_[vm].tail;
   }
   template <Way kWay>
-  [[gnu::always_inline]] void left(VmId vm, BlockId id, Position was) {
+  [[gnu::always_inline]] void grow_tail(VmId vm) {
+    if constexpr (kWay.shared()) {
+      shared_.grow(vm, log_);
+    } else {
+      cuts_[vm].tail = log_.after_next(cuts_[vm].tail);
+    }
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void left(VmId vm, Position was) {
     CacheMeters& meters = meters_->whole();
     CacheMeters::Vm& of = meters.of(vm);
     --of.held;
     of.reading.touched -= was >= cuts<kWay>(vm).window ? 1 : 0;
-    if constexpr (kWay.own_tails()) {
-      if (of.held >= meters.tail() && was < cuts<kWay>(vm).tail) grow_tail(vm);
-    } else if constexpr (kWay.listed_tails()) {
-      meters.forget(vm, id);
+    if constexpr (kWay.tails()) {
+      if (tail_had<kWay>(vm, was) && of.held >= meters.tail()) grow_tail<kWay>(vm);
     }
   }
 
@@ -267,7 +280,8 @@ class StackMeters {
   const BlockOwners& owners_;
   Told told_ = Told::kNothing;
   HostMeters* meters_ = nullptr;
-  std::vector<Cuts> cuts_;  // by stack
+  std::vector<Cuts> cuts_;   // by stack
+  SharedTails<Log> shared_;  // by VM, where they share one
   std::uint64_t windows_ = kNoWindow;
 };
 

@@ -106,7 +106,7 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   if (!host->one_copy() && host->tiers_.size() <= CopyChain::kMostTiers &&
       std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
     host->copies_.emplace(host->chain_, host->tiers_, *host->table_, host->part_of_, host->owners_,
-                          host->book_);
+                          host->gate_, host->book_, static_cast<CopyChain::Rest&>(*host));
   }
   return host;
 }
@@ -135,19 +135,23 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // What is written around stays where it is, or the oldest of all parts has to go: parts do
   // not know of each other. Nor does a tier know whether those below it hold a block.
-  const bool watched =
-      meters_ != nullptr || gate_.any_shut() || (book_.limited() && book_.any(WriteMode::kBack));
-  const bool singly = watched || (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
+  const bool singly = meters_ != nullptr || gate_.any_shut() ||
+                      (book_.limited() && book_.any(WriteMode::kBack)) ||
+                      (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
                       (book_.flushes() && range.end - range.begin < kWorthABatch);
   if (batches_ && !singly) {
     batches_->replay(trace, range, counters_, found_);
-  } else if (copies_ && !watched && !book_.any_by_tier()) {
+  } else if (copies_ && meters_ == nullptr) {
     copies_->replay(trace, range, counters_, found_);
   } else if (unfiltered() && !knows_future() && !gate_.any_shut()) {
     replay_as<Plain>(trace, range);
   } else {
     replay_as<Nothing>(trace, range);
   }
+}
+
+void TieredHost::serve_singly(const Accesses& trace, std::size_t request) {
+  replay_as<Nothing>(trace, {request, request + 1});
 }
 
 // Towards the accesses after this one.
@@ -319,11 +323,13 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
   }
   std::size_t low = end;
   if (end < backend()) {
+    // Those that came in may have taken the room that others left it: then it goes on at once.
+    if (end > 0) book_.move(a.block, 0, end);
     write_at_end(request, a, route);
     for (std::size_t k = end + 1; k < tiers_.size(); ++k) {
       if (enters(k) && holds(k, vm, a.block)) low = k;
     }
-    if (low > 0) book_.move(a.block, 0, low);
+    if (low > end && book_.dirty(a.block, end)) book_.move(a.block, end, low);
   }
   // Copies that there were, and those that victims pushed further down just now.
   for (std::size_t k = 0; k < end; ++k) {
@@ -532,7 +538,7 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
     newest = false;
   }
   if (!one_copy<Known>() && newest && book_.way(owner.vm) == WriteBook::Way::kByTier) {
-    if (write_on(from, owner, block)) {
+    if (write_on(from, owner.vm, block)) {
       ++left.moved_down;
       return;
     }
@@ -577,7 +583,8 @@ bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block
 }
 
 // What is new of a victim, as the modes of its VM say; false if no slower tier has the block then.
-bool TieredHost::write_on(std::size_t from, const Request& owner, BlockId block) {
+bool TieredHost::write_on(std::size_t from, VmId vm, BlockId block) {
+  const Request owner = request_of(vm);
   Access<> a{.block = block, .op = Op::kWrite};
   if (knows_future()) a.next_use = next_use(from, block);
   bool taken = false;

@@ -92,9 +92,10 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
 //
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
-// tiers that keep copies have a loop of their own (CopyChain); else accesses are served one by one.
-// All may take turns: what they leave is the same.
-class TieredHost final : public Host {
+// tiers that keep copies have a loop of their own (CopyChain) for all but a few requests, if there
+// are no meters; else accesses are served one by one. All may take turns: what they leave is the
+// same.
+class TieredHost final : public Host, private CopyChain::Rest {
  public:
   // The trace is the one that will be replayed.
   static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
@@ -214,7 +215,8 @@ class TieredHost final : public Host {
   void look_ahead_of_victims(BlockId soon) const;
   template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
-  bool write_on(std::size_t from, const Request& owner, BlockId block);
+  void serve_singly(const Accesses& trace, std::size_t request) override;
+  bool write_on(std::size_t from, VmId vm, BlockId block) override;
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
   void drop_above(std::size_t below, const Request& owner, BlockId block);

@@ -1,16 +1,16 @@
 """The whole command, stage by stage, with its peak memory, each run in a process of its own.
 
 `job` is experiments/web.yaml, with its week to be generated and with it kept; `writes` the same
-week with its writes, replayed by one system after another, under policies and modes of writing;
-`vms` and `accesses` show how time and memory grow with either. Traces of the last two have the same
-popularity in every VM, whose blocks together are as many whatever their number, so hit ratios are
-alike. Run as
+week with its writes, replayed by one system after another, under policies and modes of writing,
+those that differ by tier, change or have a limit included; `vms` and `accesses` show how time and
+memory grow with either. Traces of the last two have the same popularity in every VM, whose blocks
+together are as many whatever their number, so hit ratios are alike. Run as
 
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
         [--most-accesses N] [--out results/bench/experiments]
 
-All of it takes some minutes of two quiet cores. A billion accesses take 15 GB and some minutes
-more: they are run if --most-accesses says so.
+All of it takes a quarter of an hour of two quiet cores. A billion accesses take 15 GB and some
+minutes of it: where there is less memory they are left out, and said to be.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ MACHINE = {
     "backend": "hdd",
 }
 TOTAL_BLOCKS = 600_000
+# Memory of a machine that 10^9 accesses are run on: they take 15 GB.
+BILLION_BYTES = 18 * 10**9
 BLOCKS_PER_REQUEST = 10
 
 # Modes of all VMs, and of each its own.
@@ -55,6 +57,8 @@ MODES = {
     "around": "around",
     "mixed": "through, web_0=back, web_2=around",
 }
+# Modes that tiers of a chain with copies have each for itself.
+MODES_BY_TIER = {"through / back": "through / back", "around / back": "around / back"}
 # Who replays: all VMs sharing tiers, in an exclusive chain and in those that keep copies; each with
 # a part that it keeps to, and with a part that others may use while it does not. Named by what they
 # are called in the table.
@@ -68,6 +72,24 @@ WRITERS: dict[str, dict[str, Any]] = {
     "static": {"name": "static"},
     "multicache": {"name": "multicache"},
 }
+
+
+CHAINS = ("exclusive", "victim", "inclusive", "independent")
+
+
+def writers() -> Iterator[dict[str, Any]]:
+    """Systems that write: in one mode, in one by tier, with a limit, and in modes that change."""
+    for who, system in WRITERS.items():
+        for mode, writes in MODES.items():
+            yield system | {"writes": writes, "label": f"{who}, {mode}"}
+    for chain in CHAINS:
+        system = {"name": "hierarchy", "policy": "lru / lru", "chain": chain}
+        for mode, writes in MODES_BY_TIER.items() if chain != "exclusive" else ():
+            yield system | {"writes": writes, "label": f"{chain}, {mode}"}
+        limit = {"writes": "back", "dirty_limit": 0.01}
+        yield system | limit | {"label": f"{chain}, back, 1 % dirty at most"}
+        changing = {"name": "turning_modes:TurningModes", "chain": chain}
+        yield changing | {"label": f"{chain}, another mode each hour"}
 
 
 def run(experiment: dict[str, Any] | Path, folder: Path, *options: str) -> dict[str, Any]:
@@ -84,7 +106,8 @@ def run(experiment: dict[str, Any] | Path, folder: Path, *options: str) -> dict[
             [*command, "--out", str(folder / "results")],
             stdout=output,
             stderr=output,
-            env=os.environ | {"MCSIM_CACHE_DIR": str(folder / "cache")},
+            env=os.environ
+            | {"MCSIM_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(Path(__file__).parent)},
         )
         _, status, used = os.wait4(process.pid, 0)
     wall = time.monotonic() - begun
@@ -111,11 +134,6 @@ def job(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    systems = [
-        system | {"writes": writes, "label": f"{who}, {mode}"}
-        for who, system in WRITERS.items()
-        for mode, writes in MODES.items()
-    ]
     experiment = {
         "name": "writes",
         "ops": "all",
@@ -125,9 +143,10 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             {"device": "flash", "capacity_blocks": 2_500_000},
         ],
         "backend": "hdd",
-        "systems": [{"name": "lru"}, *systems],
+        "systems": [{"name": "lru"}, *writers()],
     }
-    yield "web.yaml, all operations", run(experiment, folder, "--threads", "1", "--no-figures")
+    options = ("--threads", "1", "--no-figures", "--allow-code")
+    yield "web.yaml, all operations", run(experiment, folder, *options)
 
 
 def store(vms: int, requests: int, blocks: int, path: Path) -> None:
@@ -162,10 +181,18 @@ def growing_vms(folder: Path, most: int) -> Iterator[tuple[str, dict[str, Any]]]
             yield f"{vms:,} VMs", grown(vms, 3_000_000, 1, folder, "--threads", "1")
 
 
+def fitting_accesses() -> int:
+    """Accesses of the longest trace of `growing_accesses` that memory has room for."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return 10**9 if memory >= BILLION_BYTES else 10**8
+
+
 def growing_accesses(folder: Path, most: int) -> Iterator[tuple[str, dict[str, Any]]]:
     for accesses in (10**6, 10**7, 10**8, 10**9):
-        if accesses <= most:
-            yield f"10^{len(str(accesses)) - 1}", grown(4, accesses, BLOCKS_PER_REQUEST, folder)
+        if accesses > most:
+            print(f"(10^{len(str(accesses)) - 1} accesses are left out)")
+            continue
+        yield f"10^{len(str(accesses)) - 1}", grown(4, accesses, BLOCKS_PER_REQUEST, folder)
 
 
 COLUMNS = ["run", "accesses", "wall s", "CPU s", "peak GB", *STAGES, "rest", "× wall", "× peak"]
@@ -212,7 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--parts", default="job,writes,vms,accesses")
     parser.add_argument("--most-vms", type=int, default=10_000)
-    parser.add_argument("--most-accesses", type=float, default=1e8)
+    parser.add_argument("--most-accesses", type=float, default=fitting_accesses())
     parser.add_argument("--out", type=Path, default=Path("results/bench/experiments"))
     given = parser.parse_args()
     parts = {

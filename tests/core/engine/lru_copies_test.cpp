@@ -35,6 +35,16 @@ Allocation random_targets(const Machine& machine, Random& random) {
   return targets;
 }
 
+// Of those that the chain allows.
+void write_by_tier_at_random(Host& host, std::size_t tiers, Random& random) {
+  ModesByTier modes(tiers, std::vector<WriteMode>(kVms));
+  for (std::vector<WriteMode>& tier : modes) {
+    for (WriteMode& mode : tier) mode = static_cast<WriteMode>(random.below(3));
+  }
+  if (!host.check_write_modes_by_tier(modes).ok()) return;
+  ASSERT_TRUE(host.set_write_modes_by_tier(modes).ok());
+}
+
 // Targets, modes, who is shut out and who departs.
 void decide_at_random(Host& host, const Machine& machine, bool changeable, std::uint64_t seed) {
   Random random(seed);
@@ -48,6 +58,7 @@ void decide_at_random(Host& host, const Machine& machine, bool changeable, std::
     }
     ASSERT_TRUE(host.set_write_modes(modes).ok());
   }
+  if (random.below(3) == 0) write_by_tier_at_random(host, machine.tiers.size(), random);
   if (random.below(6) == 0) {
     std::vector<bool> admits;
     for (std::size_t vm = 0; vm < kVms; ++vm) admits.push_back(random.below(4) != 0);
