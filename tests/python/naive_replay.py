@@ -65,7 +65,7 @@ class Workload:
 def random_workload(
     seed: int, *, length: int, most_blocks: int = 6, footprint: int = 160, count: int = 1500
 ) -> Workload:
-    """Some hot blocks, which are others later on; reads and writes; at times a VM departs."""
+    """Some hot blocks, others later on; reads and writes; a VM may depart, or be idle for long."""
     draw = np.random.default_rng(seed)
     vms = int(draw.integers(1, 4))
     requests = []
@@ -89,6 +89,10 @@ def random_workload(
     if vms > 1 and seed % 2:
         departures[0] = 100 + int(draw.integers(length // 2, length))
         requests = [r for r in requests if r.vm or r.time < departures[0]]
+    if vms > 1:
+        idle = 100 + int(draw.integers(length // 2))
+        pause = range(idle, idle + length // 3)
+        requests = [r for r in requests if r.vm != 1 or r.time not in pause]
     return Workload(sorted(requests, key=lambda r: (r.time, r.vm)), vms, departures)
 
 

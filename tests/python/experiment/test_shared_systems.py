@@ -11,6 +11,7 @@ import naive_hosts as naive
 import numpy as np
 import pytest
 from naive_replay import Request, Workload, differences, ran, random_workload, replay
+from naive_systems import proportional
 
 from mcsim._core import engine
 
@@ -65,25 +66,14 @@ def test_the_authors_stack_loses_what_leaves_its_first_tier(seed: int) -> None:
     compare("lru", {"legacy": True}, capacities, workload, twin)
 
 
-def parts(blocks: int, weights: list[float]) -> list[int]:
-    """Floors, and one block each to the largest remainders."""
-    exact = [blocks * w / sum(weights) for w in weights]
-    got = [int(e) for e in exact]
-    for i in sorted(range(len(got)), key=lambda i: got[i] - exact[i])[: blocks - sum(got)]:
-        got[i] += 1
-    return got
-
-
 @pytest.mark.parametrize("mode", ["through", "back", "around"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_of_ones_own(seed: int, mode: str) -> None:
     workload, capacities = workload_of(seed), sizes(10 + seed, 2)
     vms = range(workload.vms)
-    shares = [1.0, 2.0, 0.5][: workload.vms] if seed else [0.0, 1.0, 1.0][: workload.vms]
-    if not sum(shares):
-        shares = [1.0]
+    shares = ([1.0, 2.0, 0.5] if seed else [0.0, 1.0, 1.0])[: workload.vms]
     given = {f"vm{v}": shares[v] for v in vms}
-    targets = [parts(blocks, shares) for blocks in capacities]
+    targets = [proportional(blocks, shares) for blocks in capacities]
     twin = naive.Chain(vms, targets, [mode] * workload.vms)
     compare("static", {"shares": given, "writes": mode}, capacities, workload, twin)
 
@@ -94,7 +84,7 @@ def test_parts_of_groups(seed: int) -> None:
     modes = ["back", "around", "through"][: workload.vms]
     part_of = [0, 1, 0][: workload.vms]
     weights = [float(part_of.count(part)) for part in sorted(set(part_of))]
-    targets = [parts(blocks, weights) for blocks in capacities]
+    targets = [proportional(blocks, weights) for blocks in capacities]
     params = {
         "groups": {f"vm{v}": float(part) for v, part in enumerate(part_of)},
         "writes": ", ".join(["through", *(f"vm{v}={mode}" for v, mode in enumerate(modes))]),
