@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from naive_curves import Division, gains_of
@@ -78,9 +79,7 @@ class MultiCacheTwin:
         self, seen: Observation, k: int, v: int, base: int, blocks: int, space: int
     ) -> float:
         """CU = p W (l_b / l_i (H(b + c) - H(b)) + α_i RI)."""
-        curve, capacities = seen.meters["curve"][v], seen.capacities.tolist()
-        tiers = len(capacities)
-        alpha = 1.0 if tiers == 1 else (1 - capacities[k] / sum(capacities)) / (tiers - 1)
+        curve = seen.meters["curve"][v]
         reuse = float(seen.meters["reuse"][v])
         mode = self.params.get("ri_mode", "literal")
         if mode == "gated":
@@ -89,8 +88,62 @@ class MultiCacheTwin:
             full = min(space, int(seen.meters["wss"][v]))
             reuse *= min(1.0, blocks / full) if full else 0.0
         gain = ratio_of(curve)(base + blocks) - ratio_of(curve)(base)
+        return self.worth(seen, k, v, gain, self.alpha(seen, k) * reuse)
+
+    def alpha(self, seen: Observation, k: int) -> float:
+        """Weights of reuse, which sum to 1: small tiers have most of it."""
+        capacities = seen.capacities.tolist()
+        tiers = len(capacities)
+        return 1.0 if tiers == 1 else (1 - capacities[k] / sum(capacities)) / (tiers - 1)
+
+    def worth(self, seen: Observation, k: int, v: int, gain: float, reuse: float) -> float:
         speed = seen.backend_read_ns / float(seen.tier_read_ns[k])
-        return self.weight(seen, v) * (speed * gain + alpha * reuse)
+        return self.weight(seen, v) * (speed * gain + reuse)
+
+
+class AuthorsTwin(MultiCacheTwin):
+    """As the authors' code has it.
+
+    Utility is whole percent. Sizes are points of the curve up to either tier's capacity, and count
+    what a VM has in faster tiers once more. The solution is scaled to fill the tier.
+    """
+
+    SWITCHES: ClassVar = ("split_grid", "percent_utility", "total_size_weight", "rescale")
+
+    def allocate(self, seen: Observation) -> Decision | None:
+        vms, capacities = range(len(seen.vms)), seen.capacities.tolist()
+        here = [curve.accesses > 0 for curve in seen.meters["curve"]]
+        if seen.timer != "sizes" or not any(here):
+            return None
+        first, last, half = capacities[0], capacities[-1], self.params["grid"] // 2
+        points = {first * i // (half - 1) for i in range(half)}
+        points |= {first + (last - first) * i // (half - 1) for i in range(half)}
+        targets: Division = []
+        base = [0] * len(vms)
+        for k, space in enumerate(capacities):
+            sizes = sorted({0} | {base[v] + p for v in vms if here[v] for p in points})
+            values = [
+                [self.utility(seen, k, v, base[v], max(s - base[v], 0), space) for s in sizes]
+                if here[v]
+                else [0.0] * len(sizes)
+                for v in vms
+            ]
+            found = optimize(
+                values,
+                space,
+                sizes=sizes,
+                lowest=[base[v] if here[v] else 0 for v in vms],
+                highest=[sizes[-1] if here[v] else 0 for v in vms],
+            ).allocation[0]
+            got = [int(found[v]) - (base[v] if here[v] else 0) for v in vms]
+            if not any(got):
+                return None
+            targets.append([blocks * space // sum(got) for blocks in got])
+            base = [b + g for b, g in zip(base, got, strict=True)]
+        return Decision(np.array(targets))
+
+    def worth(self, seen: Observation, k: int, v: int, gain: float, reuse: float) -> float:
+        return math.trunc(100 * (gain + reuse))
 
 
 def smallest(values: Sequence[float], sizes: Sequence[int], size: int, least: int) -> int:

@@ -82,21 +82,22 @@ def test_what_is_promised_is_had_within_a_tenth(
         told = promised if promise == "latency_ms" else 1e3 / promised
         asked = {promise: {f"vm{v}": float(told[v]) for v in range(3)}}
         decisions, had = waits(accesses, name, 500, **asked, **params)
-        assert not any(decision["infeasible"] for decision in decisions)
+        assert not any(decision["infeasible"] for decision in decisions), f"seed {seed}"
         over = had[2:] / promised
         assert (over < 1.1).all(), f"seed {seed}: {over.max()} times what was promised"
         if "objective" in params:
             assert (over > 0.9).all(), f"seed {seed}: {over.min()} times, with the least space"
-            assert all(decision["targets"].sum() < 500 for decision in decisions)
+            assert all(decision["targets"].sum() < 500 for decision in decisions), f"seed {seed}"
 
 
 class GeometricMean:
     """Looks at every division there is, by the curves that the system went by."""
 
-    def __init__(self, decisions: list[Any], delta: float) -> None:
+    def __init__(self, decisions: list[Any], delta: float, told: str) -> None:
         self.timers = {"sizes": INTERVAL}
         self.meters = {"curve": {"meter": "curve"}}
-        self.decisions, self.delta, self.seen, self.bound = decisions, delta, 0, 0
+        self.decisions, self.delta, self.told = decisions, delta, told
+        self.seen = self.bound = 0
 
     def allocate(self, seen: Observation) -> None:
         curves, vms = seen.meters["curve"], range(len(seen.vms))
@@ -116,15 +117,15 @@ class GeometricMean:
 
         chosen = self.decisions[seen.interval]["targets"]
         got = chosen.sum(axis=0).tolist()
-        assert chosen.sum(axis=1).tolist() == [*own, shared]
-        assert keeps(got)
+        assert chosen.sum(axis=1).tolist() == [*own, shared], self.told
+        assert keeps(got), self.told
         divisions = [
             [base[v] + part for v, part in enumerate((*parts, shared - sum(parts)))]
             for parts in itertools.product(range(shared + 1), repeat=len(seen.vms) - 1)
             if sum(parts) <= shared
         ]
         least = min(product(each) for each in divisions if keeps(each))
-        assert product(got) == pytest.approx(least, rel=1e-9)
+        assert product(got) == pytest.approx(least, rel=1e-9), self.told
         self.seen += 1
         self.bound += min(product(each) for each in divisions) < least
 
@@ -147,7 +148,7 @@ def test_hypervisor_exclusive_caching_has_the_least_geometric_mean(
         on = machine(*capacities)
         params = {"interval": INTERVAL, "delta": delta, "grid": 1_000}
         decisions = ran(workload.accesses(), engine.System("exclusive", params, on), INTERVAL)
-        checks = GeometricMean(decisions.decisions, delta)
+        checks = GeometricMean(decisions.decisions, delta, f"seed {seed}, delta {delta}")
         asked = engine.System.from_python(answering(checks, "checks", INTERVAL), on)
         ran(workload.accesses(), asked, INTERVAL)
         seen, bound = seen + checks.seen, bound + checks.bound
