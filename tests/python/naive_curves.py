@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,7 +94,7 @@ def best_division(hits: Hits, capacities: Sequence[int], gains: Sequence[float])
             deal_out(space, blocks, unlimited)
         if worth(hits, joint, gains) > worth(hits, division, gains):
             division = joint
-    if math.prod(c // unit + 1 for c in capacities) <= 80:
+    if math.prod(c // unit + 1 for c in capacities) <= 50:
         most, had = best_of_all(hits, capacities, gains), worth(hits, division, gains)
         # Tiers that are no multiples of the unit may be worth more together.
         assert had >= most or math.isclose(had, most)
@@ -103,19 +104,25 @@ def best_division(hits: Hits, capacities: Sequence[int], gains: Sequence[float])
 
 def best_of_all(hits: Hits, capacities: Sequence[int], gains: Sequence[float]) -> float:
     """VM after VM, the most that is had with so much of every tier used, for all that may be."""
-    tables: dict[tuple[int, ...], float] = {(0,) * len(capacities): 0.0}
+    units = [range(capacity // hits.unit + 1) for capacity in capacities]
+    parts = list(itertools.product(*units))
+    most = {parts[0]: 0.0}
     for v in range(len(hits.rows)):
+        own = {
+            part: sum(
+                gain * hits.at(v, hits.unit * blocks)
+                for gain, blocks in zip(gains, itertools.accumulate(part), strict=True)
+            )
+            for part in parts
+        }
         more: dict[tuple[int, ...], float] = {}
-        for used, had in tables.items():
-            rest = [(c - u) // hits.unit for c, u in zip(capacities, used, strict=True)]
-            for taken in itertools.product(*(range(r + 1) for r in rest)):
-                blocks = [hits.unit * t for t in taken]
-                own = zip(gains, itertools.accumulate(blocks), strict=True)
-                got = had + sum(gain * hits.at(v, b) for gain, b in own)
-                key = tuple(u + b for u, b in zip(used, blocks, strict=True))
-                more[key] = max(more.get(key, 0.0), got)
-        tables = more
-    return max(tables.values())
+        for used, had in most.items():
+            for part, worth_of_it in own.items():
+                key = tuple(map(sum, zip(used, part, strict=True)))
+                if all(map(operator.contains, units, key)):
+                    more[key] = max(more.get(key, 0.0), had + worth_of_it)
+        most = more
+    return max(most.values())
 
 
 class Follower:

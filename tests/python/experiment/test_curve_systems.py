@@ -6,6 +6,7 @@ where they look ahead; every division there is, where there are few.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import naive_curves as naive
@@ -31,6 +32,7 @@ def machine(*capacities: int) -> engine.Machine:
     return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
 
 
+@cache
 def workload_of(seed: int) -> Workload:
     return random_workload(seed, length=LENGTH, most_blocks=2, footprint=40)
 

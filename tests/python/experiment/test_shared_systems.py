@@ -5,6 +5,7 @@ Trusts: lists of blocks in plain Python (naive_hosts.py), which see one request 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import naive_hosts as naive
@@ -37,6 +38,7 @@ def compare(
     return result
 
 
+@cache
 def workload_of(seed: int, most_blocks: int = 6) -> Workload:
     return random_workload(seed, length=LENGTH, footprint=100, most_blocks=most_blocks, count=900)
 
