@@ -67,6 +67,7 @@ def waits(accesses: engine.Accesses, name: str, blocks: int, **params: Any) -> A
         ("centaur", {"distance_scope": "warm"}),
         ("centaur", {"distance_scope": "warm", "objective": "least-size", "miss_tolerance": 1.0}),
         ("slo", {}),
+        ("maxperf", {}),
     ],
 )
 def test_what_is_promised_is_had_within_a_tenth(
