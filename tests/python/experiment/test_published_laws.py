@@ -247,3 +247,46 @@ def test_what_comes_later_changes_nothing_before(name: str) -> None:
         if found[0] != found[1]:
             differs.append(seed)
     assert bool(differs) == (name in LOOK_AHEAD), f"seeds {differs}"
+
+
+def decided(name: str, seed: int, *capacities: int, **more: Any) -> Any:
+    """Targets by decision, tier and VM, of VMs of which none departs."""
+    known = {"interval", "period", "rd_interval"} & SYSTEMS[name]
+    params = TOLD.get(name, {}) | dict.fromkeys(known, INTERVAL) | more
+    workload = random_workload(seed, length=9 * INTERVAL)
+    system = engine.System(name, params, machine(*capacities), interval=INTERVAL)
+    decisions = ran(workload.accesses(), system, INTERVAL).decisions
+    return np.array([decision["targets"] for decision in decisions])
+
+
+# Of three VMs that all stay.
+STAY = (0, 2, 4)
+GIVE_ALL = [
+    *("multicache", "multicache-joint", "ri-shares", "centaur", "slo", "maxperf", "exclusive"),
+    *("s-cave", "thin", "cachecow", "steady", "hindsight", "clairvoyant"),
+]
+
+
+@pytest.mark.parametrize("capacities", [(90,), (20, 70)])
+@pytest.mark.parametrize("name", GIVE_ALL)
+def test_all_space_is_somebodys(name: str, capacities: tuple[int, ...]) -> None:
+    for seed in STAY:
+        targets = decided(name, seed, *capacities)
+        assert len(targets) > (0 if name == "hindsight" else 5)
+        assert (targets >= 0).all()
+        assert (targets.sum(axis=2) == capacities).all(), f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", STAY)
+def test_who_is_sure_of_space_has_it(seed: int) -> None:
+    given = {"reservations": {"vm0": 25.0, "vm1": 10.0}, "limits": {"vm1": 30.0, "vm2": 20.0}}
+    targets = decided("vcacheshare", seed, 90, **given)[:, 0]
+    assert (targets >= [25, 10, 0]).all()
+    assert (targets <= [90, 30, 20]).all()
+    assert (decided("eci-cache", seed, 90, min_blocks=12)[:, 0] >= 12).all()
+    assert (decided("s-cave", seed, 90, chunk=0.1)[:, 0] >= 9).all()
+    assert (decided("cachecow", seed, 90, chunk=0.1)[:, 0] >= 9).all()
+    # But for who is idle, as the VM in the middle is for some time.
+    targets = decided("multicache", seed, 90, minimum_share=0.5, grid=90)[:, 0]
+    assert (targets[:, [0, 2]] >= 15).all()
+    assert ((targets[:, 1] >= 15) | (targets[:, 1] == 0)).all()
