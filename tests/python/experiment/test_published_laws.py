@@ -290,3 +290,29 @@ def test_who_is_sure_of_space_has_it(seed: int) -> None:
     targets = decided("multicache", seed, 90, minimum_share=0.5, grid=90)[:, 0]
     assert (targets[:, [0, 2]] >= 15).all()
     assert ((targets[:, 1] >= 15) | (targets[:, 1] == 0)).all()
+
+
+def shares_of(needs: Any, capacity: int) -> Any:
+    """What Karma gives, period by period, to VMs that touch so many blocks in each."""
+    requests = [
+        Request(period * INTERVAL + block, v, False, block, 1)
+        for period, of_vm in enumerate([*needs.tolist(), [1] * needs.shape[1]])
+        for v, blocks in enumerate(of_vm)
+        for block in range(max(blocks, 1))
+    ]
+    workload = Workload(sorted(requests, key=lambda r: (r.time, r.vm)), needs.shape[1])
+    system = engine.System("karma", {"period": INTERVAL}, machine(capacity), interval=INTERVAL)
+    decisions = ran(workload.accesses(), system, INTERVAL).decisions
+    return np.array([decision["targets"][0] for decision in decisions])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_karma_gives_who_asks_for_more_than_it_needs_nothing_of_use(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    needs = draw.integers(1, 30, size=(12, 3))
+    asked = needs.copy()
+    asked[:, 0] += draw.integers(0, 15, 12) * (draw.random(12) < 0.3)
+    honest, lying = (np.minimum(shares_of(told, 30)[:, 0], needs[:, 0]) for told in (needs, asked))
+    assert len(honest) == 12
+    # A block that is not to be divided may go either way.
+    assert lying.sum() <= honest.sum() + 1
