@@ -88,7 +88,8 @@ class Chain(Tiers):
         self.comes_in(request, block, found)
         if not request.writes:
             return found
-        return 0 if mode == "back" and self.find(block) < self.backend else self.backend
+        # What is written back is where it has settled, if anywhere.
+        return self.find(block) if mode == "back" else self.backend
 
     def comes_in(self, request: Request, block: Block, found: int) -> None:
         part = self.part_of[request.vm]

@@ -244,9 +244,10 @@ class Edt(Placer):
             )
             saves = {}
             for extent, rate in self.score.items():
-                if wanted[extent] == self.backend and rate > 0:
-                    others = range(tier + 1, self.backend + 1)
-                    elsewhere = min(self.price(k, rate) for k in others)
+                if wanted[extent] == self.backend and rate > 0 and room >= 1:
+                    slower = range(tier + 1, self.backend)
+                    others = [k for k in slower if self.room(k) > 0]
+                    elsewhere = min(self.price(k, rate) for k in [*others, self.backend])
                     saves[extent] = elsewhere - self.price(tier, rate)
             best = sorted(saves, key=lambda e: (-saves[e], self.at[e], *self.rank(e)[1:]))
             for extent in best:

@@ -169,15 +169,23 @@ def replay(
             host.counts.add_vm("dirty", vm, dirty)
         host.counts.interval += 1
 
+    def next_ring() -> tuple[float, int]:
+        return min(((rung[i] + 1) * p, i) for i, p in enumerate(periods)) if periods else never
+
+    never = (float("inf"), 0)
     for request in workload.requests:
         now = request.time - begin
-        while host.counts.interval < now // interval:
-            close()
-        for timer, period in enumerate(periods):
-            while (rung[timer] + 1) * period <= now:
-                rung[timer] += 1
-                depart(request.time)
-                host.ring(timer, rung[timer])
+        while True:
+            end, (at, timer) = (host.counts.interval + 1) * interval, next_ring()
+            if min(end, at) > now:
+                break
+            # An interval is over before anything changes.
+            if end <= at:
+                close()
+                continue
+            rung[timer] += 1
+            depart(request.time)
+            host.ring(timer, rung[timer])
         depart(request.time)
         host.serve(request)
     depart(float("inf"))

@@ -63,7 +63,7 @@ def test_extents_are_where_the_rule_has_them(case: int) -> None:
         workload = random_workload(seed, length=8 * EPOCH)
         *fast, disk = devices(draw)
         block_bytes = int(draw.choice([512, 4096]))
-        capacities = draw.integers(EXTENT, 120, int(draw.integers(1, 3))).tolist()
+        capacities = [int(draw.integers(EXTENT, 120)), int(draw.integers(120))][: 1 + seed % 2]
         tiers = list(zip(fast, capacities, strict=False))
         twin = rule(tiers, EXTENT, block_bytes, epoch=EPOCH, **params)
         compare(name, workload, twin, engine.Machine(tiers, disk), seed, **params)
@@ -76,7 +76,8 @@ def test_extents_are_where_the_rule_of_edt_has_them(seed: int) -> None:
     draw = np.random.default_rng(seed)
     workload = random_workload(seed, length=8 * EPOCH, most_blocks=1 + 5 * (seed % 2))
     *fast, disk = devices(draw)
-    tiers = [(d, int(n)) for d, n in zip(fast, draw.integers(8, 120, 2), strict=True)]
+    sizes = draw.permutation([draw.integers(8, 120), draw.integers(0, 120)])
+    tiers = [(d, int(n)) for d, n in zip(fast, sizes, strict=True)]
     of = {
         "memory": float(draw.choice([0.0, 0.5, 0.8])),
         "busy": float(draw.choice([0.2, 0.7, 1.0])),
