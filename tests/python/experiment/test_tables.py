@@ -1,8 +1,7 @@
 """Rules of systems, cell by cell of their tables, in plain Python, or by another's solver.
 
 Trusts: the tables as they are printed, with windows whose counts are made; HiGHS on the program of
-bottleneck-aware allocation with a variable for every client and a constraint for every pair; the
-rule of EDT on dictionaries, with what its placements hit.
+bottleneck-aware allocation with a variable for every client and a constraint for every pair.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ QUANTUM = 20
 MISSES = 5.0  # the threshold of the donor
 
 
-def trace_of(*vms: list[tuple[int, int]], extent: int = 1) -> engine.Accesses:
+def trace_of(*vms: list[tuple[int, int]]) -> engine.Accesses:
     """Reads of one block each: a time and a block, by VM."""
-    builder = engine.AccessBuilder(line_blocks=extent)
+    builder = engine.AccessBuilder()
     for v, rows in enumerate(vms):
         builder.begin_vm(f"vm{v}")
         time, blocks = (np.array(column) for column in zip(*rows, strict=True))
@@ -148,114 +147,3 @@ def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) ->
         ratios = 1 - result.vms["misses"][k, there] / seen[k, there]
         wanted = most_throughput(ratios.tolist(), fast, slow)
         assert decision["objective"] == pytest.approx(wanted, rel=1e-6)
-
-
-EXTENT = 4
-Extent = tuple[int, int]  # a VM and the number of one in it
-
-
-class Edt:
-    """Every extent where it costs least, by room or by operations; tiers take turns."""
-
-    def __init__(self, tiers: list[tuple[engine.Device, int]], disk: engine.Device, **of: float):
-        self.tiers, self.disk, self.of = tiers, disk, of
-        self.mean: dict[Extent, float] = {}
-        self.at: dict[Extent, int] = {}
-        self.order: list[Extent] = []
-
-    def access(self, extent: Extent) -> None:
-        if extent not in self.mean:
-            self.order.append(extent)
-            self.mean[extent], self.at[extent] = 0.0, len(self.tiers)
-        self.mean[extent] += 1 - self.of["memory"]
-
-    def price(self, place: int, operations: float) -> float:
-        """Of what an extent takes most of, its room or its operations."""
-        device, extents = self.device(place)
-        gb = EXTENT * 4096 / 1e9
-        share = max(1 / extents, operations * device.busy_ns(4096) / WINDOW)
-        return share * extents * gb * device.dollars_per_gb
-
-    def device(self, place: int) -> tuple[engine.Device, float]:
-        if place == len(self.tiers):
-            return self.disk, self.of["drive_gb"] / (EXTENT * 4096 / 1e9)
-        device, blocks = self.tiers[place]
-        return device, float(blocks // EXTENT)
-
-    def end(self) -> None:
-        backend = len(self.tiers)
-        wanted = dict.fromkeys(self.at, backend)
-        for tier in range(backend):
-            device, room = self.device(tier)
-            operations = self.of["busy"] * WINDOW / device.busy_ns(4096)
-            saves = {}
-            for extent in self.order:
-                rate = self.mean[extent]
-                if wanted[extent] == backend and rate > 0:
-                    elsewhere = min(self.price(k, rate) for k in range(tier + 1, backend + 1))
-                    saves[extent] = elsewhere - self.price(tier, rate)
-            best = sorted(saves, key=lambda e: (-saves[e], self.at[e], e[0], self.order.index(e)))
-            for extent in best:
-                if saves[extent] > 0 and room >= 1 and self.mean[extent] <= operations:
-                    wanted[extent] = tier
-                    room -= 1
-                    operations -= self.mean[extent]
-        self.move(wanted)
-        self.mean = {extent: rate * self.of["memory"] for extent, rate in self.mean.items()}
-
-    def move(self, wanted: dict[Extent, int]) -> None:
-        """Who comes in comes instead of who scores least there and is wanted elsewhere."""
-        backend = len(self.tiers)
-
-        def rank(extent: Extent) -> tuple[float, int, int]:
-            return -self.mean[extent], extent[0], self.order.index(extent)
-
-        for extent in sorted(self.at, key=rank):
-            to = wanted[extent]
-            if to in (backend, self.at[extent]):
-                continue
-            there = [other for other, tier in self.at.items() if tier == to]
-            if len(there) == self.device(to)[1]:
-                if not (idle := [other for other in there if wanted[other] != to]):
-                    continue
-                self.at[max(idle, key=rank)] = backend
-            self.at[extent] = to
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_extents_are_where_the_rule_of_edt_has_them(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    vms = []
-    for _ in range(int(draw.integers(1, 4))):
-        time = np.sort(draw.integers(0, 8 * WINDOW, int(draw.integers(300, 1_500))))
-        blocks = (200 * draw.random(len(time)) ** 3 + 40 * (time // (3 * WINDOW))).astype(int)
-        vms.append(list(zip(time.tolist(), blocks.tolist(), strict=True)))
-    devices = [
-        engine.Device("fast", float(draw.uniform(1, 9)), 9.0, float(draw.uniform(5, 20))),
-        engine.Device("flash", float(draw.uniform(5, 40)), 40.0, float(draw.uniform(0.5, 4))),
-    ]
-    tiers = [(d, int(n)) for d, n in zip(devices, draw.integers(8, 120, 2), strict=True)]
-    disk = engine.Device("disk", float(draw.uniform(50, 900)), 900.0, 0.05)
-    of = {
-        "memory": float(draw.choice([0.0, 0.5, 0.8])),
-        "busy": float(draw.choice([0.2, 0.7, 1.0])),
-        "drive_gb": float(draw.choice([1e-3, 1.0])),
-    }
-    params = {"epoch": WINDOW, "extent": EXTENT} | of
-    system = engine.System("edt", params, engine.Machine(tiers, disk))
-    result = decided(trace_of(*vms, extent=EXTENT), system)
-    twin = Edt(tiers, disk, **of)
-    begin = min(rows[0][0] for rows in vms)
-    hits = np.zeros_like(result.tiers["hits"])
-    requests = [(time - begin, v, block) for v, rows in enumerate(vms) for time, block in rows]
-    requests.sort(key=lambda request: request[:2])
-    ended = 0
-    for time, v, block in requests:
-        while time // WINDOW > ended:
-            twin.end()
-            ended += 1
-        extent = (v, block // EXTENT)
-        twin.access(extent)
-        if twin.at[extent] < len(tiers):
-            hits[ended, v, twin.at[extent]] += 1
-    assert result.tiers["hits"].tolist() == hits.tolist()
