@@ -90,6 +90,14 @@ def test_a_window_that_only_the_trace_makes_too_short_has_its_system(tmp_path: P
     assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: 1 ns cut")
 
 
+@pytest.mark.parametrize(
+    ("parameter", "given"), [("policy", "lru / arc"), ("writes", "back / through")]
+)
+def test_one_tier_has_one_of_each(tmp_path: Path, parameter: str, given: str) -> None:
+    said = complaint(written(tmp_path, f"{{name: hierarchy, {parameter}: {given}}}"))
+    assert said.endswith(f"{parameter}: 2 of them for 1 tier")
+
+
 @pytest.mark.parametrize("interval", ["1ms", "10ms"])
 def test_intervals_that_are_too_many_are_told_before_anything_is_interned(
     tmp_path: Path, interval: str
