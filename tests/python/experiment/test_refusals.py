@@ -87,7 +87,7 @@ def test_windows_are_whole_periods_in_the_words_of_the_file(tmp_path: Path) -> N
 
 def test_a_window_that_only_the_trace_makes_too_short_has_its_system(tmp_path: Path) -> None:
     said = complaint(written(tmp_path, "{name: vcacheshare, ri_window: 1ns}"))
-    assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: 1 ns cut")
+    assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: '1ns' cuts")
 
 
 @pytest.mark.parametrize(
