@@ -155,6 +155,8 @@ def _decisions(
     for name in ("admits", "write_modes"):
         if any(d[name] for d in decisions):
             columns[name] = [d[name] or None for d in decisions]
+    if any(d["moved"] for d in decisions):
+        columns["moved"] = [d["moved"] for d in decisions]
     if len(timers) > 1:
         columns["timer"] = [timers[d["timer"]] for d in decisions]
     return _table("decisions", title, columns)

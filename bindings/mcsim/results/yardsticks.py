@@ -32,7 +32,7 @@ YARDSTICKS = pa.schema(
         # largest. Null where the curves of the run are of other accesses than the system's.
         ("fairness", pa.float64()),
         ("worst_slowdown", pa.float64()),
-        ("churn", pa.float64()),  # blocks of targets moved an interval
+        ("churn", pa.float64()),  # blocks of targets, or of extents, moved an interval
         ("infeasible", pa.int64()),  # decisions that could not have what was asked for
         ("decide_seconds", pa.float64()),  # of the controller
     ]
@@ -167,10 +167,15 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
 def churn(results: Results, system: str) -> float | None:
     """Return the blocks of targets that went to another VM from interval to interval, on average.
 
-    A block counts where it is granted anew. None of a single interval.
+    A block counts where it is granted anew. None of a single interval. Of a system that places
+    extents it is blocks of those that moved in an interval, whatever the devices.
     """
     own = of_system(results.measured("metrics"), system)
     intervals = len(pc.unique(own["interval"]))
+    decisions = of_system(results.decisions(), system)
+    if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
+        measured = decisions.filter(pc.invert(decisions["warm_up"]))
+        return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
     if intervals < 2:
         return None
     targets = np.asarray(own["target"]).reshape(intervals, -1)
