@@ -8,6 +8,7 @@ rule of EDT on dictionaries, with what its placements hit.
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from typing import Any
 
 import highspy
@@ -38,9 +39,11 @@ def trace_of(*vms: list[tuple[int, int]], extent: int = 1) -> engine.Accesses:
     return builder.finish()
 
 
-def decided(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
+def decided(
+    trace: engine.Accesses, system: engine.System, interval: int = WINDOW
+) -> engine.RunResult:
     measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, WINDOW))
+    return engine.run(trace, system, measured, engine.aligned_cuts(trace, interval))
 
 
 def window(index: int, requests: int, misses: int, used: int) -> list[tuple[int, int]]:
@@ -148,6 +151,42 @@ def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) ->
         ratios = 1 - result.vms["misses"][k, there] / seen[k, there]
         wanted = most_throughput(ratios.tolist(), fast, slow)
         assert decision["objective"] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_what_exactly_fits_a_tier_is_placed_there() -> None:
+    """An extent with as many operations as the tier may be busy with, and with one more."""
+    for busy, service, operations in itertools.product(
+        (Fraction(1), *(Fraction(tenth, 10) for tenth in (1, 2, 3, 6, 7, 9))),
+        (3, 7, 35, 49),
+        (20, 60),
+    ):
+        epoch = operations * service / busy
+        if epoch.denominator > 1 or epoch <= operations + 1:
+            continue
+        flash = engine.Device("flash", float(service), float(service), 1.0)
+        disk = engine.Device("disk", 1e9, 1e9, 10.0)
+        for count in (operations, operations + 1):
+            rows = [(t, 0) for t in range(count)] + [(int(epoch), 0)]
+            params = {
+                "epoch": int(epoch), "extent": EXTENT, "memory": 0.0, "busy": float(busy),
+            }  # fmt: skip
+            system = engine.System("edt", params, engine.Machine([(flash, 8)], disk))
+            result = decided(trace_of(rows, extent=EXTENT), system)
+            placed = result.decisions[0]["moved"] == EXTENT
+            assert placed == (count == operations), (busy, service, operations, count)
+
+
+@pytest.mark.parametrize("rate", [0.29, 0.58, 1.16])
+def test_as_many_extents_move_as_the_rate_lets(rate: float) -> None:
+    extent, epoch = 29, 100 * 10**9
+    rows = [(t, extent * t) for t in range(20)] + [(epoch, 0)]  # one extent each
+    params = {"epoch": epoch, "extent": extent, "rate": rate}
+    on = engine.Machine(
+        [(engine.Device("flash", 1e4, 1e4, 1.0), 20 * extent)],
+        engine.Device("disk", 1e7, 1e7, 0.1),
+    )
+    result = decided(trace_of(rows, extent=extent), engine.System("vfrm", params, on), epoch)
+    assert result.decisions[0]["moved"] == round(rate * 100)
 
 
 EXTENT = 4
