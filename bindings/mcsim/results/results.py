@@ -257,7 +257,8 @@ class Results:
         `write_modes`, such a list, if modes were decided: ``"back"``, or by tier
         ``"through / back"``. `timer` names the one that rang, of systems that have several; it is
         there if a system of the run does. So are `moved`, blocks of extents that were placed
-        elsewhere, of systems that place extents.
+        elsewhere, of systems that place extents; `throughputs`, a list by VM in blocks a second,
+        of `baa`, whose objective is their sum.
         """
         return self.to_arrow("decisions")
 

@@ -14,6 +14,7 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 
@@ -124,6 +125,20 @@ def most_throughput(ratios: list[float], fast: float, slow: float) -> float:
     return float(program.getInfo().objective_function_value)
 
 
+def check_throughputs(
+    ratios: NDArray[np.float64], given: NDArray[np.float64], fast: float, slow: float
+) -> None:
+    """No device does more than it can, and nobody would rather be another."""
+    needs = np.column_stack([ratios / fast, (1 - ratios) / slow])
+    assert (given @ needs <= 1 + 1e-9).all()
+    assert (given * needs.max(axis=1) >= 1 / len(given) - 1e-9).all()  # the sharing incentive
+    taken = given[:, None] * needs  # of each device, by client
+    for own, need in zip(given, needs, strict=True):
+        # With what another has of both devices a client does as much as the scarcer lets it.
+        instead = (taken[:, need > 0] / need[need > 0]).min(axis=1)
+        assert (instead <= own * (1 + 1e-9)).all()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -151,6 +166,9 @@ def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) ->
         ratios = 1 - result.vms["misses"][k, there] / seen[k, there]
         wanted = most_throughput(ratios.tolist(), fast, slow)
         assert decision["objective"] == pytest.approx(wanted, rel=1e-6)
+        assert np.flatnonzero(decision["throughputs"]).tolist() == there.tolist()
+        assert sum(decision["throughputs"]) == pytest.approx(wanted, rel=1e-6)
+        check_throughputs(ratios, np.array(decision["throughputs"])[there], fast, slow)
 
 
 def test_what_exactly_fits_a_tier_is_placed_there() -> None:

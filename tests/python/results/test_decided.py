@@ -78,3 +78,11 @@ def test_blocks_moved_an_interval_are_those_of_extents(placed: Results) -> None:
     assert rows["karma"]["churn"] > 0
 
 
+def test_baa_has_the_throughput_of_every_vm(tmp_path: Path) -> None:
+    decisions = ran(tmp_path, "baa", "lru").to_pandas("decisions")
+    assert len(decisions) > 3
+    assert [len(of) for of in decisions["throughputs"]] == [3] * len(decisions)
+    sums = [sum(of) for of in decisions["throughputs"]]
+    assert sums == pytest.approx(decisions["objective"].tolist())
+
+
