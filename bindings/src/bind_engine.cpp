@@ -432,6 +432,7 @@ py::list decision_list(const RunResult& result) {
     d["evaluations"] = record.decision.evaluations;
     d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
+    d["note"] = record.decision.note;
     d["throughputs"] = record.decision.throughputs;
     d["moved"] = record.moved;
     d["write_modes"] = modes_in_words(record.decision);

@@ -80,6 +80,8 @@ struct Decision {
   // Why what was asked of the system cannot be had, if it cannot: the targets are the best
   // that can.
   std::string infeasible = {};
+  // What it found out besides, in words.
+  std::string note = {};
   // By VM, blocks a second that it is to have of the devices; empty: nothing is said of it.
   std::vector<double> throughputs = {};
 };

@@ -152,7 +152,7 @@ def _decisions(
     }
     for name in ("objective", "upper_bound", "evaluations", "infeasible"):
         columns[name] = [d[name] for d in decisions]
-    for name in ("admits", "write_modes", "throughputs"):
+    for name in ("admits", "write_modes", "note", "throughputs"):
         if any(d[name] for d in decisions):
             columns[name] = [d[name] or None for d in decisions]
     if any(d["moved"] for d in decisions):

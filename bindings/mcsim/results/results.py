@@ -258,7 +258,8 @@ class Results:
         ``"through / back"``. `timer` names the one that rang, of systems that have several; it is
         there if a system of the run does. So are `moved`, blocks of extents that were placed
         elsewhere, of systems that place extents; `throughputs`, a list by VM in blocks a second,
-        of `baa`, whose objective is their sum.
+        of `baa`, whose objective is their sum; and `note`, what a system found out besides: of
+        `thin`, whose replacement policies are at fault.
         """
         return self.to_arrow("decisions")
 

@@ -85,6 +85,8 @@ def test_who_gives_in_thin_provisioning(requests: int, misses: float, unused: in
     result = decided(trace_of(donor, borrower), engine.System("thin", params, on))
     # The first window, in which all of the donor's blocks are new, is none of idleness.
     sizes = [decision["targets"][0].tolist() for decision in result.decisions]
+    wrong = requests < 0 and misses > MISSES
+    assert result.decisions[1]["note"] == ("replacement policy problem: vm0" if wrong else "")
     gives = requests < 0 and misses < MISSES and unused > 2 * QUANTUM
     assert sizes[0] == [PART, PART]
     assert sizes[1] == ([PART - QUANTUM, PART + QUANTUM] if gives else [PART, PART])

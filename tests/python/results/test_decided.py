@@ -86,3 +86,14 @@ def test_baa_has_the_throughput_of_every_vm(tmp_path: Path) -> None:
     assert sums == pytest.approx(decisions["objective"].tolist())
 
 
+def test_thin_provisioning_notes_whose_policy_is_at_fault(tmp_path: Path) -> None:
+    thresholds = {
+        "request_thresholds": dict.fromkeys(("friendly", "cyclic", "scanner"), 1e9),
+        "miss_thresholds": {"friendly": 2.0, "cyclic": 0.0, "scanner": 0.5},
+    }
+    results = ran(tmp_path, {"name": "thin", "period": "30min"} | thresholds, "karma")
+    decisions = results.to_pandas("decisions")
+    notes = decisions[decisions["system"] == "thin"]["note"]
+    assert set(notes) == {"replacement policy problem: cyclic, scanner"}
+    assert decisions[decisions["system"] == "karma"]["note"].isna().all()
+    assert "note" not in ran(tmp_path, "karma").decisions().column_names
