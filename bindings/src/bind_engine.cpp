@@ -296,6 +296,8 @@ void bind_system(py::module_& m) {
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
           py::arg("responses") = false, py::arg("classes") = false)
+      .def_property_readonly("needs_classes",
+                             [](const SystemHandle& h) { return h.system->needs_classes(); })
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
       // The last: whether it rings however short the trace is.

@@ -98,6 +98,9 @@ class System {
   // How requests become accesses; most want what the experiment says.
   virtual ExpandOptions trace_view(ExpandOptions experiment) const { return experiment; }
 
+  // Whether it has no use for a trace without the classes that its view keeps.
+  virtual bool needs_classes() const { return true; }
+
   // When it is asked, and what must be measured for it.
   virtual std::vector<Timer> timers() const { return {}; }
   virtual std::vector<Meter> meters() const { return {}; }

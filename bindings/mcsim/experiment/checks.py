@@ -160,7 +160,7 @@ def check_responses(workload: Workload, ops: str, source: Source, system: int) -
 
 def check_classes(workload: Workload, source: Source, system: int) -> None:
     """Hold a workload to have the classes that the system of that number asks for."""
-    lack = [vm for vm in (*workload.vms, *workload.warm_up.values()) if not vm.has_classes()]
+    lack = workload.without_classes()
     if not lack:
         return
     if workload.synthetic:
