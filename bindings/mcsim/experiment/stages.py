@@ -214,7 +214,10 @@ class Stages:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
         title = self._titles[index]
-        told = [*missing_writes(system, accesses), *silent_timers(system, accesses, spec)]
+        told = [
+            *missing_writes(system, spec.systems[index], accesses),
+            *silent_timers(system, accesses, spec),
+        ]
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
