@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mcsim.results.render import STYLE, percent, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
-from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.tables import Totals, devices_of, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -117,7 +117,7 @@ def slowdowns(
     """
     alone = waits_alone(results) if alone is None else alone
     used = devices_of(results.spec, of.hits.shape[1])
-    reads_ns = np.array([known(device.read) for device in used], dtype=object)
+    reads_ns = np.array([device.waits[0] for device in used], dtype=object)
     factors = []
     besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
     served = np.column_stack([of.hits, of.misses]).astype(object)
@@ -157,9 +157,9 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
         if len(counts) == len(set(ends)):
             before, sum_ns = 0, 0
             for end, tier in zip(ends.tolist(), spec.tiers, strict=True):
-                sum_ns += (counts[end] - before) * known(tier.read)
+                sum_ns += (counts[end] - before) * tier.waits[0]
                 before = counts[end]
-            sum_ns += (accesses[vm] - before) * known(spec.backend.read)
+            sum_ns += (accesses[vm] - before) * spec.backend.waits[0]
             waits[vm] = accesses[vm], int(sum_ns)
     return waits
 
