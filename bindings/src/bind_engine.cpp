@@ -288,6 +288,8 @@ void bind_system(py::module_& m) {
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
           py::arg("responses") = false, py::arg("classes") = false)
+      .def_property_readonly("needs_classes",
+                             [](const SystemHandle& h) { return h.system->needs_classes(); })
       .def_property_readonly("default_optimizer",
                              [](const SystemHandle& h) { return h.system->default_optimizer(); })
       .def_property_readonly("timers", &timers_of)
@@ -415,6 +417,9 @@ py::list decision_list(const RunResult& result) {
     d["evaluations"] = record.decision.evaluations;
     d["timer"] = record.timer;
     d["infeasible"] = record.decision.infeasible;
+    d["note"] = record.decision.note;
+    d["throughputs"] = record.decision.throughputs;
+    d["moved"] = record.moved;
     d["write_modes"] = modes_in_words(record.decision);
     py::list migrations;
     for (const Migration& of : record.decision.migrations) {

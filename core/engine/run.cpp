@@ -309,9 +309,16 @@ class Runner {
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision, current, now));
     const Allocation& targets = decision->targets ? *decision->targets : current;
-    result_.decisions.push_back(
-        {.request = at_, .timer = timer, .targets = targets, .decision = *std::move(decision)});
+    result_.decisions.push_back({.request = at_,
+                                 .timer = timer,
+                                 .targets = targets,
+                                 .moved = moved_by(*decision),
+                                 .decision = *std::move(decision)});
     return absl::OkStatus();
+  }
+
+  Count moved_by(const Decision& decision) const {
+    return static_cast<Count>(decision.placements.size() * trace_.line_blocks);
   }
 
   // Those in force; of VMs that are gone, none.

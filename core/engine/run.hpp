@@ -17,6 +17,7 @@ struct DecisionRecord {
   std::size_t request = 0;  // the first request it acts on
   std::size_t timer = 0;    // that rang
   Allocation targets;       // in force from then on
+  Count moved = 0;          // blocks of extents that were placed elsewhere
   Decision decision;
 };
 

@@ -80,6 +80,10 @@ struct Decision {
   // Why what was asked of the system cannot be had, if it cannot: the targets are the best
   // that can.
   std::string infeasible = {};
+  // What it found out besides, in words.
+  std::string note = {};
+  // By VM, blocks a second that it is to have of the devices; empty: nothing is said of it.
+  std::vector<double> throughputs = {};
 };
 
 // What the decision would change.
@@ -93,6 +97,9 @@ class System {
 
   // How requests become accesses; most want what the experiment says.
   virtual ExpandOptions trace_view(ExpandOptions experiment) const { return experiment; }
+
+  // Whether it has no use for a trace without the classes that its view keeps.
+  virtual bool needs_classes() const { return true; }
 
   // When it is asked, and what must be measured for it.
   virtual std::vector<Timer> timers() const { return {}; }

@@ -1,6 +1,11 @@
 #include "core/trace/intervals.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace mcsim {
 namespace {
@@ -10,19 +15,32 @@ std::uint64_t elapsed(Nanoseconds earlier, Nanoseconds later) {
   return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
 }
 
+// As people write it: in the largest unit of which it is a whole number.
+std::string in_words(Nanoseconds length, TimeBase time_base) {
+  if (time_base != TimeBase::kClock) return fmt::format("{} references", length);
+  constexpr std::array units{
+      std::pair{"d", 86'400 * kSecond}, std::pair{"h", 3'600 * kSecond},
+      std::pair{"min", 60 * kSecond},   std::pair{"s", kSecond},
+      std::pair{"ms", kSecond / 1'000}, std::pair{"us", kSecond / 1'000'000}};
+  for (const auto& [name, ns] : units) {
+    if (length > 0 && length % ns == 0) return fmt::format("{}{}", length / ns, name);
+  }
+  return fmt::format("{}ns", length);
+}
+
 }  // namespace
 
 absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_base,
                              std::string_view name, Nanoseconds length, std::uint64_t most) {
-  const char* unit = time_base == TimeBase::kClock ? "ns" : "references";
-  if (length <= 0) return invalid_argument("{}: must be positive, got {} {}", name, length, unit);
+  const std::string words = in_words(length, time_base);
+  if (length <= 0) return invalid_argument("{}: must be positive, got {}", name, words);
   if (times.empty()) return absl::OkStatus();
   const std::uint64_t whole =
       elapsed(times.front(), times.back()) / static_cast<std::uint64_t>(length);
   if (whole < most) return absl::OkStatus();
   const std::uint64_t pieces = std::max(whole, whole + 1);  // which may not fit
-  return invalid_argument("{}: {} {} cut this trace into {} pieces; at most {} can be kept", name,
-                          length, unit, pieces, most);
+  return invalid_argument("{}: '{}' cuts this trace into {} pieces; at most {} can be kept", name,
+                          words, pieces, most);
 }
 
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {

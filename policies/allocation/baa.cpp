@@ -98,21 +98,26 @@ absl::StatusOr<std::unique_ptr<Host>> Baa::make_host(const Accesses& trace) {
 
 absl::StatusOr<std::optional<Decision>> Baa::decide(const Observation& seen) {
   std::vector<double> hit_ratios;
-  for (const VmCounters& vm : seen.since) {
+  std::vector<std::size_t> clients;
+  for (std::size_t v = 0; v < seen.vms(); ++v) {
+    const VmCounters& vm = seen.since[v];
     if (vm.accesses == 0) continue;
     const auto accesses = static_cast<double>(vm.accesses);
     hit_ratios.push_back(static_cast<double>(vm.accesses - vm.misses) / accesses);
+    clients.push_back(v);
   }
   if (hit_ratios.empty()) return std::nullopt;
   const Machine& machine = context_.machine;
   const auto rate = [&](double given, const Device& device) {
     return given > 0 ? given : 1e9 / device.busy_ns(block_bytes_);
   };
-  const std::vector<double> throughputs =
+  const std::vector<double> of_clients =
       bottleneck_aware(hit_ratios, rate(params_.fast_iops, machine.tiers[0].device),
                        rate(params_.slow_iops, machine.backend));
-  const double sum = std::accumulate(throughputs.begin(), throughputs.end(), 0.0);
-  return Decision{.objective = sum, .upper_bound = sum};
+  const double sum = std::accumulate(of_clients.begin(), of_clients.end(), 0.0);
+  std::vector<double> throughputs(seen.vms(), 0);
+  for (std::size_t i = 0; i < clients.size(); ++i) throughputs[clients[i]] = of_clients[i];
+  return Decision{.objective = sum, .upper_bound = sum, .throughputs = std::move(throughputs)};
 }
 
 }  // namespace mcsim

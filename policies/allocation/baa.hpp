@@ -22,9 +22,9 @@ namespace mcsim {
 std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double fast, double slow);
 
 // Bottleneck-aware allocation: who gets how much of the devices' time, by the hit ratios of a
-// shared cache. Time is not replayed here: the objective of each decision is the throughput that
-// the requests of the last period would have had, in requests a second. Clients that had none
-// have no share.
+// shared cache. Time is not replayed here: each decision has the throughputs of the VMs, in blocks
+// a second, by the hit ratios of the last period, and their sum as its objective. VMs that had no
+// accesses have no share.
 class Baa final : public System {
  public:
   struct Params : DataPathParams {
@@ -36,7 +36,8 @@ class Baa final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"period", &Params::period,
-                    "between two allocations (0: the experiment's interval)", 0},
+                    "between two allocations (0: the experiment's interval); the source is silent",
+                    0},
               Field{"fast_iops", &Params::fast_iops,
                     "blocks a second of the tiers together (0: those of the first device)", 0},
               Field{"slow_iops", &Params::slow_iops,

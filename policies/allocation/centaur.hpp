@@ -63,18 +63,18 @@ class Centaur final : public OneCacheMaximizer {
           std::tuple{
               Field{"objective", &Params::objective, "what the space that is left is for"},
               Field{"weight", &Params::weight,
-                    "of latencies: 1 for each VM, or its accesses; the source leaves it open"},
+                    "of latencies: 1 for each VM, or its accesses; the source is silent"},
               Field{"shares", &Params::shares,
                     "of latency-shares: how much shorter a VM waits; one not named counts 1"},
               Field{"miss_tolerance", &Params::miss_tolerance,
                     "of least-size: how much higher a miss ratio may be than with all blocks (1: "
-                    "promises alone count)",
+                    "promises alone count); the source is silent",
                     0, 1},
               Field{"baseline", &Params::baseline,
                     "as ECI-Cache compares itself with it: the largest distance + 1, or if that "
                     "does not fit the least latency; no promises, nothing beyond"},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache; the source leaves it open"},
+                    "what an access finds in the cache; the source is silent"},
           });
     }
   };

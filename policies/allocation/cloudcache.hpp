@@ -56,12 +56,15 @@ class CloudCache final : public DividedCache {
       return std::tuple_cat(
           std::tuple{
               Field{"window", &Params::window,
-                    "of the reuse working set (0: a period), a whole number of periods", 0},
+                    "of the reuse working set (0: a period), a whole number of periods; the source "
+                    "is silent",
+                    0},
               Field{"reuses", &Params::reuses,
                     "how often a block of it is reused; unless `admission` says otherwise it is "
-                    "staged until it was",
+                    "staged until it was; the source is silent",
                     0},
-              Field{"smoothing", &Params::smoothing, "how working sets are forecast"},
+              Field{"smoothing", &Params::smoothing,
+                    "how working sets are forecast; the source is silent"},
               Field{"history", &Params::history,
                     "working sets that the forecast rests on; the source is silent", 2, 1'000},
               Field{"spike", &Params::spike,
@@ -70,11 +73,14 @@ class CloudCache final : public DividedCache {
                     "is silent",
                     0},
               Field{"overload", &Params::overload,
-                    "what happens if the VMs of a host are to reuse more than it has"},
+                    "what happens if the VMs of a host are to reuse more than it has; the source "
+                    "migrates, of one host it is silent"},
               Field{"migrate_keep", &Params::migrate_keep,
                     "whether the cache of a VM that moves comes after it, or is dropped"},
               Field{"migrate_rate", &Params::migrate_rate,
-                    "blocks a second in which it comes (0: what the link takes)", 0},
+                    "blocks a second in which it comes (0: what the link takes); the source is "
+                    "silent",
+                    0},
               Field{"on_demand", &Params::on_demand,
                     "which blocks are read from the host that it left; others come from the "
                     "backend"},

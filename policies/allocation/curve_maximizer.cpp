@@ -8,6 +8,15 @@
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
+namespace {
+
+// blocks · to / from, whole blocks; with any capacity the product may be beyond 64 bits.
+Count scaled(Count blocks, Count to, Count from) {
+  __extension__ using Wide = __int128;
+  return static_cast<Count>(static_cast<Wide>(blocks) * to / from);
+}
+
+}  // namespace
 
 CurveMaximizer::CurveMaximizer(const char* name, const Params& params, SystemContext context,
                                Rules rules)
@@ -145,7 +154,7 @@ bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& t
       spread(capacity - used, stage.active, granted);
     } else if (rules_.leftover == Leftover::kScale) {
       if (used == 0) return false;
-      for (Count& blocks : granted) blocks = blocks * capacity / used;
+      for (Count& blocks : granted) blocks = scaled(blocks, capacity, used);
     }
     for (std::size_t v = 0; v < granted.size(); ++v) {
       targets.at(stage.first + k, v) = granted[v];

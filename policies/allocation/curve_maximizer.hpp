@@ -63,7 +63,9 @@ class CurveMaximizer : public System {
                     0},
               Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
               Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how parts come to their new targets; the source is silent, its authors' code "
+                    "is lazy"},
           },
           DataPathParams::fields());
     }
@@ -72,9 +74,11 @@ class CurveMaximizer : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::rd_interval,
-                    "between two allocations (0: the experiment's interval)", 0},
+                    "between two allocations (0: the experiment's interval); the source is silent",
+                    0},
               Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how parts come to their new targets; the source is silent"},
           },
           DataPathParams::fields());
     }

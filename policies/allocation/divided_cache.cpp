@@ -37,6 +37,7 @@ absl::StatusOr<std::optional<Decision>> DividedCache::decide(const Observation& 
   }
   Decision decision;
   decision.infeasible = divide(seen, blocks);
+  decision.note = std::exchange(note_, {});
   decision.targets = over_tiers(machine_, blocks, host_of_);
   return decision;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/base/params.hpp"
@@ -29,7 +30,8 @@ class DividedCache : public System {
               Field{"period", &Params::period,
                     "between two decisions (0: the experiment's interval); the source is silent",
                     0},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how parts come to their new targets; the source is silent"},
           },
           DataPathParams::fields());
     }
@@ -50,6 +52,8 @@ class DividedCache : public System {
   // What each VM gets from now on, in place of what it has: of VMs that are gone nothing, which
   // leaves their space free. Says why what was asked for cannot be had, if it cannot.
   virtual std::string divide(const Observation& seen, std::vector<Count>& blocks) = 0;
+  // What divide() found out besides, for the decision to say.
+  void note(std::string what) { note_ = std::move(what); }
 
   Count capacity() const { return capacity_; }  // of a host
   // By VM where it is; where several hosts are known, divide() may move it.
@@ -67,6 +71,7 @@ class DividedCache : public System {
   std::uint64_t seed_;
   Count capacity_ = 0;
   std::vector<std::size_t> host_of_;
+  std::string note_;
 };
 
 // A system that moves pieces of one size from VM to VM.

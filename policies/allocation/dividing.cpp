@@ -28,6 +28,7 @@ absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& g
 }
 
 std::vector<Count> proportional(Count blocks, std::span<const double> weights) {
+  if (weights.empty()) return {};
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<Count> targets(weights.size());
   std::vector<double> remainder(weights.size());

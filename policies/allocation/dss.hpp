@@ -15,13 +15,15 @@
 namespace mcsim {
 
 enum class ClassesBy : std::uint8_t {
+  kAuto,    // the trace, if it says
   kSize,    // of the blocks of a request
   kColumn,  // the trace says
 };
 
 template <>
 struct Choices<ClassesBy> {
-  static constexpr std::array names{std::pair{"size", ClassesBy::kSize},
+  static constexpr std::array names{std::pair{"auto", ClassesBy::kAuto},
+                                    std::pair{"size", ClassesBy::kSize},
                                     std::pair{"column", ClassesBy::kColumn}};
 };
 
@@ -37,7 +39,7 @@ class Dss final : public System {
  public:
   struct Params {
     PerVm classes;
-    ClassesBy by = ClassesBy::kSize;
+    ClassesBy by = ClassesBy::kAuto;
     Count small = 4096;
     Count large = 65536;
     Count always = 2;
@@ -49,8 +51,8 @@ class Dss final : public System {
                 "tells those of a VM not named",
                 0},
           Field{"by", &Params::by,
-                "what tells the class of a request: its size, which gives 0, 1 or 2, or the "
-                "trace's column of classes"},
+                "what tells the class of a request: its size, which gives 0, 1 or 2, the trace's "
+                "column of classes, or that if there is one and else the size"},
           Field{"small", &Params::small,
                 "bytes of the blocks of a request up to which it is of class 0; the source is "
                 "silent",
@@ -75,13 +77,15 @@ class Dss final : public System {
       : params_(std::move(params)), machine_(std::move(context.machine)) {}
 
   ExpandOptions trace_view(ExpandOptions experiment) const override {
-    experiment.classes = experiment.classes || params_.by == ClassesBy::kColumn;
+    experiment.classes = experiment.classes || params_.by != ClassesBy::kSize;
     return experiment;
   }
+  bool needs_classes() const override { return params_.by == ClassesBy::kColumn; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     constexpr double kNotNamed = -1;
-    const bool by_column = params_.by == ClassesBy::kColumn;
+    const bool by_column =
+        params_.by == ClassesBy::kAuto ? trace.keeps_classes : params_.by == ClassesBy::kColumn;
     if (by_column && !trace.keeps_classes) {
       return invalid_argument("by: column: the classes of the trace were not kept");
     }

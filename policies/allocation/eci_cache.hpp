@@ -46,22 +46,23 @@ class EciCache final : public OneCacheMaximizer {
           std::tuple{
               Field{"theta", &Params::theta,
                     "share of rewrites above which a VM writes around the cache; the source "
-                    "leaves it open",
+                    "is silent",
                     0, 1},
               Field{"write_share_of", &Params::write_share_of,
-                    "of what that share is: of reuses, or of all accesses"},
+                    "of what that share is: of reuses, as published, or of all accesses"},
               Field{"hysteresis", &Params::hysteresis,
                     "intervals in a row that must ask for another write policy; the source "
-                    "leaves it open",
+                    "is silent",
                     1},
               Field{"quantile", &Params::quantile,
                     "share of the useful distances that a size holds (1: all, as published)", 0, 1},
               Field{"min_blocks", &Params::min_blocks,
                     "what every VM gets at least, but no more than an equal part; the source "
-                    "leaves it open",
+                    "is silent",
                     0},
               Field{"drop_writes", &Params::drop_writes,
-                    "of a VM that writes around, distances as if its writes were not there"},
+                    "of a VM that writes around, distances as if its writes were not there; the "
+                    "source is silent"},
           });
     }
   };

@@ -5,6 +5,12 @@
 #include <tuple>
 
 namespace mcsim {
+namespace {
+
+// What is exactly used up fits, however it was added up.
+constexpr double kRounding = 1e-9;
+
+}  // namespace
 
 void Edt::end_epoch(std::vector<double>& scores) const {
   for (double& score : scores) score *= memory_;
@@ -14,10 +20,9 @@ std::vector<Edt::Place> Edt::places() const {
   const double extent_gb = static_cast<double>(extent_bytes()) / 1e9;
   const auto place = [&](const Device& device, double extents) {
     const double busy_ns = device.busy_ns(static_cast<double>(block_bytes()));
-    const double per_operation = busy_ns / static_cast<double>(epoch());
     return Place{.price = extents * extent_gb * device.dollars_per_gb,
                  .extents = extents,
-                 .operations = 1 / per_operation};
+                 .operations = static_cast<double>(epoch()) / busy_ns};
   };
   std::vector<Place> places;
   const std::vector<Count> rooms = this->rooms();
@@ -54,7 +59,7 @@ std::vector<std::size_t> Edt::wanted() const {
     }
     std::ranges::sort(order);
     double room = places[k].extents;
-    double operations = busy_ * places[k].operations;
+    double operations = busy_ * places[k].operations * (1 + kRounding);
     for (const auto& [saving, at, extent] : order) {
       if (room < 1) break;
       if (scores()[extent] > operations) continue;

@@ -37,11 +37,12 @@ class Exclusive final : public CurveMaximizer {
           std::tuple{
               Field{"delta", &Params::delta,
                     "how much higher than with an equal part a VM's miss ratio may be, as a share "
-                    "of that; the source leaves it open",
+                    "of that; the source is silent",
                     0},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache; the source leaves it open"},
-              Field{"grid", &Params::grid, "sizes tried of what VMs are not sure of", 2, 1'000'000},
+                    "what an access finds in the cache; the source is silent"},
+              Field{"grid", &Params::grid,
+                    "sizes tried of what VMs are not sure of; the source is silent", 2, 1'000'000},
           });
     }
   };

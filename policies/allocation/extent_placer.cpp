@@ -122,11 +122,13 @@ std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wa
   return moves;
 }
 
-// In an epoch.
+// In an epoch; 0.29 blocks a second for 100 seconds are 29.
 std::size_t ExtentPlacer::most_moves() const {
+  constexpr double kRounding = 1e-9;
   if (params_.rate <= 0) return std::numeric_limits<std::size_t>::max();
   const double seconds = static_cast<double>(params_.epoch.ns) / static_cast<double>(kSecond);
-  return static_cast<std::size_t>(params_.rate * seconds / static_cast<double>(extent_blocks_));
+  const double moves = params_.rate * seconds / static_cast<double>(extent_blocks_);
+  return static_cast<std::size_t>(moves * (1 + kRounding));
 }
 
 }  // namespace mcsim

@@ -23,10 +23,12 @@ class ExtentPlacer : public System {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"epoch", &Params::epoch, "between two placements", 1},
-          Field{"extent", &Params::extent, "blocks of an extent", 1, 1 << 18},
+          Field{"epoch", &Params::epoch, "between two placements; the source is silent", 1},
+          Field{"extent", &Params::extent, "blocks of an extent; the source is silent", 1, 1 << 18},
           Field{"rate", &Params::rate,
-                "blocks a second that may move, on average over an epoch (0: no limit)", 0},
+                "blocks a second that may move, on average over an epoch (0: no limit); the source "
+                "is silent",
+                0},
       };
     }
   };

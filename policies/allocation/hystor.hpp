@@ -26,7 +26,9 @@ class Hystor final : public ExtentPlacer {
     static constexpr auto fields() {
       return std::tuple_cat(ExtentPlacer::Params::fields(),
                             std::tuple{Field{"saturation", &Params::saturation,
-                                             "cost from which on all are halved", 1},
+                                             "cost from which on all are halved; the source is "
+                                             "silent",
+                                             1},
                                        Field{"write_area", &Params::write_area,
                                              "share of the first tier that is for blocks written "
                                              "to extents of the backend; the source is silent",

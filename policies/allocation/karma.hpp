@@ -48,9 +48,13 @@ class Karma final : public DividedCache {
                     0, 1},
               Field{"demand", &Params::demand, "what a VM needs; the source is told it"},
               Field{"window", &Params::window,
-                    "of what a VM accessed (0: a period); a whole number of periods", 0},
+                    "of what a VM accessed (0: a period), a whole number of periods; the source is "
+                    "silent",
+                    0},
               Field{"enough", &Params::enough,
-                    "share of the most hits that make a size of the curve enough", 0, 1},
+                    "share of the most hits that make a size of the curve enough; the source is "
+                    "silent",
+                    0, 1},
           },
           DividedCache::Params::fields());
     }

@@ -64,17 +64,19 @@ class Maxperf final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::interval,
-                    "between two allocations (0: the experiment's interval); the source leaves "
-                    "it open",
+                    "between two allocations (0: the experiment's interval); the source is "
+                    "silent",
                     0},
               Field{"curve", &Params::curve,
-                    "hits by size: of the interval's reuse distances, or a polynomial through "
-                    "the last 4 sizes that were tried"},
-              Field{"steps", &Params::steps, "a little more is so small a part of all blocks", 1,
+                    "hits by size: of the interval's reuse distances, or as published a "
+                    "polynomial through the last sizes that were tried, here 4"},
+              Field{"steps", &Params::steps,
+                    "a little more is so small a part of all blocks; the source is silent", 1,
                     1'000'000},
               Field{"priorities", &Params::priorities,
                     "whose promises are dropped last, and what gains count for"},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how parts come to their new targets; the source is silent"},
           },
           LatencyGoals::fields(), DataPathParams::fields());
     }

@@ -1,13 +1,40 @@
 #include "policies/allocation/multicache_joint.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace mcsim {
+namespace {
+
+// In all tiers together, sizes that a VM may have.
+constexpr Count kMostSizes = 1 << 21;
+
+// Blocks in which tiers of these capacities are divided.
+Count unit_of(std::span<const Count> capacities, Count grid) {
+  return std::max<Count>(1, *std::ranges::min_element(capacities) / grid);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<System>> MultiCacheJoint::make(Params params,
+                                                              SystemContext context) {
+  std::vector<Count> capacities;
+  for (const TierSpec& tier : context.machine.tiers) capacities.push_back(tier.capacity_blocks);
+  const Count unit = capacities.empty() ? 1 : unit_of(capacities, params.grid);
+  Count sizes = 0;
+  for (const Count capacity : capacities) sizes += capacity / unit;
+  if (sizes > kMostSizes) {
+    return invalid_argument(
+        "units of {} blocks, as the smallest tier is divided, make {} of all "
+        "tiers; at most {} can be solved: tiers that are less unlike, or a smaller grid",
+        unit, sizes, kMostSizes);
+  }
+  return make_checked<MultiCacheJoint>(std::move(params), std::move(context));
+}
 
 CurveMaximizer::Grid MultiCacheJoint::grid(const Stage& stage) const {
-  const Count smallest = *std::ranges::min_element(stage.capacities);
-  const Count unit = std::max<Count>(1, smallest / params_.grid);
+  const Count unit = unit_of(stage.capacities, params_.grid);
   Grid grid;
   Count together = 0;
   for (const Count capacity : stage.capacities) {

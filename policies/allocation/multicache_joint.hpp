@@ -48,9 +48,7 @@ class MultiCacheJoint final : public CurveMaximizer {
           "heuristic's yardstick.",
       .reference = "Joint formulation of Multi-Cache (IC2E 2016)"};
 
-  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
-    return make_checked<MultiCacheJoint>(std::move(params), std::move(context));
-  }
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   MultiCacheJoint(const Params& params, SystemContext context)
       : CurveMaximizer(kInfo.name, params, std::move(context), {.tiers = Tiers::kTogether}),
         params_(params) {}

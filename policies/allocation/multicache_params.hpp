@@ -52,16 +52,21 @@ struct MultiCacheParams : CurveMaximizer::Params {
     return std::tuple_cat(
         CurveMaximizer::Params::fields(),
         std::tuple{
-            Field{"ri_window", &MultiCacheParams::ri_window, "length of a reuse-intensity window",
-                  1},
+            Field{"ri_window", &MultiCacheParams::ri_window,
+                  "length of a reuse-intensity window (the paper's; its authors' code: 10min)", 1},
             Field{"ri_aggregate", &MultiCacheParams::ri_aggregate,
-                  "how the windows of an interval become one reuse intensity"},
+                  "how the windows of an interval become one reuse intensity; the source is "
+                  "silent, its authors' code takes the last"},
             Field{"ri_mode", &MultiCacheParams::ri_mode, "how reuse intensity enters the utility"},
             Field{"minimum_share", &MultiCacheParams::minimum_share,
-                  "share of an equal part that every VM is sure of in each tier", 0, 1},
+                  "share of an equal part that every VM is sure of in each tier; the source is "
+                  "silent",
+                  0, 1},
             Field{"idle", &MultiCacheParams::idle,
-                  "what a VM without accesses in the interval gets"},
-            Field{"grid", &MultiCacheParams::grid, "sizes tried per tier", 2, 1'000'000},
+                  "what a VM without accesses in the interval gets; the source is silent"},
+            Field{"grid", &MultiCacheParams::grid,
+                  "sizes tried per tier; the source is silent, its authors' code tries 200", 2,
+                  1'000'000},
             Field{"legacy", &MultiCacheParams::legacy,
                   "do all that follows as the authors' public code does"},
             Field{"block_key", &MultiCacheParams::block_key,
@@ -83,7 +88,8 @@ struct MultiCacheParams : CurveMaximizer::Params {
                   "scale the solution to fill the tier; keep targets if it is empty"},
             Field{"drifting_timer", &MultiCacheParams::drifting_timer,
                   "re-arm the timer at the access that fired it"},
-            Field{"victim", &MultiCacheParams::victim, "which VM gives a block of a full tier"},
+            Field{"victim", &MultiCacheParams::victim,
+                  "which VM gives a block of a full tier; the source is silent"},
         });
   }
 };

@@ -28,7 +28,8 @@ class OneCacheMaximizer : public CurveMaximizer {
     static constexpr auto fields() {
       return std::tuple_cat(
           CurveMaximizer::Params::interval_fields(),
-          std::tuple{Field{"grid", &Params::grid, "sizes tried of what VMs are not sure of", 2,
+          std::tuple{Field{"grid", &Params::grid,
+                           "sizes tried of what VMs are not sure of; the source is silent", 2,
                            1'000'000}});
     }
   };

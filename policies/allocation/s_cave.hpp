@@ -44,7 +44,8 @@ class SCave final : public ChunkMover {
       return std::tuple_cat(
           std::tuple{
               Field{"metric", &Params::metric,
-                    "what a VM's score is of: what it accessed, or what was hit of what it has"},
+                    "what a VM's score is of: what it accessed, as others cite it, or what was hit "
+                    "of what it has; the source is silent"},
               Field{"full", &Params::full,
                     "share of its part that a VM fills if it is full; the source is silent", 0, 1},
               Field{"gain", &Params::gain,

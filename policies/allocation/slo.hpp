@@ -30,12 +30,14 @@ class Slo final : public OneCacheMaximizer {
       return std::tuple_cat(
           OneCacheMaximizer::Params::fields(), LatencyGoals::fields(),
           std::tuple{
-              Field{"weight", &Params::weight, "of latencies: 1 for each VM, or its accesses"},
+              Field{"weight", &Params::weight,
+                    "of latencies: 1 for each VM, or its accesses; the source is silent"},
               Field{"correction", &Params::correction,
-                    "how much of what was missed so far is made up for in an interval (0: none)",
+                    "how much of what was missed so far is made up for in an interval (0: none); "
+                    "the source is silent",
                     0},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache: warm, as it will be"},
+                    "what an access finds in the cache: warm, as it will be; the source is silent"},
           });
     }
   };

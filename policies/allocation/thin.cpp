@@ -26,7 +26,7 @@ absl::Status ThinProvisioning::begin(const Accesses& trace, std::vector<Count>& 
   states_.clear();
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     const auto quantum = static_cast<Count>(params_.quantum * static_cast<double>(blocks[vm]));
-    states_.push_back({.quantum = std::max<Count>(quantum, 1)});
+    states_.push_back({.vm = trace.vms[vm].name, .quantum = std::max<Count>(quantum, 1)});
   }
   return thresholds_.begin(trace.vms);
 }
@@ -35,11 +35,15 @@ std::string ThinProvisioning::divide(const Observation& seen, std::vector<Count>
   std::vector<Now> now;
   std::vector<std::size_t> borrowers;
   std::vector<std::size_t> donors;
+  std::string wrong;
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     now.push_back(seen.departed[vm] ? Now{} : judge(seen, vm, blocks[vm]));
     if (now[vm].borrows) borrowers.push_back(vm);
     if (now[vm].gives) donors.push_back(vm);
+    if (!now[vm].evicts_wrong) continue;
+    wrong += (wrong.empty() ? "replacement policy problem: " : ", ") + states_[vm].vm;
   }
+  note(std::move(wrong));
   // What nobody has: of VMs that are gone, and what was given before anybody needed it.
   Count pool = for_vms_ - std::accumulate(blocks.begin(), blocks.end(), Count{0});
   if (params_.eager_pool) {
@@ -93,6 +97,7 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
   const bool gave_before = params_.donor_windows == 1 || (before.idle && before.unused);
   return {.borrows = window.busy && window.used && busy_before && before.used,
           .gives = window.idle && window.unused && gave_before,
+          .evicts_wrong = requests < enough->requests && misses > enough->misses,
           .over = enough->misses > 0 ? misses / enough->misses : std::numeric_limits<double>::max(),
           .unused = unused};
 }

@@ -49,6 +49,8 @@ struct Choices<Twice> {
 //   requests < theirs, misses < theirs, unused > 2 · quantum   gives
 //   else                                                       keeps what it has
 //
+// One that misses more and asks less keeps it, too, for its replacement policy is at fault: a note.
+//
 // Those with most misses for their threshold borrow first, and each from the one that offers
 // most, the one with more unused space on a tie. A VM's thresholds of requests and misses are
 // given, or those of its busiest windows so far. Used are blocks that are held and were touched
@@ -68,7 +70,8 @@ class ThinProvisioning final : public DividedCache {
     static constexpr auto fields() {
       return std::tuple_cat(
           std::tuple{
-              Field{"hypervisor", &Params::hypervisor, "share of the cache that no VM gets", 0, 1},
+              Field{"hypervisor", &Params::hypervisor,
+                    "share of the cache that no VM gets; the source is silent", 0, 1},
               Field{"quantum", &Params::quantum,
                     "what is borrowed at once, and the threshold of use: share of what a VM has at "
                     "first; the source is silent",
@@ -81,13 +84,14 @@ class ThinProvisioning final : public DividedCache {
               Field{
                   "twice", &Params::twice,
                   "what has to hold in the last two windows and not in the last alone for a VM to "
-                  "borrow"},
+                  "borrow: the source's table says the use"},
               Field{"donor_windows", &Params::donor_windows,
                     "windows, 1 or 2, in which all has to hold for a VM to give; the source is "
                     "silent",
                     1, 2},
               Field{"eager_pool", &Params::eager_pool,
-                    "those that can give do at once, to a pool from which VMs borrow first"},
+                    "those that can give do at once, to a pool from which VMs borrow first, as the "
+                    "source's pseudo-code has it"},
           },
           BusyThresholds::Params::fields(), DividedCache::Params::fields());
     }
@@ -117,6 +121,7 @@ class ThinProvisioning final : public DividedCache {
     bool unused = false;  // enough to give
   };
   struct State {
+    std::string vm;  // its name
     Count quantum = 0;
     Window last = {};
   };
@@ -124,6 +129,7 @@ class ThinProvisioning final : public DividedCache {
   struct Now {
     bool borrows = false;
     bool gives = false;
+    bool evicts_wrong = false;
     double over = 0;  // misses by their threshold
     Count unused = 0;
   };

@@ -50,7 +50,12 @@ double VCacheShare::worth(const Observation& seen, const Stage&, std::size_t vm,
     reuse = highest_intensity_ > 0 ? reuse / highest_intensity_ * part : 0;
   }
   const double gain = curves(seen)[vm].ratio(blocks) + reuse;
-  return priorities()[vm] * machine().backend_read_ns(vms()[vm].name) * reads * gain;
+  return priorities()[vm] * latency_ns(seen, vm) * reads * gain;
+}
+
+double VCacheShare::latency_ns(const Observation& seen, std::size_t vm) const {
+  if (params_.latency == MissLatency::kTrace) return seen.meters[3].responses[vm].mean_ns;
+  return machine().backend_read_ns(vms()[vm].name);
 }
 
 }  // namespace mcsim

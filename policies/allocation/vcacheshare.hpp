@@ -20,6 +20,17 @@ enum class AlphaMode : std::uint8_t {
   kLinear,   // α·RI/max RI in proportion to the size
 };
 
+// How long a miss of a VM takes.
+enum class MissLatency : std::uint8_t {
+  kMachine,  // what the machine says of its backend
+  kTrace,    // the mean response time of the requests of the interval
+};
+
+template <>
+struct Choices<MissLatency> {
+  static constexpr std::array names{std::pair{"machine", MissLatency::kMachine},
+                                    std::pair{"trace", MissLatency::kTrace}};
+};
 template <>
 struct Choices<AlphaMode> {
   static constexpr std::array names{std::pair{"literal", AlphaMode::kLiteral},
@@ -27,8 +38,9 @@ struct Choices<AlphaMode> {
 };
 
 // vCacheShare: a cache of the server's that is written around. Every interval it is divided so
-// that the sum of the VMs' utilities is largest. With priority w, latency l of the VM's backend,
-// and of the interval's accesses a share RR of reads:
+// that the sum of the VMs' utilities is largest. With priority w, latency l of the VM's backend (as
+// the machine has it, or as long as the requests of the trace took), and of the interval's accesses
+// a share RR of reads:
 //
 //   CU(c) = w · l · RR · (H(c) + α·RI)
 //
@@ -42,6 +54,7 @@ class VCacheShare final : public OneCacheMaximizer {
     IntensityKind intensity = IntensityKind::kPerSecond;
     double alpha = 0.1;
     AlphaMode alpha_mode = AlphaMode::kLiteral;
+    MissLatency latency = MissLatency::kMachine;
     PerVm reservations;
     PerVm limits;
 
@@ -52,17 +65,20 @@ class VCacheShare final : public OneCacheMaximizer {
           std::tuple{
               Field{"window", &Params::window,
                     "of reads whose distances make the curve, a whole number of intervals (0: "
-                    "one); the source leaves it open",
+                    "one); the source is silent",
                     0},
-              Field{"ri_window", &Params::ri_window, "length of a reuse-intensity window", 1},
+              Field{"ri_window", &Params::ri_window,
+                    "length of a reuse-intensity window (as Multi-Cache's authors cite it)", 1},
               Field{"intensity", &Params::intensity,
                     "reads of each distinct block a second, or the share of repeats (as "
                     "Multi-Cache cites it)"},
-              Field{"alpha", &Params::alpha, "weight of reuse intensity; the source leaves it open",
-                    0},
+              Field{"alpha", &Params::alpha, "weight of reuse intensity; the source is silent", 0},
               Field{"alpha_mode", &Params::alpha_mode,
                     "reuse intensity as it is, the same for every size, or in proportion to the "
-                    "size, the highest being 1"},
+                    "size, the highest being 1; the source is silent"},
+              Field{"latency", &Params::latency,
+                    "of a VM's backend, which the source measures: what the machine says, or the "
+                    "mean response time of the trace's requests in an interval"},
               Field{"reservations", &Params::reservations, "blocks that a VM is sure of"},
               Field{"limits", &Params::limits, "blocks that a VM gets at most"},
           });
@@ -83,13 +99,15 @@ class VCacheShare final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.ops = OpFilter::kReads,
-                                .between = OpFilter::kReads,
-                                .window = params_.window}},
-            {.what = IntensityMeter{.kind = params_.intensity,
-                                    .ops = OpFilter::kReads,
-                                    .window = params_.ri_window}},
-            {.what = LoadMeter{}}};
+    std::vector<Meter> meters{{.what = CurveMeter{.ops = OpFilter::kReads,
+                                                  .between = OpFilter::kReads,
+                                                  .window = params_.window}},
+                              {.what = IntensityMeter{.kind = params_.intensity,
+                                                      .ops = OpFilter::kReads,
+                                                      .window = params_.ri_window}},
+                              {.what = LoadMeter{}}};
+    if (params_.latency == MissLatency::kTrace) meters.push_back({.what = ResponseMeter{}});
+    return meters;
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
@@ -101,6 +119,8 @@ class VCacheShare final : public OneCacheMaximizer {
                Count blocks) const override;
 
  private:
+  double latency_ns(const Observation& seen, std::size_t vm) const;
+
   Params params_;
   double highest_intensity_ = 0;
 };

@@ -24,7 +24,7 @@ struct Choices<Counted> {
 
 // vFRM: a flash resource manager places coarse chunks by how often they were accessed, once an
 // epoch instead of at every access. The chunk and the epoch are those of ExtentPlacer; how much of
-// the past counts is left open by the public text. By small reads alone, it is how the drives that
+// the past counts the source does not say. By small reads alone, it is how the drives that
 // join flash and a disk are proposed to be filled (Payer et al.: Combo drive, WISH 2009).
 class Vfrm final : public ExtentPlacer {
  public:
@@ -36,8 +36,8 @@ class Vfrm final : public ExtentPlacer {
       return std::tuple_cat(
           ExtentPlacer::Params::fields(),
           std::tuple{Field{"memory", &Params::memory,
-                           "what a count is worth an epoch later (0: nothing; the source does "
-                           "not say)",
+                           "what a count is worth an epoch later (0: nothing); the source is "
+                           "silent",
                            0, 1},
                      Field{"counts", &Params::counts,
                            "what is counted: blocks, or reads of at most 16 KiB"}});

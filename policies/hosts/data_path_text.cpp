@@ -24,6 +24,11 @@ std::vector<std::string_view> split(std::string_view text, char divider) {
   }
 }
 
+absl::Status not_for_each(std::string_view parameter, std::size_t given, std::size_t tiers) {
+  return invalid_argument("{}: {} of them for {} tier{}", parameter, given, tiers,
+                          tiers == 1 ? "" : "s");
+}
+
 // What was written of each tier: once for all, or one by one.
 absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::string_view text,
                                                    std::size_t tiers) {
@@ -31,7 +36,7 @@ absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::s
   if (!given.ok()) return invalid_argument("{}: {}", parameter, message_of(given.status()));
   if (given->size() == 1) given->resize(tiers, given->front());
   if (given->size() == tiers) return given;
-  return invalid_argument("{}: {} of them for {} tiers", parameter, given->size(), tiers);
+  return not_for_each(parameter, given->size(), tiers);
 }
 
 struct WriteChoice {
@@ -50,9 +55,7 @@ absl::StatusOr<std::vector<WriteChoice>> write_choices(std::string_view text, st
       MCSIM_ASSIGN_OR_RETURN(modes.emplace_back(), choice_named<WriteMode>("writes", word));
     }
     if (modes.size() == 1) modes.resize(tiers, modes.front());
-    if (modes.size() != tiers) {
-      return invalid_argument("writes: {} of them for {} tiers", modes.size(), tiers);
-    }
+    if (modes.size() != tiers) return not_for_each("writes", modes.size(), tiers);
     choices.push_back({.vm = std::nullopt, .modes = std::move(modes)});
     if (!for_all) choices.back().vm = trimmed(item.substr(0, equals));
   }

@@ -7,12 +7,11 @@ declaration in the core (`mcsim.experiment.experiment`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -22,13 +21,12 @@ from pydantic import (
     StrictInt,
     StrictStr,
     Tag,
-    WithJsonSchema,
     model_serializer,
     model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim.config.hosts import HostsSpec
+from mcsim.config.hosts import HostsSpec, LinkSpec, Over
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
     Bandwidth,
@@ -41,6 +39,7 @@ from mcsim.config.values import (
     Price,
     Quantities,
     Sample,
+    VmChoice,
 )
 
 __all__ = [
@@ -81,27 +80,6 @@ class _Shorthand:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {"anyOf": [{"type": "string", "description": self.key}, handler(schema)]}
-
-
-def _read_vms(value: object) -> object:
-    def is_text(values: Iterable[object]) -> bool:
-        return all(isinstance(one, str) and one for one in values)
-
-    if is_text([value]) or (isinstance(value, list) and value and is_text(value)):
-        return value
-    if isinstance(value, dict) and value and is_text([*value, *value.values()]):
-        return value
-    raise ValueError(
-        "expected all, a name, a pattern such as web_*, a list of these, or a map from names in "
-        f"the file to names of results, got {value!r}"
-    )
-
-
-VmChoice = Annotated[
-    Any,
-    BeforeValidator(_read_vms),
-    WithJsonSchema({"type": ["string", "array", "object"], "examples": ["all", "web_*"]}),
-]
 
 
 class _Map(BaseModel):
@@ -161,6 +139,11 @@ class PlacedSpec(_Map):
         return Quantities(self.read, self.write, self.dollars_per_gb)
 
     @property
+    def waits(self) -> tuple[int, int]:
+        """How long a VM waits for a read and a write of a block, in ns: as long as they take."""
+        return self.quantities[:2]
+
+    @property
     def can_do(self) -> tuple[float, float]:
         """Operations and bytes a second, as the core takes them: 0 where nobody says."""
         return self.iops or 0, self.bandwidth or 0
@@ -178,6 +161,15 @@ class TierSpec(PlacedSpec):
 
     capacity_blocks: Blocks
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
+    over: Over | None = None
+    """where it is elsewhere: `link`, or how much longer a block takes for that"""
+
+    @property
+    def waits(self) -> tuple[int, int]:
+        """As of other devices, and over the link if it is elsewhere."""
+        assert self.over != "link"
+        read_ns, write_ns, _ = self.quantities
+        return read_ns + (self.over or 0), write_ns + (self.over or 0)
 
 
 FigureFormat = Literal["png", "pdf", "svg"]
@@ -350,6 +342,8 @@ class ExperimentSpec(_Map):
     """the cache, fastest tier first"""
     backend: Annotated[BackendSpec, _Shorthand("backend")] = BackendSpec(device="hdd")
     """where everything is"""
+    link: LinkSpec | None = None
+    """what tiers that are `over` it are reached by; if not given, that of `hosts`"""
     hosts: HostsSpec | None = None
     """instead of one host several with these tiers each; one backend has everything"""
     plugins: list[StrictStr] = []

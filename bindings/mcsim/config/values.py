@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
     BeforeValidator,
@@ -28,6 +29,7 @@ __all__ = [
     "Quantities",
     "Sample",
     "Share",
+    "VmChoice",
 ]
 
 
@@ -120,6 +122,20 @@ def _read_sample(value: object) -> float:
     return share
 
 
+def _read_vms(value: object) -> object:
+    def is_text(values: Iterable[object]) -> bool:
+        return all(isinstance(one, str) and one for one in values)
+
+    if is_text([value]) or (isinstance(value, list) and value and is_text(value)):
+        return value
+    if isinstance(value, dict) and value and is_text([*value, *value.values()]):
+        return value
+    raise ValueError(
+        "expected all, a name, a pattern such as web_*, a list of these, or a map from names in "
+        f"the file to names of results, got {value!r}"
+    )
+
+
 Share = Annotated[float, BeforeValidator(_read_share)]
 
 Sample = Annotated[
@@ -162,6 +178,12 @@ Blocks = Annotated[
     int,
     BeforeValidator(_read_blocks),
     _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+]
+
+VmChoice = Annotated[
+    Any,
+    BeforeValidator(_read_vms),
+    WithJsonSchema({"type": ["string", "array", "object"], "examples": ["all", "web_*"]}),
 ]
 
 BlockBytes = Annotated[

@@ -10,8 +10,9 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.spec import VmTraceSpec, WindowSpec
+from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
+from mcsim.experiment.code import is_class
 from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.workload import Workload
 
@@ -160,7 +161,7 @@ def check_responses(workload: Workload, ops: str, source: Source, system: int) -
 
 def check_classes(workload: Workload, source: Source, system: int) -> None:
     """Hold a workload to have the classes that the system of that number asks for."""
-    lack = [vm for vm in (*workload.vms, *workload.warm_up.values()) if not vm.has_classes()]
+    lack = workload.without_classes()
     if not lack:
         return
     if workload.synthetic:
@@ -220,10 +221,19 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
         check_order(vm.arrives, vm.departs, (*where, "departs"))
 
 
-def missing_writes(system: engine.System, accesses: engine.Accesses) -> Iterable[str]:
-    """Tell that a system goes by what is written, if nothing is."""
-    if any(spec.meter == "classes" for spec in system.meters) and not accesses.request_op.any():
+def missing_writes(
+    system: engine.System, given: SystemSpec, accesses: engine.Accesses
+) -> Iterable[str]:
+    """Tell that a system goes by what is written, or keeps space for it, if nothing is."""
+    if accesses.request_op.any():
+        return
+    if any(spec.meter == "classes" for spec in system.meters):
         yield "it goes by what writes do, and none is replayed: `ops: all`, of traces with some"
+    if not is_class(given.name) and given.params.get("write_area"):
+        yield (
+            "write_area: space that stays empty, for no write is replayed: `ops: all`, of traces "
+            "with some"
+        )
 
 
 def silent_timers(

@@ -325,4 +325,8 @@ def _fleet(hosts: HostsSpec | None) -> engine.Fleet:
 def _device(of: PlacedSpec) -> engine.Device:
     from mcsim._core import engine
 
-    return engine.Device(of.device, *of.quantities, *of.can_do)
+    iops, bandwidth = of.can_do
+    if of.waits != of.quantities[:2] and not iops and of.quantities.read_ns:
+        iops = 1e9 / of.quantities.read_ns  # the link keeps it waiting, not at work
+    price = of.quantities.dollars_per_gb
+    return engine.Device(of.device, *of.waits, price, iops, bandwidth)

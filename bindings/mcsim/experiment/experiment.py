@@ -23,7 +23,7 @@ from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
-from mcsim.config.spec import DeviceSpec, PlacedSpec
+from mcsim.config.spec import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.experiment.checks import (
     check_figures,
     check_hosts,
@@ -300,4 +300,22 @@ def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
     with complaints.kept():
         backend = resolved(spec.backend, ("backend",))
     complaints.tell()
-    return spec.model_copy(update={"tiers": tiers, "backend": backend})
+    return spec.model_copy(update={"tiers": _reached(spec, tiers, source), "backend": backend})
+
+
+def _reached(spec: ExperimentSpec, tiers: list[TierSpec], source: Source) -> list[TierSpec]:
+    """Write how much longer tiers take that are reached over the link."""
+    link = spec.link or (None if spec.hosts is None else spec.hosts.link)
+    if spec.link is not None and all(tier.over is None for tier in tiers):
+        raise source.complain(
+            ("link",), "no tier is reached over it: say `over: link` of one that is elsewhere"
+        )
+    reached = []
+    for index, tier in enumerate(tiers):
+        if tier.over == "link":
+            if link is None:
+                message = "there is no `link`: give it, such as {latency: 100us, bandwidth: 1GB/s}"
+                raise source.complain(("tiers", index, "over"), message)
+            tier = tier.model_copy(update={"over": link.block_ns(spec.block_bytes)})
+        reached.append(tier)
+    return reached

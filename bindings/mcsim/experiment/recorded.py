@@ -152,9 +152,11 @@ def _decisions(
     }
     for name in ("objective", "upper_bound", "evaluations", "infeasible"):
         columns[name] = [d[name] for d in decisions]
-    for name in ("admits", "write_modes"):
+    for name in ("admits", "write_modes", "note", "throughputs"):
         if any(d[name] for d in decisions):
             columns[name] = [d[name] or None for d in decisions]
+    if any(d["moved"] for d in decisions):
+        columns["moved"] = [d["moved"] for d in decisions]
     if len(timers) > 1:
         columns["timer"] = [timers[d["timer"]] for d in decisions]
     return _table("decisions", title, columns)

@@ -108,7 +108,7 @@ class Stages:
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
         own = own_view(spec)
         views: list[View] = [system.view(**own) for system in systems]
-        own, views = self._with_columns(own, views)
+        own, views = self._with_columns(own, systems, views)
         # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own), own]
         with self.work:
@@ -116,20 +116,22 @@ class Stages:
                 self._start_view(view, systems, views, own=view == own)
         self._write()
 
-    def _with_columns(self, own: View, views: list[View]) -> tuple[View, list[View]]:
+    def _with_columns(
+        self, own: View, systems: list[engine.System], views: list[View]
+    ) -> tuple[View, list[View]]:
         """Let all see the columns that one asks for: what is interned and measured is shared."""
         workload, source = self.prepared.workload, self.experiment.source
-        asked = {
-            column: next(index for index, view in enumerate(views) if view.get(column))
-            for column in ("responses", "classes")
-            if any(view.get(column) for view in views)
-        }
-        if "responses" in asked:
-            check_responses(workload, own["ops"], source, asked["responses"])
-        if "classes" in asked:
-            check_classes(workload, source, asked["classes"])
-        kept = dict.fromkeys(asked, True)
-        return {**own, **kept}, [{**view, **kept} for view in views]
+        kept = {}
+        for index in _asking(views, "responses")[:1]:
+            check_responses(workload, own["ops"], source, index)
+            kept["responses"] = True
+        asking = _asking(views, "classes")
+        for index in [index for index in asking if systems[index].needs_classes][:1]:
+            check_classes(workload, source, index)
+        if asking and not workload.without_classes():
+            kept["classes"] = True
+        bare = [{name: of for name, of in view.items() if name != "classes"} for view in views]
+        return {**own, **kept}, [{**view, **kept} for view in bare]
 
     def _start_view(
         self, view: View, systems: list[engine.System], views: list[View], own: bool
@@ -212,7 +214,10 @@ class Stages:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
         title = self._titles[index]
-        told = [*missing_writes(system, accesses), *silent_timers(system, accesses, spec)]
+        told = [
+            *missing_writes(system, spec.systems[index], accesses),
+            *silent_timers(system, accesses, spec),
+        ]
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
@@ -274,6 +279,11 @@ class Stages:
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.sink.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
+
+
+def _asking(views: list[View], column: str) -> list[int]:
+    """The systems, by number, whose view has a column."""
+    return [index for index, view in enumerate(views) if view.get(column)]
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

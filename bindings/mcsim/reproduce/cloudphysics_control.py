@@ -25,7 +25,7 @@ from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.results.results import Results
 from mcsim.results.series import Series, clock_of, series_of, vms_of
-from mcsim.results.tables import devices_of, known
+from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
@@ -169,7 +169,7 @@ def _promise_plots(results: Results, goal: str, label: str, target: float) -> li
 
 def _mean_ns(results: Results, series: Series) -> NDArray[np.float64]:
     """Return what accesses wait for in the mean, shape (intervals, vms)."""
-    hit, miss = (float(known(device.read)) for device in devices_of(results.spec, 1))
+    hit, miss = (float(device.waits[0]) for device in devices_of(results.spec, 1))
     return series.hit_ratio * hit + (1 - series.hit_ratio) * miss
 
 

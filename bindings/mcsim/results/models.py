@@ -94,7 +94,7 @@ def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
 
 def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
     used = devices_of(spec, of.hits.shape[1])
-    once = np.array([[known(d.read) for d in used], [known(d.write) for d in used]])
+    once = np.array([device.waits for device in used]).T
     served = [of.read_requests, of.write_requests]
     if spec.hosts is not None:
         # Reads whose slowest block came over the link are of a kind of their own.
@@ -226,7 +226,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
     waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros((len(served), 2))])
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
-    service = np.array([known(d.read) for d in devices_of(spec, len(tiers))], float)
+    service = np.array([device.waits[0] for device in devices_of(spec, len(tiers))], float)
     from_memory = counts_of(vms, "staged_ns").sum() / max(staged.sum(), 1)
     own = spec.backend.vms or {}
     taken = np.tile(np.append(service, from_memory), (len(names), 1))

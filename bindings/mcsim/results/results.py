@@ -256,7 +256,10 @@ class Results:
         a list by VM in the order of `vms`, is there if VMs were shut out or let in, and
         `write_modes`, such a list, if modes were decided: ``"back"``, or by tier
         ``"through / back"``. `timer` names the one that rang, of systems that have several; it is
-        there if a system of the run does.
+        there if a system of the run does. So are `moved`, blocks of extents that were placed
+        elsewhere, of systems that place extents; `throughputs`, a list by VM in blocks a second,
+        of `baa`, whose objective is their sum; and `note`, what a system found out besides: of
+        `thin`, whose replacement policies are at fault.
         """
         return self.to_arrow("decisions")
 

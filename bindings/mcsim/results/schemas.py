@@ -112,6 +112,9 @@ _NOW_AND_THEN: Mapping[str, pa.Schema] = {
             ("admits", pa.list_(pa.bool_())),
             ("write_modes", pa.list_(pa.string())),  # "back", or by tier "through / back"
             ("timer", pa.string()),  # that rang, of systems that have several
+            ("note", pa.string()),  # what the system found out besides; null: nothing
+            ("throughputs", pa.list_(pa.float64())),  # by VM, blocks a second
+            ("moved", pa.int64()),  # blocks of extents that were placed elsewhere
         ]
     ),
     # Of several hosts:

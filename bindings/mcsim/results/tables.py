@@ -207,8 +207,7 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
 def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
     # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
-    read_ns = np.array([known(device.read) for device in used], dtype=object)
-    write_ns = np.array([known(device.write) for device in used], dtype=object)
+    read_ns, write_ns = np.array([device.waits for device in used], dtype=object).T
     # What VMs wait for the link and for what is staged, and those with storage of their own longer
     # than for the backend.
     longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns

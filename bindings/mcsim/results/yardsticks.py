@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mcsim.results.render import STYLE, percent, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
-from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.tables import Totals, devices_of, totals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +32,7 @@ YARDSTICKS = pa.schema(
         # largest. Null where the curves of the run are of other accesses than the system's.
         ("fairness", pa.float64()),
         ("worst_slowdown", pa.float64()),
-        ("churn", pa.float64()),  # blocks of targets moved an interval
+        ("churn", pa.float64()),  # blocks of targets, or of extents, moved an interval
         ("infeasible", pa.int64()),  # decisions that could not have what was asked for
         ("decide_seconds", pa.float64()),  # of the controller
     ]
@@ -117,7 +117,7 @@ def slowdowns(
     """
     alone = waits_alone(results) if alone is None else alone
     used = devices_of(results.spec, of.hits.shape[1])
-    reads_ns = np.array([known(device.read) for device in used], dtype=object)
+    reads_ns = np.array([device.waits[0] for device in used], dtype=object)
     factors = []
     besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
     served = np.column_stack([of.hits, of.misses]).astype(object)
@@ -157,9 +157,9 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
         if len(counts) == len(set(ends)):
             before, sum_ns = 0, 0
             for end, tier in zip(ends.tolist(), spec.tiers, strict=True):
-                sum_ns += (counts[end] - before) * known(tier.read)
+                sum_ns += (counts[end] - before) * tier.waits[0]
                 before = counts[end]
-            sum_ns += (accesses[vm] - before) * known(spec.backend.read)
+            sum_ns += (accesses[vm] - before) * spec.backend.waits[0]
             waits[vm] = accesses[vm], int(sum_ns)
     return waits
 
@@ -167,10 +167,15 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
 def churn(results: Results, system: str) -> float | None:
     """Return the blocks of targets that went to another VM from interval to interval, on average.
 
-    A block counts where it is granted anew. None of a single interval.
+    A block counts where it is granted anew. None of a single interval. Of a system that places
+    extents it is blocks of those that moved in an interval, whatever the devices.
     """
     own = of_system(results.measured("metrics"), system)
     intervals = len(pc.unique(own["interval"]))
+    decisions = of_system(results.decisions(), system)
+    if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
+        measured = decisions.filter(pc.invert(decisions["warm_up"]))
+        return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
     if intervals < 2:
         return None
     targets = np.asarray(own["target"]).reshape(intervals, -1)

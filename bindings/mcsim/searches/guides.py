@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from mcsim.base.threads import Pool
 from mcsim.config.spec import SystemSpec
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.results.tables import known
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Outcome, Point
 
@@ -153,7 +152,7 @@ class Stack:
         hits, all_hits = self._reuse.hits(fast), self._reuse.hits(both)
         count = self._reuse.accesses
         tiers = self.replays.spec.tiers
-        read_ns = [known(tier.read) for tier in tiers] + [known(self.replays.spec.backend.read)]
+        read_ns = [device.waits[0] for device in (*tiers, self.replays.spec.backend)]
         waited = hits * read_ns[0] + (all_hits - hits) * read_ns[1]
         waited += (count - all_hits) * read_ns[2]
         brought = count - hits

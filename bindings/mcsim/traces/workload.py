@@ -157,6 +157,10 @@ class Workload:
         """`clock`, or `index` for traces that count references."""
         return self.vms[0].trace.time_base
 
+    def without_classes(self) -> list[WorkloadVm]:
+        """Return the VMs, those of the warm-up too, whose requests have no classes."""
+        return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_classes()]
+
     def describe(self) -> list[dict[str, Any]]:
         """Return what a result must remember of each VM's requests."""
         described = [vm.describe() for vm in self.vms]

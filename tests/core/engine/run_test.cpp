@@ -655,9 +655,9 @@ TEST(Run, MistakesAreNamed) {
     return complaint(system, {});
   };
   EXPECT_EQ(timers_complaint({.name = "sizes", .clock = {.period = 0}}),
-            "sizes: must be positive, got 0 ns");
+            "sizes: must be positive, got 0ns");
   EXPECT_EQ(timers_complaint({.name = "reuse", .clock = {.period = 1}}),
-            "reuse: 1 ns cut this trace into 3600000000001 pieces; at most 1048576 can be kept");
+            "reuse: '1ns' cuts this trace into 3600000000001 pieces; at most 1048576 can be kept");
   Scripted unread({timer(kSecond)}, {{LoadMeter{}, 1}});
   EXPECT_EQ(complaint(unread, {}), "a meter is read by timer 1 of 1");
   EXPECT_EQ(meter_specs(unread).size(), 0U);

@@ -40,12 +40,13 @@ TEST(CheckIntervals, RefusesMoreThanCanBeKept) {
     return message_of(check_intervals(far, base, "interval", length));
   };
   EXPECT_EQ(complaint(1'000'000'000),
-            "interval: 1000000000 ns cut this trace into 100000001 pieces; at most 1048576 can be "
+            "interval: '1s' cuts this trace into 100000001 pieces; at most 1048576 can be "
             "kept");
-  EXPECT_EQ(complaint(10, TimeBase::kIndex),
-            "interval: 10 references cut this trace into 10000000000000001 pieces; at most 1048576 "
-            "can be kept");
-  EXPECT_EQ(complaint(0), "interval: must be positive, got 0 ns");
+  EXPECT_EQ(
+      complaint(10, TimeBase::kIndex),
+      "interval: '10 references' cuts this trace into 10000000000000001 pieces; at most 1048576 "
+      "can be kept");
+  EXPECT_EQ(complaint(0), "interval: must be positive, got 0ns");
   EXPECT_EQ(complaint(far.back() / static_cast<Nanoseconds>(kMostIntervals) + 1), "");
   EXPECT_EQ(aligned_cuts(far, far.back() / static_cast<Nanoseconds>(kMostIntervals) + 1).size(),
             kMostIntervals + 1);
@@ -55,9 +56,10 @@ TEST(CheckIntervals, RefusesMoreThanCanBeKept) {
 
 TEST(CheckIntervals, TheWholeRangeOfTimes) {
   const Times all{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
-  EXPECT_EQ(message_of(check_intervals(all, TimeBase::kClock, "ri_window", 1)),
-            "ri_window: 1 ns cut this trace into 18446744073709551615 pieces; at most 1048576 can "
-            "be kept");
+  EXPECT_EQ(
+      message_of(check_intervals(all, TimeBase::kClock, "ri_window", 1)),
+      "ri_window: '1ns' cuts this trace into 18446744073709551615 pieces; at most 1048576 can "
+      "be kept");
 }
 
 TEST(DriftingCuts, FiresAfterTheFirstLaterRequestAndThenFromWhereItFired) {

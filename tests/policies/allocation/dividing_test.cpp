@@ -20,6 +20,10 @@ TEST(Proportional, GivesTheRemainderToTheFirst) {
   EXPECT_THAT(proportional(7, std::vector{1.0, 3.0}), ElementsAre(2, 5));
 }
 
+TEST(Proportional, OfNobodyNobodyHasAnything) {
+  EXPECT_THAT(proportional(10, std::span<const double>()), ElementsAre());
+}
+
 TEST(Proportional, SumsExactlyAndKeepsToTheQuota) {
   Random random(3);
   for (int round = 0; round < 500; ++round) {

@@ -179,7 +179,8 @@ TEST(Dss, AColumnIsWorthTheRuleThatMadeIt) {
   };
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Accesses trace = classed_trace(seed, by_size);
-    const ParamMap sizes{{"small", std::int64_t{8192}}, {"large", std::int64_t{32768}}};
+    const ParamMap sizes{
+        {"small", std::int64_t{8192}}, {"large", std::int64_t{32768}}, {"by", std::string("size")}};
     ParamMap column = sizes;
     column["by"] = std::string("column");
     const RunResult one = replay("dss", sizes, machine_of({20, 90}), trace);
@@ -197,12 +198,14 @@ TEST(Dss, AColumnIsWorthTheRuleThatMadeIt) {
 }
 
 TEST(Dss, AsksForAColumnOnlyIfItGoesByOne) {
-  const auto classes = [](const ParamMap& params) {
-    const auto system = system_registry().make("dss", params, {.machine = machine_of({4})});
-    return view_of(**system, {}).classes;
+  // Whether it asks for one, and cannot do without.
+  const auto classes = [](const std::string& by) {
+    const auto system = system_registry().make("dss", {{"by", by}}, {.machine = machine_of({4})});
+    return std::pair((*system)->trace_view({}).classes, (*system)->needs_classes());
   };
-  EXPECT_FALSE(classes({}));
-  EXPECT_TRUE(classes({{"by", std::string("column")}}));
+  EXPECT_FALSE(classes("size").first);
+  EXPECT_EQ(classes("auto"), std::pair(true, false));
+  EXPECT_EQ(classes("column"), std::pair(true, true));
 }
 
 TEST(Dss, LargeRequestsDoNotDriveOutSmallOnes) {

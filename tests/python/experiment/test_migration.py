@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 import mcsim
 from mcsim._core import engine, locality
@@ -106,6 +107,18 @@ def test_tables_charge_the_link(results: Results, counts: pd.DataFrame) -> None:
         assert with_link is not None
     with pytest.raises(ConfigError, match="reads queue on one host, and this run has several"):
         models.reads_behind_writes(results)
+
+
+def test_a_host_may_have_nobody_on_it_at_first(tmp_path: Path) -> None:
+    """Whoever moves there is the only one there, and the others share what it leaves."""
+    given = YAML(typ="safe").load(FILE)
+    del given["hosts"]["vms"]
+    given["systems"] = [system for system in given["systems"] if system["label"] == "moved"]
+    given["workload"]["profile"] = str(FILE.parent / given["workload"]["profile"])
+    vms = run(given, out=tmp_path, figures=False).to_pandas("vms")
+    hosts = vms.groupby("interval")["host"].agg(set)
+    assert hosts.iloc[0] == {"full"}
+    assert hosts.iloc[-1] == {"full", "spare"}
 
 
 def test_one_host_has_no_columns_of_several(tmp_path: Path, results: Results) -> None:

@@ -87,7 +87,42 @@ def test_windows_are_whole_periods_in_the_words_of_the_file(tmp_path: Path) -> N
 
 def test_a_window_that_only_the_trace_makes_too_short_has_its_system(tmp_path: Path) -> None:
     said = complaint(written(tmp_path, "{name: vcacheshare, ri_window: 1ns}"))
-    assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: 1 ns cut")
+    assert said.startswith("mine.yaml:8: systems[1]: meter 'intensity': window: '1ns' cuts")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given"), [("policy", "lru / arc"), ("writes", "back / through")]
+)
+def test_one_tier_has_one_of_each(tmp_path: Path, parameter: str, given: str) -> None:
+    said = complaint(written(tmp_path, f"{{name: hierarchy, {parameter}: {given}}}"))
+    assert said.endswith(f"{parameter}: 2 of them for 1 tier")
+
+
+def huge(tmp_path: Path, system: str) -> Path:
+    """The first tier is as large as any, the second is larger than everything."""
+    path = written(tmp_path, system)
+    second = "400}\n  - {device: flash, capacity_blocks: 4_000_000_000_000_000}\n"
+    path.write_text(path.read_text(encoding="utf-8").replace("400}\n", second), encoding="utf-8")
+    return path
+
+
+def test_tiers_too_unlike_to_be_solved_together_are_told(tmp_path: Path) -> None:
+    assert complaint(huge(tmp_path, "{name: multicache-joint, label: joint}")) == (
+        "mine.yaml:9: systems[1]: multicache-joint: units of 20 blocks, as the smallest tier is "
+        "divided, make 200000000000020 of all tiers; at most 2097152 can be solved: tiers that are "
+        "less unlike, or a smaller grid"
+    )
+
+
+@pytest.mark.parametrize("params", ["legacy: true", "rescale: true", "idle: keep"])
+def test_a_tier_larger_than_everything_is_divided(tmp_path: Path, params: str) -> None:
+    path = huge(tmp_path, f"{{name: multicache, {params}}}")
+    results = mcsim.run(path, out=tmp_path / "results", figures=False)
+    metrics = results.to_pandas("metrics").query("system == 'multicache' and tier == 1")
+    targets = metrics.groupby("interval")["target"]
+    assert (metrics["target"] >= 0).all()
+    assert (targets.sum() <= 4 * 10**15).all()
+    assert (targets.sum() > 3.9 * 10**15).all()
 
 
 @pytest.mark.parametrize("interval", ["1ms", "10ms"])

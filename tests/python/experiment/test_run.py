@@ -868,6 +868,14 @@ def test_a_system_that_goes_by_writes_says_so_where_none_is_replayed(tmp_path: P
         assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
 
 
+def test_an_area_for_writes_says_so_where_none_is_replayed(tmp_path: Path) -> None:
+    says = "hystor: write_area: space that stays empty, for no write is replayed: `ops: all`"
+    for ops, share, told in (("reads", 0.2, True), ("all", 0.2, False), ("reads", 0, False)):
+        system = {"name": "hystor", "extent": 16, "write_area": share}
+        results = mcsim.run(tiny(systems=[system], ops=ops), out=tmp_path, figures=False)
+        assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
+
+
 @pytest.mark.parametrize("name", ["metrics.parquet", "DONE"])
 def test_a_finished_run_that_is_damaged_is_told_once_and_run_again(
     tmp_path: Path, name: str

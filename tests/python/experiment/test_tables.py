@@ -7,11 +7,13 @@ bottleneck-aware allocation with a variable for every client and a constraint fo
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from typing import Any
 
 import highspy
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 
@@ -19,11 +21,12 @@ WINDOW = 1_000
 PART = 100  # what each of two VMs has at first
 QUANTUM = 20
 MISSES = 5.0  # the threshold of the donor
+EXTENT = 4
 
 
-def trace_of(*vms: list[tuple[int, int]]) -> engine.Accesses:
+def trace_of(*vms: list[tuple[int, int]], extent: int = 1) -> engine.Accesses:
     """Reads of one block each: a time and a block, by VM."""
-    builder = engine.AccessBuilder()
+    builder = engine.AccessBuilder(line_blocks=extent)
     for v, rows in enumerate(vms):
         builder.begin_vm(f"vm{v}")
         time, blocks = (np.array(column) for column in zip(*rows, strict=True))
@@ -37,9 +40,11 @@ def trace_of(*vms: list[tuple[int, int]]) -> engine.Accesses:
     return builder.finish()
 
 
-def decided(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
+def decided(
+    trace: engine.Accesses, system: engine.System, interval: int = WINDOW
+) -> engine.RunResult:
     measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, WINDOW))
+    return engine.run(trace, system, measured, engine.aligned_cuts(trace, interval))
 
 
 def window(index: int, requests: int, misses: int, used: int) -> list[tuple[int, int]]:
@@ -80,6 +85,8 @@ def test_who_gives_in_thin_provisioning(requests: int, misses: float, unused: in
     result = decided(trace_of(donor, borrower), engine.System("thin", params, on))
     # The first window, in which all of the donor's blocks are new, is none of idleness.
     sizes = [decision["targets"][0].tolist() for decision in result.decisions]
+    wrong = requests < 0 and misses > MISSES
+    assert result.decisions[1]["note"] == ("replacement policy problem: vm0" if wrong else "")
     gives = requests < 0 and misses < MISSES and unused > 2 * QUANTUM
     assert sizes[0] == [PART, PART]
     assert sizes[1] == ([PART - QUANTUM, PART + QUANTUM] if gives else [PART, PART])
@@ -120,6 +127,20 @@ def most_throughput(ratios: list[float], fast: float, slow: float) -> float:
     return float(program.getInfo().objective_function_value)
 
 
+def check_throughputs(
+    ratios: NDArray[np.float64], given: NDArray[np.float64], fast: float, slow: float
+) -> None:
+    """No device does more than it can, and nobody would rather be another."""
+    needs = np.column_stack([ratios / fast, (1 - ratios) / slow])
+    assert (given @ needs <= 1 + 1e-9).all()
+    assert (given * needs.max(axis=1) >= 1 / len(given) - 1e-9).all()  # the sharing incentive
+    taken = given[:, None] * needs  # of each device, by client
+    for own, need in zip(given, needs, strict=True):
+        # With what another has of both devices a client does as much as the scarcer lets it.
+        instead = (taken[:, need > 0] / need[need > 0]).min(axis=1)
+        assert (instead <= own * (1 + 1e-9)).all()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -147,3 +168,42 @@ def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) ->
         ratios = 1 - result.vms["misses"][k, there] / seen[k, there]
         wanted = most_throughput(ratios.tolist(), fast, slow)
         assert decision["objective"] == pytest.approx(wanted, rel=1e-6)
+        assert np.flatnonzero(decision["throughputs"]).tolist() == there.tolist()
+        assert sum(decision["throughputs"]) == pytest.approx(wanted, rel=1e-6)
+        check_throughputs(ratios, np.array(decision["throughputs"])[there], fast, slow)
+
+
+def test_what_exactly_fits_a_tier_is_placed_there() -> None:
+    """An extent with as many operations as the tier may be busy with, and with one more."""
+    for busy, service, operations in itertools.product(
+        (Fraction(1), *(Fraction(tenth, 10) for tenth in (1, 2, 3, 6, 7, 9))),
+        (3, 7, 35, 49),
+        (20, 60),
+    ):
+        epoch = operations * service / busy
+        if epoch.denominator > 1 or epoch <= operations + 1:
+            continue
+        flash = engine.Device("flash", float(service), float(service), 1.0)
+        disk = engine.Device("disk", 1e9, 1e9, 10.0)
+        for count in (operations, operations + 1):
+            rows = [(t, 0) for t in range(count)] + [(int(epoch), 0)]
+            params = {
+                "epoch": int(epoch), "extent": EXTENT, "memory": 0.0, "busy": float(busy),
+            }  # fmt: skip
+            system = engine.System("edt", params, engine.Machine([(flash, 8)], disk))
+            result = decided(trace_of(rows, extent=EXTENT), system)
+            placed = result.decisions[0]["moved"] == EXTENT
+            assert placed == (count == operations), (busy, service, operations, count)
+
+
+@pytest.mark.parametrize("rate", [0.29, 0.58, 1.16])
+def test_as_many_extents_move_as_the_rate_lets(rate: float) -> None:
+    extent, epoch = 29, 100 * 10**9
+    rows = [(t, extent * t) for t in range(20)] + [(epoch, 0)]  # one extent each
+    params = {"epoch": epoch, "extent": extent, "rate": rate}
+    on = engine.Machine(
+        [(engine.Device("flash", 1e4, 1e4, 1.0), 20 * extent)],
+        engine.Device("disk", 1e7, 1e7, 0.1),
+    )
+    result = decided(trace_of(rows, extent=extent), engine.System("vfrm", params, on), epoch)
+    assert result.decisions[0]["moved"] == round(rate * 100)

@@ -135,6 +135,26 @@ def test_who_asks_for_what_a_trace_lacks_is_told_so_with_the_line(folder: Path) 
     )
 
 
+def test_latency_of_vcacheshare_is_measured_in_the_trace_if_that_is_asked_for(folder: Path) -> None:
+    """Of VMs whose requests all take as long as each other it is that of the backend."""
+    waits_us = {"a": 500, "b": 20_000}
+    for seed, (name, us) in enumerate(waits_us.items()):
+        lines = [(t, b, us, op) for t, b, _, op in lines_of(seed)]
+        write(folder / f"{name}.csv", lines)
+    by_trace = {"name": "vcacheshare", "interval": "10s", "window": "10s", "latency": "trace"}
+    measured = run(folder, experiment(by_trace))
+    own = {"device": "hdd", "vms": {name: f"{us}us" for name, us in waits_us.items()}}
+    declared = run(folder, experiment(by_trace | {"latency": "machine"}, backend=own))
+    assert len(measured.decisions()) == 5
+    assert measured.decisions().equals(declared.decisions())
+    assert measured.metrics().equals(declared.metrics())
+    alike = run(folder, experiment(by_trace | {"latency": "machine"}))
+    assert not alike.metrics().equals(measured.metrics())
+    for name in "ab":
+        write(folder / f"{name}.csv", [(t, b, -1, op) for t, b, _, op in lines_of(0)])
+    assert "it asks for response times: the trace of 'a'" in refused(folder, experiment(by_trace))
+
+
 def test_a_trace_without_a_clock_has_no_response_times(folder: Path) -> None:
     (folder / "a.txt").write_text("".join(f"{i % 7}\n" for i in range(100)))
     given = experiment(ASKS | {"interval": "20 references"}, interval="20 references")
@@ -183,18 +203,34 @@ def counts(results: Any, system: str) -> Any:
 
 
 BY_COLUMN = {"name": "dss", "label": "column", "by": "column"}
+BY_SIZE = {"name": "dss", "by": "size"}
 
 
 def test_a_column_of_classes_is_worth_the_rule_that_made_it(folder: Path) -> None:
     for seed, name in enumerate("ab"):
         write_classed(folder / f"{name}.csv", seed)
-    results = run(folder, experiment("lru", "dss", BY_COLUMN, workload=classed_vms()))
+    results = run(folder, experiment("lru", BY_SIZE, BY_COLUMN, workload=classed_vms()))
     assert counts(results, "column").equals(counts(results, "dss"))
     assert not counts(results, "column").equals(counts(results, "lru"))
     for seed, name in enumerate("ab"):
         write_classed(folder / f"{name}.csv", seed, classes=False)
-    one_class = run(folder, experiment("dss", BY_COLUMN, workload=classed_vms()))
+    one_class = run(folder, experiment(BY_SIZE, BY_COLUMN, workload=classed_vms()))
     assert not counts(one_class, "column").equals(counts(one_class, "dss"))
+
+
+def test_classes_are_those_of_the_trace_if_it_has_any(folder: Path) -> None:
+    for seed, name in enumerate("ab"):
+        write_classed(folder / f"{name}.csv", seed, classes=False)
+    by_size = BY_SIZE | {"label": "size"}
+    classed = run(folder, experiment("dss", by_size, BY_COLUMN, workload=classed_vms()))
+    assert counts(classed, "dss").equals(counts(classed, "column"))
+    assert not counts(classed, "dss").equals(counts(classed, "size"))
+    alone = run(folder, experiment("dss", workload=classed_vms()))
+    assert counts(alone, "dss").equals(counts(classed, "column"))
+    # Of a trace without them, or of which one file has none, sizes tell.
+    for workload in (classed_vms(""), {"vms": ["a", *classed_vms()["vms"][1:]]}):
+        results = run(folder, experiment("lru", "dss", by_size, workload=workload))
+        assert counts(results, "dss").equals(counts(results, "size"))
 
 
 def test_classes_that_nobody_asks_for_cost_nothing(
@@ -203,10 +239,10 @@ def test_classes_that_nobody_asks_for_cost_nothing(
     monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
     for seed, name in enumerate("ab"):
         write_classed(folder / f"{name}.csv", seed)
-    plain = run(folder, experiment("lru", "dss", workload=classed_vms()))
+    plain = run(folder, experiment("lru", BY_SIZE, workload=classed_vms()))
     (kept,) = (folder / "cache" / INTERNED).glob("*.acc*")
     size = kept.stat().st_size
-    together = run(folder, experiment("lru", "dss", BY_COLUMN, workload=classed_vms()))
+    together = run(folder, experiment("lru", BY_SIZE, BY_COLUMN, workload=classed_vms()))
     for system in ("lru", "dss"):
         assert counts(together, system).equals(counts(plain, system))
     (other,) = set((folder / "cache" / INTERNED).glob("*.acc*")) - {kept}

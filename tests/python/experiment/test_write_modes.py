@@ -131,7 +131,10 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
             "it cannot be written around below one that is written back; the order is around, "
             "through, back",
         ),
-        ("{name: hierarchy, chain: victim, writes: back / back / back}", "writes: 3 of them for 2"),
+        (
+            "{name: hierarchy, chain: victim, writes: back / back / back}",
+            "writes: 3 of them for 2 tiers",
+        ),
         (
             "{name: hierarchy, chain: victim, writes: back / forth}",
             "writes: unknown choice 'forth' (one of through, back, around)",

@@ -351,7 +351,7 @@ def test_whole_curves_are_one_per_vm() -> None:
 
 
 def test_mistakes_in_a_meter_spec_are_named() -> None:
-    with pytest.raises(ConfigError, match="interval: must be positive, got 0 ns"):
+    with pytest.raises(ConfigError, match="interval: must be positive, got 0ns"):
         core.characterise(two_vms(), [core.MeterSpec("load", interval=0)])
     with pytest.raises(ConfigError, match="meter 'curve': window: expected a whole number of per"):
         core.characterise(two_vms(), [core.MeterSpec("curve", {"window": 7})])

@@ -482,13 +482,13 @@ TEST(Characterise, MistakesAreNamed) {
     return complaint({.clock = {}, .what = meter});
   };
   EXPECT_EQ(complaint({.clock = {.period = -5}, .what = LoadMeter{}}),
-            "interval: must be positive, got -5 ns");
+            "interval: must be positive, got -5ns");
   EXPECT_EQ(complaint({.clock = {.period = 1000}, .what = LoadMeter{}}),
-            "interval: 1000 ns cut this trace into 3600000001 pieces; at most 1048576 can be kept");
+            "interval: '1us' cuts this trace into 3600000001 pieces; at most 1048576 can be kept");
   EXPECT_EQ(complaint_of(IntensityMeter{.window = {0}}),
-            "meter 'intensity': window: must be positive, got 0 ns");
+            "meter 'intensity': window: must be positive, got 0ns");
   EXPECT_EQ(complaint_of(IntensityMeter{.window = {100}}),
-            "meter 'intensity': window: 100 ns cut this trace into 36000000001 pieces; at most "
+            "meter 'intensity': window: '100ns' cuts this trace into 36000000001 pieces; at most "
             "33554432 can be kept");
   EXPECT_EQ(complaint_of(CurveMeter{.distance_limit = -1}),
             "meter 'curve': distance_limit: must be 0 (none) or positive, got -1");
