@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/src/placed_extents.hpp"
 #include "policies/allocation/dividing.hpp"
+#include "policies/allocation/dss.hpp"
 #include "policies/allocation/latency.hpp"
 #include "policies/hosts/data_path.hpp"
 
@@ -118,6 +120,7 @@ class PythonSystem final : public System {
     }
     read_timers(context.interval);
     read_meters();
+    read_host(context);
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
     rules_.mode = checked("", choice_named<ResizeMode>("resize_mode", mode));
     const auto wanted = py::getattr(allocator_, "data_path", py::dict()).cast<ParamMap>();
@@ -136,10 +139,17 @@ class PythonSystem final : public System {
     allocator_ = py::object();
   }
 
+  ExpandOptions trace_view(ExpandOptions experiment) const override {
+    if (classed_) return classed_->trace_view(experiment);
+    if (placed_) experiment.line_blocks = placed_->extent_blocks();
+    return experiment;
+  }
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
   Actions actions() const override { return actions_; }
   Actions host_supports() const override {
+    if (classed_) return {};
+    if (placed_) return {Action::kPlacements};
     return with_migrations(divided_host_supports(data_path_));
   }
   std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
@@ -147,6 +157,8 @@ class PythonSystem final : public System {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
+    if (classed_) return classed_->make_host(trace);
+    if (placed_) return placed_->make_host(trace);
     Allocation targets(machine_.tiers.size(), trace.vms.size());
     for (const std::vector<std::size_t>& vms : by_host(machine_, hosts_of(machine_, trace))) {
       const Allocation equal = proportional(machine_, std::vector(vms.size(), 1.0));
@@ -190,6 +202,9 @@ class PythonSystem final : public System {
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, host_of));
     }
+    if (const py::object tiers = answer.attr("placements"); placed_ && !tiers.is_none()) {
+      MCSIM_ASSIGN_OR_RETURN(decision.placements, placed_->moves_to(tiers));
+    }
     return decision;
   }
 
@@ -203,12 +218,31 @@ class PythonSystem final : public System {
   void read_timers(Nanoseconds interval) {
     const py::list own = py::getattr(allocator_, "timers", py::list());
     for (const py::handle& timer : own) {
-      const auto [name, period] = timer.cast<std::pair<std::string, Nanoseconds>>();
-      timers_.push_back({.name = name, .clock = {.period = period}});
+      const auto [name, period, at_start] =
+          timer.cast<std::tuple<std::string, Nanoseconds, bool>>();
+      timers_.push_back({.name = name, .clock = {.period = period}, .at_start = at_start});
     }
     if (!timers_.empty()) return;
     const auto period = py::getattr(allocator_, "interval", py::int_(interval));
     timers_.push_back({.name = "interval", .clock = {.period = period.cast<Nanoseconds>()}});
+  }
+
+  // The usual host is divided; what is said of another is in a tuple.
+  void read_host(const SystemContext& context) {
+    const py::object own = py::getattr(allocator_, "host", py::none());
+    if (own.is_none()) return;
+    const auto [kind, params, sizes] =
+        own.cast<std::tuple<std::string, ParamMap, std::vector<Count>>>();
+    if (machine_.fleet.several()) {
+      throw Error{
+          invalid_argument("{}.host: several hosts are divided, and this is {}", name_, kind)};
+    }
+    if (kind == "classed") {
+      classed_.emplace(checked("host: ", parse_params<Dss::Params>(params)), context);
+      return;
+    }
+    placed_.emplace(checked("host: ", parse_params<PlacedExtents::Params>(params)), machine_, sizes,
+                    timers_.size());
   }
 
   Actions with_migrations(Actions actions) const {
@@ -257,7 +291,7 @@ class PythonSystem final : public System {
 
   // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
   // since this timer rang last; of VMs that are gone there are none.
-  py::object observation(const Observation& seen) const {
+  py::object observation(const Observation& seen) {
     const std::size_t vms = seen.vms();
     const std::size_t tiers = machine_.tiers.size();
     std::vector<Count> capacities;
@@ -313,7 +347,8 @@ class PythonSystem final : public System {
             [&](std::size_t k, std::size_t v) {
               return seen.departed[v] ? 0.0 : tier_mean_ns(seen.since[v], machine_, k);
             }),
-        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
+        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]),
+        "extents"_a = placed_ ? placed_->shown(seen) : py::none());
   }
 
   // Names were looked up before.
@@ -417,6 +452,8 @@ class PythonSystem final : public System {
   std::string host_meter_name_;
   DivisionRules rules_;
   DataPathParams data_path_;
+  std::optional<Dss> classed_;           // whose host it has,
+  std::optional<PlacedExtents> placed_;  // or that of these
   std::uint64_t seed_;
 };
 
