@@ -83,8 +83,8 @@ class Allocator(Protocol):
         ``tail_hits``; ``peak``, the most blocks held. With ``"by": "tier"`` it has ``tiers``,
         too: the same by tier and VM, each tier as a cache alone with what reaches it, which are
         accesses that no faster tier served and blocks that come in. A ``curve`` with
-        ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace,
-        which no running system knows.
+        ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
+        whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
         ``responses`` needs traces with response times: ``requests`` that have one, ``mean_ns`` of
         these, and ``outstanding``, the requests under way at a time, in the mean.
     ``ri_window`` : int or str
