@@ -22,8 +22,9 @@ PlacedExtents::PlacedExtents(const Params& params, Machine machine, std::vector<
     : params_(params), machine_(std::move(machine)), sizes_(std::move(sizes)), before_(timers) {}
 
 absl::StatusOr<std::unique_ptr<Host>> PlacedExtents::make_host(const Accesses& trace) {
+  extent_blocks_ = trace.line_blocks;
   if (std::ranges::max(rooms()) == 0) {
-    return invalid_argument("extent: no tier has room for one of {} blocks", params_.extent);
+    return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
   }
   vm_of_.clear();
   for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -62,7 +63,7 @@ std::vector<Count> PlacedExtents::rooms() const {
   std::vector<Count> rooms;
   for (const TierSpec& tier : machine_.tiers) {
     const Count taken = rooms.empty() ? write_area().blocks : 0;
-    rooms.push_back((tier.capacity_blocks - taken) / params_.extent);
+    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks_);
   }
   return rooms;
 }
@@ -95,7 +96,7 @@ py::object PlacedExtents::shown(const Observation& seen) {
   };
   using namespace py::literals;
   py::object all = py::module_::import("types").attr("SimpleNamespace")(
-      "blocks"_a = params_.extent, "rooms"_a = to_array(rooms()),
+      "blocks"_a = extent_blocks_, "rooms"_a = to_array(rooms()),
       "vm"_a = by_extent<Count>(extents, [&](std::size_t e) { return vm_of_[e]; }),
       "tier"_a = by_extent<Count>(extents, [&](std::size_t e) { return placed_[e]; }),
       "reads"_a = requests(Op::kRead), "writes"_a = requests(Op::kWrite),

@@ -36,7 +36,8 @@ class PlacedExtents {
   PlacedExtents(const Params& params, Machine machine, std::vector<Count> sizes,
                 std::size_t timers);
 
-  std::uint32_t extent_blocks() const { return static_cast<std::uint32_t>(params_.extent); }
+  // What the lines of the trace are to be.
+  std::uint32_t line_blocks() const { return static_cast<std::uint32_t>(params_.extent); }
   // All extents are in the backend, and nothing is counted. Outlives the host.
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace);
 
@@ -60,6 +61,7 @@ class PlacedExtents {
 
   Params params_;
   Machine machine_;
+  Count extent_blocks_ = 1;     // as the trace has them
   std::vector<Count> sizes_;    // bytes
   Counts counts_;               // since the trace began
   std::vector<Counts> before_;  // by timer, as it rang last

@@ -141,7 +141,7 @@ class PythonSystem final : public System {
 
   ExpandOptions trace_view(ExpandOptions experiment) const override {
     if (classed_) return classed_->trace_view(experiment);
-    if (placed_) experiment.line_blocks = placed_->extent_blocks();
+    if (placed_) experiment.line_blocks = placed_->line_blocks();
     return experiment;
   }
   std::vector<Timer> timers() const override { return timers_; }

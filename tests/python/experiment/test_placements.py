@@ -440,16 +440,21 @@ SIZES = (
             {"actions": ["placements"], **CLASSED},
             "Mine.actions: decisions change placements; the host can change nothing",
         ),
-        (
-            {"host": {"name": "placed", "extent": 4096}},
-            "extent: no tier has room for one of 4096 blocks",
-        ),
     ],
 )
 def test_what_is_said_wrong_of_the_host_is_named(said: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         answered(None, **said)
     assert str(caught.value).startswith(message)
+
+
+def test_extents_that_no_tier_has_room_for_are_refused() -> None:
+    area = {"name": "placed", "extent": EXTENT, "write_area": 0.9}
+    for on, host in ((machine(3, 3), Answers.host), (machine(20), area)):
+        allocator = type("Mine", (Answers,), {"host": host})(None)
+        with pytest.raises(ConfigError) as caught:
+            run(drawn(1), asked(allocator, on))
+        assert str(caught.value) == "extent: no tier has room for one of 4 blocks"
 
 
 def test_several_hosts_are_divided() -> None:
