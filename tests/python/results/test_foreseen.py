@@ -18,6 +18,7 @@ from mcsim._core import engine
 from mcsim.cli.main import main
 from mcsim.experiment.allocator import Decision, Observation
 from mcsim.report.make import report
+from mcsim.results import packs
 from mcsim.results.render import render_comparison, render_systems
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
@@ -106,6 +107,30 @@ def test_results_of_before_are_marked_by_the_names_of_their_systems(results: Res
         name: value for name, value in results.environment.items() if name != "foresight"
     }
     assert old.foresight == {"seer": "next", "hindsight": "whole"}
+
+
+def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = {
+        "name": "sizes",
+        "interval": "1h",
+        "workload": {"profile": str(TINY)},
+        "tiers": [{"device": "dram", "capacity_blocks": 400}],
+        "systems": ["lru", "clairvoyant", "hindsight"],
+        "sweep": {"tiers.0.capacity_blocks": [300, 500]},
+    }
+
+    def marks(out: Path) -> set[tuple[str, str | None]]:
+        table = mcsim.sweep(spec, out=out).table()
+        assert len(table) == 2 * 3 * 4
+        return set(zip(*(table[name].to_pylist() for name in ("system", "foresight")), strict=True))
+
+    known = {("lru", None), ("clairvoyant", "next"), ("hindsight", "whole")}
+    assert marks(tmp_path / "now") == known
+    with monkeypatch.context() as patch:
+        before = packs.SUMMARY.remove(packs.SUMMARY.get_field_index("foresight"))
+        patch.setattr(packs, "SUMMARY", before)
+        mcsim.sweep(spec, out=tmp_path / "before")
+    assert marks(tmp_path / "before") == {(system, None) for system, _ in known}
 
 
 def test_describe_says_which_systems_are_yardsticks(capsys: pytest.CaptureFixture[str]) -> None:
