@@ -157,6 +157,7 @@ class PythonSystem final : public System {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
+    block_bytes_ = trace.block_bytes;
     if (classed_) return classed_->make_host(trace);
     if (placed_) return placed_->make_host(trace);
     Allocation targets(machine_.tiers.size(), trace.vms.size());
@@ -296,10 +297,13 @@ class PythonSystem final : public System {
     const std::size_t tiers = machine_.tiers.size();
     std::vector<Count> capacities;
     std::vector<double> read_ns;
+    py::list devices;
     for (const TierSpec& tier : machine_.tiers) {
+      devices.append(py::cast(tier.device));
       capacities.push_back(tier.capacity_blocks);
       read_ns.push_back(tier.device.read_ns);
     }
+    devices.append(py::cast(machine_.backend));
     py::dict meters;
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
@@ -332,8 +336,8 @@ class PythonSystem final : public System {
         "hosts"_a = py::tuple(py::cast(machine_.fleet.hosts)),
         "host"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].host; }),
         "on_the_way"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].on_the_way; }),
-        "capacities"_a = to_array(std::move(capacities)),
-        "tier_read_ns"_a = to_array(std::move(read_ns)),
+        "capacities"_a = to_array(std::move(capacities)), "devices"_a = py::tuple(devices),
+        "block_bytes"_a = block_bytes_, "tier_read_ns"_a = to_array(std::move(read_ns)),
         "backend_read_ns"_a = machine_.backend.read_ns,
         "vm_backend_ns"_a =
             by_vm(vms, [&](std::size_t v) { return machine_.backend_read_ns(vm_names_[v]); }),
@@ -444,6 +448,7 @@ class PythonSystem final : public System {
   Machine machine_;
   std::string name_;
   std::vector<std::string> vm_names_;
+  Count block_bytes_ = 0;
   std::vector<Timer> timers_;
   Actions actions_;
   std::vector<Meter> meters_;             // the usual ones, and its own:

@@ -14,6 +14,7 @@ from mcsim.experiment.extents import Extents
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:
+    from mcsim._core.engine import Device
     from mcsim._core.locality import HitCurve
 
 __all__ = ["Observation", "curve_of"]
@@ -74,6 +75,12 @@ class Observation:
         Blocks of its cache that have not come yet from the host that it left.
     capacities : int array, shape (tiers,)
         Blocks that there are to grant, on each host.
+    devices : tuple of Device
+        Those of the tiers, and last that of the backend: ``name``, ``read_ns``, ``write_ns``,
+        ``dollars_per_gb``, ``iops`` and ``bandwidth`` (0: nobody says), and ``busy_ns(bytes)``, how
+        long an operation of that size keeps it busy.
+    block_bytes : int
+        Size of a block.
     tier_read_ns : float array, shape (tiers,)
         What a read from each tier takes, in ns.
     backend_read_ns : float
@@ -109,6 +116,8 @@ class Observation:
     host: NDArray[np.int64]
     on_the_way: NDArray[np.int64]
     capacities: NDArray[np.int64]
+    devices: tuple[Device, ...]
+    block_bytes: int
     tier_read_ns: NDArray[np.float64]
     backend_read_ns: float
     vm_backend_ns: NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Allocators in Python whose host places extents, or has classes.
 
-Trusts: naive twins of `vfrm` and `hystor`, move by move; counts taken from the requests one by
-one; `dss` with the same classes.
+Trusts: naive twins of `vfrm`, `hystor` and `edt`, move by move; counts taken from the requests one
+by one; `dss` with the same classes.
 """
 
 from __future__ import annotations
@@ -107,11 +107,7 @@ class Placer:
         assert seen.extents is not None
         was, rooms = seen.extents.tier.tolist(), seen.extents.rooms.tolist()
         everywhere, backend = range(len(was)), len(rooms)
-        wanted = [backend] * len(was)
-        order = sorted(everywhere, key=lambda e: (-scores[e], was[e], e))
-        places = [tier for tier, room in enumerate(rooms) for _ in range(room)]
-        for extent, tier in zip(order, places, strict=False):
-            wanted[extent] = tier if scores[extent] > 0 else backend
+        wanted = self.wanted(seen, scores.tolist(), was, rooms)
         at, left = list(was), self.most
         for extent in sorted(everywhere, key=lambda e: (-scores[e], e)):
             to = wanted[extent]
@@ -129,6 +125,16 @@ class Placer:
                 at[min(others, key=lambda e: (scores[e], -e))] = backend
             at[extent] = to
         return np.array(at)
+
+    def wanted(
+        self, seen: Observation, scores: list[float], was: list[int], rooms: list[int]
+    ) -> list[int]:
+        wanted = [len(rooms)] * len(was)
+        order = sorted(range(len(was)), key=lambda e: (-scores[e], was[e], e))
+        places = [tier for tier, room in enumerate(rooms) for _ in range(room)]
+        for extent, tier in zip(order, places, strict=False):
+            wanted[extent] = tier if scores[extent] > 0 else len(rooms)
+        return wanted
 
 
 class VfrmTwin(Placer):
@@ -164,6 +170,72 @@ class HystorTwin(Placer):
         while scores.max() >= self.saturation:
             scores = scores / 2
         return scores
+
+
+DRIVE_GB = 20 * EXTENT * 4096 / 1e9
+
+
+class EdtTwin(Placer):
+    """Requests fade by half; an extent is where its room, or its operations, cost least."""
+
+    def __init__(self, busy: float) -> None:
+        super().__init__()
+        self.busy = busy
+
+    def gained(self, seen: Observation) -> NDArray[np.float64]:
+        assert seen.extents is not None
+        return (seen.extents.reads[0] + seen.extents.writes[0]) / 2
+
+    def aged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores / 2
+
+    def wanted(
+        self, seen: Observation, scores: list[float], was: list[int], rooms: list[int]
+    ) -> list[int]:
+        extent_gb = EXTENT * seen.block_bytes / 1e9
+        fit: list[float] = [*rooms, DRIVE_GB / extent_gb]
+        price = [f * extent_gb * d.dollars_per_gb for f, d in zip(fit, seen.devices, strict=True)]
+        # In an epoch.
+        can_do = [1 / (device.busy_ns(seen.block_bytes) / EPOCH) for device in seen.devices]
+
+        def cost(tier: int, operations: float) -> float:
+            return max(1 / fit[tier], operations / can_do[tier]) * price[tier]
+
+        wanted = [len(rooms)] * len(was)
+        for tier in (k for k, room in enumerate(rooms) if room):
+            slower = [k for k in range(tier + 1, len(fit)) if fit[k] >= 1]
+            left = [e for e, s in enumerate(scores) if s > 0 and wanted[e] == len(rooms)]
+            saved = {
+                e: min(cost(k, scores[e]) for k in slower) - cost(tier, scores[e]) for e in left
+            }
+            room, operations = rooms[tier], self.busy * can_do[tier]
+            for extent in sorted(left, key=lambda e: (-saved[e], was[e], e)):
+                if saved[extent] > 0 and room and scores[extent] <= operations:
+                    wanted[extent] = tier
+                    room -= 1
+                    operations -= scores[extent]
+        return wanted
+
+
+@pytest.mark.parametrize("busy", [1.0, 0.2])
+@pytest.mark.parametrize("capacities", [(28,), (19, 50), (3, 40)])
+def test_every_move_by_cost_is_the_twins(capacities: tuple[int, ...], busy: float) -> None:
+    devices = [
+        engine.Device("fast", 1.0, 1.0, 8.0),
+        engine.Device("middle", 70.0, 70.0, 3.0, iops=2.5e8, bandwidth=1e12),
+    ]
+    backend = engine.Device("slow", 9.0, 9.0, 1.0)
+    on = engine.Machine(list(zip(devices, capacities, strict=False)), backend)
+    for seed in range(4):
+        trace, allocator = drawn(seed), EdtTwin(busy)
+        params = {"extent": EXTENT, "epoch": EPOCH, "busy": busy, "drive_gb": DRIVE_GB}
+        theirs = run(trace, engine.System("edt", params, on))
+        ours = run(trace, asked(allocator, on))
+        assert len(ours.decisions) == len(theirs.decisions) > 10
+        for mine, other in zip(ours.decisions, theirs.decisions, strict=True):
+            assert mine["placements"].tolist() == other["placements"].tolist()
+        assert is_same(ours, theirs)
+        assert sum(allocator.moves) > 5
 
 
 @pytest.mark.parametrize("capacities", [(28,), (31, 50), (3, 40)])
