@@ -398,6 +398,17 @@ std::vector<std::string> modes_in_words(const Decision& decision) {
   return words;
 }
 
+// A row a move: the extent, and the tier where it lives then.
+py::array_t<Count> placement_rows(const std::vector<Placement>& placements) {
+  py::array_t<Count> rows({placements.size(), std::size_t{2}});
+  auto out = rows.mutable_unchecked<2>();
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    out(static_cast<py::ssize_t>(i), 0) = static_cast<Count>(placements[i].extent);
+    out(static_cast<py::ssize_t>(i), 1) = static_cast<Count>(placements[i].tier);
+  }
+  return rows;
+}
+
 py::list decision_list(const RunResult& result) {
   py::list list;
   for (const DecisionRecord& record : result.decisions) {
@@ -428,6 +439,7 @@ py::list decision_list(const RunResult& result) {
     }
     d["migrations"] = migrations;
     d["admits"] = record.decision.admits;
+    d["placements"] = placement_rows(record.decision.placements);
     list.append(d);
   }
   return list;

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/src/placed_extents.hpp"
 #include "policies/allocation/dividing.hpp"
+#include "policies/allocation/dss.hpp"
 #include "policies/allocation/latency.hpp"
 #include "policies/hosts/data_path.hpp"
 
@@ -118,6 +120,7 @@ class PythonSystem final : public System {
     }
     read_timers(context.interval);
     read_meters();
+    read_host(context);
     const auto mode = py::getattr(allocator_, "resize_mode", py::str("lazy")).cast<std::string>();
     rules_.mode = checked("", choice_named<ResizeMode>("resize_mode", mode));
     const auto wanted = py::getattr(allocator_, "data_path", py::dict()).cast<ParamMap>();
@@ -136,10 +139,17 @@ class PythonSystem final : public System {
     allocator_ = py::object();
   }
 
+  ExpandOptions trace_view(ExpandOptions experiment) const override {
+    if (classed_) return classed_->trace_view(experiment);
+    if (placed_) experiment.line_blocks = placed_->line_blocks();
+    return experiment;
+  }
   std::vector<Timer> timers() const override { return timers_; }
   std::vector<Meter> meters() const override { return meters_; }
   Actions actions() const override { return actions_; }
   Actions host_supports() const override {
+    if (classed_) return {};
+    if (placed_) return {Action::kPlacements};
     return with_migrations(divided_host_supports(data_path_));
   }
   std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
@@ -147,6 +157,9 @@ class PythonSystem final : public System {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
     for (const VmInfo& vm : trace.vms) vm_names_.push_back(vm.name);
+    block_bytes_ = trace.block_bytes;
+    if (classed_) return classed_->make_host(trace);
+    if (placed_) return placed_->make_host(trace);
     Allocation targets(machine_.tiers.size(), trace.vms.size());
     for (const std::vector<std::size_t>& vms : by_host(machine_, hosts_of(machine_, trace))) {
       const Allocation equal = proportional(machine_, std::vector(vms.size(), 1.0));
@@ -190,6 +203,9 @@ class PythonSystem final : public System {
     if (const py::object targets = answer.attr("targets"); !targets.is_none()) {
       MCSIM_ASSIGN_OR_RETURN(decision.targets, targets_given(targets, host_of));
     }
+    if (const py::object tiers = answer.attr("placements"); placed_ && !tiers.is_none()) {
+      MCSIM_ASSIGN_OR_RETURN(decision.placements, placed_->moves_to(tiers));
+    }
     return decision;
   }
 
@@ -203,12 +219,31 @@ class PythonSystem final : public System {
   void read_timers(Nanoseconds interval) {
     const py::list own = py::getattr(allocator_, "timers", py::list());
     for (const py::handle& timer : own) {
-      const auto [name, period] = timer.cast<std::pair<std::string, Nanoseconds>>();
-      timers_.push_back({.name = name, .clock = {.period = period}});
+      const auto [name, period, at_start] =
+          timer.cast<std::tuple<std::string, Nanoseconds, bool>>();
+      timers_.push_back({.name = name, .clock = {.period = period}, .at_start = at_start});
     }
     if (!timers_.empty()) return;
     const auto period = py::getattr(allocator_, "interval", py::int_(interval));
     timers_.push_back({.name = "interval", .clock = {.period = period.cast<Nanoseconds>()}});
+  }
+
+  // The usual host is divided; what is said of another is in a tuple.
+  void read_host(const SystemContext& context) {
+    const py::object own = py::getattr(allocator_, "host", py::none());
+    if (own.is_none()) return;
+    const auto [kind, params, sizes] =
+        own.cast<std::tuple<std::string, ParamMap, std::vector<Count>>>();
+    if (machine_.fleet.several()) {
+      throw Error{
+          invalid_argument("{}.host: several hosts are divided, and this is {}", name_, kind)};
+    }
+    if (kind == "classed") {
+      classed_.emplace(checked("host: ", parse_params<Dss::Params>(params)), context);
+      return;
+    }
+    placed_.emplace(checked("host: ", parse_params<PlacedExtents::Params>(params)), machine_, sizes,
+                    timers_.size());
   }
 
   Actions with_migrations(Actions actions) const {
@@ -257,15 +292,18 @@ class PythonSystem final : public System {
 
   // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
   // since this timer rang last; of VMs that are gone there are none.
-  py::object observation(const Observation& seen) const {
+  py::object observation(const Observation& seen) {
     const std::size_t vms = seen.vms();
     const std::size_t tiers = machine_.tiers.size();
     std::vector<Count> capacities;
     std::vector<double> read_ns;
+    py::list devices;
     for (const TierSpec& tier : machine_.tiers) {
+      devices.append(py::cast(tier.device));
       capacities.push_back(tier.capacity_blocks);
       read_ns.push_back(tier.device.read_ns);
     }
+    devices.append(py::cast(machine_.backend));
     py::dict meters;
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
@@ -299,8 +337,8 @@ class PythonSystem final : public System {
         "hosts"_a = py::tuple(py::cast(machine_.fleet.hosts)),
         "host"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].host; }),
         "on_the_way"_a = by_vm(vms, [&](std::size_t v) { return seen.counters[v].on_the_way; }),
-        "capacities"_a = to_array(std::move(capacities)),
-        "tier_read_ns"_a = to_array(std::move(read_ns)),
+        "capacities"_a = to_array(std::move(capacities)), "devices"_a = py::tuple(devices),
+        "block_bytes"_a = block_bytes_, "tier_read_ns"_a = to_array(std::move(read_ns)),
         "backend_read_ns"_a = machine_.backend.read_ns,
         "vm_backend_ns"_a =
             by_vm(vms, [&](std::size_t v) { return machine_.backend_read_ns(vm_names_[v]); }),
@@ -314,7 +352,8 @@ class PythonSystem final : public System {
             [&](std::size_t k, std::size_t v) {
               return seen.departed[v] ? 0.0 : tier_mean_ns(seen.since[v], machine_, k);
             }),
-        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]));
+        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]),
+        "extents"_a = placed_ ? placed_->shown(seen) : py::none());
   }
 
   // Names were looked up before.
@@ -410,6 +449,7 @@ class PythonSystem final : public System {
   Machine machine_;
   std::string name_;
   std::vector<std::string> vm_names_;
+  Count block_bytes_ = 0;
   std::vector<Timer> timers_;
   Actions actions_;
   std::vector<Meter> meters_;             // the usual ones, and its own:
@@ -418,6 +458,8 @@ class PythonSystem final : public System {
   std::string host_meter_name_;
   DivisionRules rules_;
   DataPathParams data_path_;
+  std::optional<Dss> classed_;           // whose host it has,
+  std::optional<PlacedExtents> placed_;  // or that of these
   std::uint64_t seed_;
 };
 

@@ -225,6 +225,20 @@ def test_contributing_system_in_python(folder: Path) -> None:
     assert granted.loc[1].between(1998, 2000).all()
 
 
+def test_contributing_busiest(folder: Path) -> None:
+    (folder / "busiest.py").write_text(example("CONTRIBUTING.md", "python", "class Busiest"))
+    mine = (folder / "mine.yaml").read_text()
+    systems = (
+        "systems:\n  - {name: vfrm, extent: 64, memory: 0, epoch: 10min}\n  - busiest:Busiest\n"
+    )
+    (folder / "mine.yaml").write_text(mine[: mine.index("systems:")] + systems)
+    metrics = mcsim.run("mine.yaml", allow_code=True, figures=False).to_pandas("metrics")
+    hits = metrics[metrics["tier"] == 0].groupby("system")["hits"].sum()
+    assert hits["busiest:Busiest"] > 0
+    # Of extents that were asked for as often it may take others.
+    assert abs(hits["busiest:Busiest"] - hits["vfrm"]) < 0.05 * hits["vfrm"]
+
+
 def test_contributing_scave(folder: Path) -> None:
     (folder / "scave.py").write_text(example("CONTRIBUTING.md", "python", "class Scave"))
     mine = (folder / "mine.yaml").read_text()

@@ -43,9 +43,26 @@ def describe_entry(kind: str, entry: Mapping[str, Any]) -> None:
     click.echo(f" ({singular})")
     click.echo(f"  {entry['summary']}")
     click.echo(f"  Reference: {entry['reference']}")
+    if kind == "systems" and (known := _foreseen(entry["name"])):
+        click.echo(f"  A yardstick: it knows {known} beforehand, and tables say so.")
     for param in entry["params"]:
         click.echo(f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}")
         click.echo(f"      {param['help']}")
+
+
+def _foreseen(name: str) -> str | None:
+    """Return what a system knows that nobody can, by the meters that it asks for."""
+    from mcsim._core import engine
+    from mcsim.base.errors import ConfigError
+    from mcsim.experiment.checks import foresight_of
+    from mcsim.results.foresight import FORESEEN
+
+    devices = [engine.Device("any", ns, ns, 1.0) for ns in (1.0, 2.0, 3.0)]
+    machine = engine.Machine([(devices[0], 1 << 10), (devices[1], 1 << 10)], devices[2])
+    try:
+        return FORESEEN.get(foresight_of(engine.System(name, {}, machine)))
+    except ConfigError:
+        return None  # that it wants more to be said makes it no yardstick
 
 
 def _default_of(param: Mapping[str, Any]) -> str:

@@ -2,133 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.errors import ConfigError
 from mcsim.base.threads import done_at_desk
-from mcsim.base.units import parse_duration
-from mcsim.experiment.answers import are_words, check_declared, checked
+from mcsim.experiment.answers import are_words, check_declared, check_possible, checked
 from mcsim.experiment.code import blamed
+from mcsim.experiment.declared import Declared
+from mcsim.experiment.extents import Extents
 from mcsim.experiment.migration import Migration
-from mcsim.locality.curve import HitRatioCurve
+from mcsim.experiment.observation import Observation, curve_of
 
 if TYPE_CHECKING:
-    from mcsim._core.locality import HitCurve
+    import numpy as np
 
 __all__ = ["Allocator", "Decision", "Observation", "answering"]
-
-
-@dataclass(frozen=True, eq=False)
-class Observation:
-    """What an allocator sees when a timer rings: copies, which it may keep.
-
-    Arrays "by VM" have shape (vms,), in the order of `vms`; those "by tier and VM" have shape
-    (tiers, vms), the fastest tier first. Counts are of the time since this timer rang last, or
-    since the trace began; what a cache is called for, blocks, is counted per access, and a
-    request of several blocks makes several accesses.
-
-    Attributes
-    ----------
-    timer : str
-        Which timer rang; "interval" if the allocator declares none.
-    interval : int
-        How often it had rung before.
-    now : int
-        When it rang: nanoseconds, or references, since the trace began.
-    vms : tuple of str
-        Names of the VMs.
-    accesses : int array, by VM
-        Blocks that were read or written.
-    reads : int array, by VM
-        Of these, those that were read.
-    requests : int array, by VM
-        Requests that these accesses made up.
-    unique_blocks : int array, by VM
-        Distinct blocks accessed in the last period of the first timer.
-    reuse_intensity : float array, by VM
-        1 - distinct / all, of the last window of `ri_window` that closed.
-    meters : mapping of str to array, dict or list
-        What the allocator wants measured beside, by the names that it gave (`Allocator`).
-    hits : int array, by tier and VM
-        Accesses that each tier served.
-    misses : int array, by VM
-        Accesses that no tier had, but for reads of what a filter has staged with its data.
-    writes : int array, by VM
-        Accesses that wrote.
-    dirty : int array, by VM
-        Blocks held at this time that the backend does not have.
-    occupancy : int array, by tier and VM
-        Blocks held when the interval ended.
-    current : int array, by tier and VM
-        Targets in force: the blocks that each VM is granted.
-    departed : bool array, by VM
-        VMs that are gone: nothing is counted of them any more, and they need no space.
-    arrived : bool array, by VM
-        VMs that had an access so far.
-    hosts : tuple of str
-        Names of the hosts; none of one host.
-    host : int array, by VM
-        The host that it is on, an index into `hosts`.
-    on_the_way : int array, by VM
-        Blocks of its cache that have not come yet from the host that it left.
-    capacities : int array, shape (tiers,)
-        Blocks that there are to grant, on each host.
-    tier_read_ns : float array, shape (tiers,)
-        What a read from each tier takes, in ns.
-    backend_read_ns : float
-        What a read from the backend takes, in ns.
-    vm_backend_ns : float array, by VM
-        The same for VMs whose storage is another.
-    latency_ns : float array, by VM
-        What an access waited for, in the mean, in ns; 0 for a VM that had none.
-    tier_latency_ns : float array, by tier and VM
-        The same of those that each tier served.
-    """
-
-    timer: str
-    interval: int
-    now: int
-    vms: tuple[str, ...]
-    accesses: NDArray[np.int64]
-    reads: NDArray[np.int64]
-    requests: NDArray[np.int64]
-    unique_blocks: NDArray[np.int64]
-    reuse_intensity: NDArray[np.float64]
-    hits: NDArray[np.int64]
-    misses: NDArray[np.int64]
-    writes: NDArray[np.int64]
-    dirty: NDArray[np.int64]
-    occupancy: NDArray[np.int64]
-    current: NDArray[np.int64]
-    departed: NDArray[np.bool_]
-    arrived: NDArray[np.bool_]
-    hosts: tuple[str, ...]
-    host: NDArray[np.int64]
-    on_the_way: NDArray[np.int64]
-    capacities: NDArray[np.int64]
-    tier_read_ns: NDArray[np.float64]
-    backend_read_ns: float
-    vm_backend_ns: NDArray[np.float64]
-    latency_ns: NDArray[np.float64]
-    tier_latency_ns: NDArray[np.float64]
-    meters: Mapping[str, Any]
-    _curves: Sequence[HitCurve] = field(default=(), repr=False)
-
-    @cached_property
-    def curves(self) -> list[HitRatioCurve]:
-        """Hits of an LRU cache of any size, by VM: of this interval, or of all so far.
-
-        Of the last period of the first timer, in which the first access to a block is a miss,
-        unless the allocator has said another ``distance_scope``. They are what a VM would hit on
-        its own.
-        """
-        return [_public(curve) for curve in self._curves]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +44,9 @@ class Decision:
         first all VMs are let in.
     migrations : sequence of Migration, optional
         VMs that move to other hosts; targets are of where they are then. None if not given.
+    placements : int array of shape (extents,), optional
+        The tier in which each extent is to live, the number of tiers for the backend, on a host
+        that places them. What lives elsewhere moves. As they are if not given.
     """
 
     targets: ArrayLike | None = None
@@ -160,6 +54,7 @@ class Decision:
     infeasible: str = ""
     admits: ArrayLike | None = None
     migrations: Sequence[Migration] | None = None
+    placements: ArrayLike | None = None
 
 
 class Allocator(Protocol):
@@ -170,10 +65,13 @@ class Allocator(Protocol):
 
     ``interval`` : int or str
         Time between decisions, such as ``"10min"``; that of the experiment if not given.
-    ``timers`` : mapping of str to int or str
+    ``timers`` : mapping of str to int, str or mapping
         Instead of `interval` several, by name, such as ``{"sizes": "10min", "reuse": "1min"}``.
         `allocate` is asked at each; of those that ring at one time the first is first. What is
-        seen of the trace is of the first timer's intervals.
+        seen of the trace is of the first timer's intervals. One rings also before the first
+        request if its value is ``{"every": "10min", "at_start": True}``, and then alone without
+        ``"every"``: nothing has been counted then, and of curves those with foresight alone
+        show anything.
     ``meters`` : mapping of str to mapping
         What to measure beside, by name: ``{"wss": {"meter": "distinct", "window": "1h"}}``, with
         ``"timer"`` for the one at which it is read, if that is not the first. There are
@@ -184,9 +82,11 @@ class Allocator(Protocol):
         that were hit; ``touched``, blocks held that were accessed; ``ghost_hits`` and
         ``tail_hits``; ``peak``, the most blocks held. With ``"by": "tier"`` it has ``tiers``,
         too: the same by tier and VM, each tier as a cache alone with what reaches it, which are
-        accesses that no faster tier served and blocks that come in. ``responses`` needs
-        traces with response times: ``requests`` that have one, ``mean_ns`` of these, and
-        ``outstanding``, the requests under way at a time, in the mean.
+        accesses that no faster tier served and blocks that come in. A ``curve`` with
+        ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
+        whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
+        ``responses`` needs traces with response times: ``requests`` that have one, ``mean_ns`` of
+        these, and ``outstanding``, the requests under way at a time, in the mean.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
@@ -195,7 +95,8 @@ class Allocator(Protocol):
     ``actions`` : sequence of str
         What its decisions may have, of ``"targets"``, ``"write_modes"``, ``"admits"``,
         ``"write_modes_by_tier"`` where the chain of `data_path` has several copies of a block, and
-        ``"migrations"`` where there are hosts; all of it if not given. What the host cannot change
+        ``"migrations"`` where there are hosts; of a placed `host` there is ``"placements"`` alone.
+        All of it if not given. What the host cannot change
         is refused as the experiment is loaded, and a decision that has more as it is taken.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
         How a VM that holds more than its target shrinks: as others need the space, at once,
@@ -203,6 +104,14 @@ class Allocator(Protocol):
     ``data_path`` : dict
         Parameters of `hierarchy` (``mcsim describe hierarchy``) where they are not its
         defaults, such as ``{"policy": "arc", "writes": "back"}``.
+    ``host`` : str or mapping
+        Instead of tiers that are divided, ``"placed"`` or ``"classed"``, or a mapping with that as
+        ``"name"`` and parameters, such as ``{"name": "placed", "extent": 64}``. On the placed host
+        nothing is cached, and extents of so many blocks live where `Decision.placements` says, as
+        under `hystor`, `vfrm` and `edt`; there are ``extent``, ``write_area`` and ``high_water``
+        (``mcsim describe hystor``), and ``sizes``, of requests that `Observation.extents` counts
+        apart, such as ``["4KiB", "16KiB"]``. The classed host is that of `dss`, with its
+        parameters: what comes in and what leaves its classes decide, and nobody else.
 
     Examples
     --------
@@ -235,32 +144,21 @@ class Allocator(Protocol):
         ...
 
 
-class _Answering:
+class _Answering(Declared):
     """Stands before an allocator: shows it an `Observation`, and looks at what it answers."""
 
-    def __init__(self, allocator: Allocator, name: str, interval: int) -> None:
-        self._allocator = allocator
-        self._name = name
-        for key in ("ri_window", "interval"):
-            if hasattr(allocator, key):
-                setattr(self, key, self._duration(key, getattr(allocator, key)))
-        self.timers = self._timers()
-        self.meters = [self._meter(name, given) for name, given in self._named("meters")]
-        hosts = [name for name, kind, _, _ in self.meters if kind == "host"]
-        if len(hosts) > 1:
-            raise ConfigError(f"{self._name}.meters: one host meter, not {', '.join(hosts)}")
-        self.actions = self._actions()
-        for key in ("resize_mode", "distance_scope", "data_path"):
-            if hasattr(allocator, key):
-                setattr(self, key, self._of_kind(key))
+    def __init__(self, allocator: Allocator, name: str) -> None:
+        super().__init__(allocator, name)
+        self._asked = allocator
 
     def allocate(self, raw: Any) -> Any:
         """Ask the allocator; called by the core."""
         raw.meters = {name: _shown(value) for name, value in raw.meters.items()}
+        raw.extents = None if raw.extents is None else Extents(**vars(raw.extents))
         seen = Observation(**vars(raw))
         doing = f"{self._name}: allocate() of {seen.timer} {seen.interval}"
         with blamed(doing):
-            answer = done_at_desk(lambda: self._allocator.allocate(seen))
+            answer = done_at_desk(lambda: self._asked.allocate(seen))
         if answer is None:
             return None
         if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):
@@ -268,70 +166,9 @@ class _Answering:
         if not isinstance(answer, Decision):
             answer = Decision(answer)
         check_declared(answer, self.actions, doing)
+        if self.host is not None:
+            check_possible(answer, self.host[0], doing)
         return checked(answer, seen, doing)
-
-    def _named(self, key: str) -> list[tuple[str, Any]]:
-        given = getattr(self._allocator, key, {})
-        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-            raise ConfigError(f"{self._name}.{key}: expected a mapping by name, got {given!r}")
-        return list(given.items())
-
-    def _actions(self) -> list[str] | None:
-        given = getattr(self._allocator, "actions", None)
-        if given is None:
-            return None
-        if not are_words(given):
-            raise ConfigError(f"{self._name}.actions: expected names of actions, got {given!r}")
-        return list(given)
-
-    def _timers(self) -> list[tuple[str, int]]:
-        timers = self._named("timers")
-        if timers and hasattr(self._allocator, "interval"):
-            raise ConfigError(f"{self._name}: interval and timers say the same; give one of them")
-        return [(name, self._duration(f"timers[{name!r}]", period)) for name, period in timers]
-
-    def _meter(self, name: str, given: Any) -> tuple[str, str, dict[str, Any], int]:
-        where = f"meters[{name!r}]"
-        if not isinstance(given, Mapping) or not isinstance(given.get("meter"), str):
-            raise ConfigError(
-                f'{self._name}.{where}: expected a mapping such as {{"meter": "distinct"}}, '
-                f"got {given!r}"
-            )
-        params = dict(given)
-        kind = params.pop("meter")
-        timers = [timer for timer, _ in self.timers] or ["interval"]
-        timer = params.pop("timer", timers[0])
-        if timer not in timers:
-            raise ConfigError(
-                f"{self._name}.{where}: no timer {timer!r}; there are {', '.join(timers)}"
-            )
-        if params.get("window"):
-            params["window"] = self._duration(f"{where}: window", params["window"])
-        for key, value in params.items():
-            if not isinstance(value, (bool, int, float, str)):
-                raise ConfigError(
-                    f"{self._name}.{where}: {key}: expected a number, text or truth value, "
-                    f"got {value!r}"
-                )
-        return name, kind, params, timers.index(timer)
-
-    def _duration(self, key: str, given: Any) -> int:
-        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given > 0:
-            return int(given)
-        try:
-            length = parse_duration(given)
-        except ValueError as error:
-            raise ConfigError(f"{self._name}.{key}: {error}") from None
-        if length == 0:
-            raise ConfigError(f"{self._name}.{key}: must be positive, got {given!r}")
-        return length
-
-    def _of_kind(self, key: str) -> Any:
-        given = getattr(self._allocator, key)
-        kind = dict if key == "data_path" else str
-        if not isinstance(given, kind):
-            raise ConfigError(f"{self._name}.{key}: expected a {kind.__name__}, got {given!r}")
-        return given
 
 
 def answering(allocator: Allocator, name: str, interval: int) -> object:
@@ -352,14 +189,8 @@ def answering(allocator: Allocator, name: str, interval: int) -> object:
     """
     # The core calls an allocator by the name of its class.
     kind = type(type(allocator).__name__, (_Answering,), {})
-    return kind(allocator, name, interval)
+    return kind(allocator, name)
 
 
 def _shown(meter: Any) -> Any:
-    return [_public(curve) for curve in meter] if isinstance(meter, list) else meter
-
-
-def _public(curve: HitCurve) -> HitRatioCurve:
-    capacities = np.concatenate([[0], curve.distances + 1])
-    hits = np.concatenate([[0], curve.cumulative])
-    return HitRatioCurve(capacities, hits.astype(np.float64), curve.accesses)
+    return [curve_of(curve) for curve in meter] if isinstance(meter, list) else meter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.experiment.extents import checked_placements
 from mcsim.experiment.migration import checked_migrations
 
 if TYPE_CHECKING:
-    from mcsim.experiment.allocator import Decision, Observation
+    from mcsim.experiment.allocator import Decision
+    from mcsim.experiment.observation import Observation
 
-__all__ = ["are_words", "check_declared", "checked"]
+__all__ = ["are_words", "check_declared", "check_possible", "checked"]
 
 _WRITE_MODES = ("through", "back", "around")
+_ACTIONS = ("targets", "write_modes", "admits", "migrations", "placements")
+# What can be changed of hosts whose tiers are not divided.
+_POSSIBLE: Mapping[str, Sequence[str]] = {"placed": ("placements",), "classed": ()}
 
 
 def are_words(given: object) -> bool:
@@ -30,15 +35,27 @@ def check_declared(answer: Decision, actions: Sequence[str] | None, doing: str) 
     """Hold a decision to what its allocator says that it decides, if it says so."""
     if actions is None:
         return
-    for name in ("targets", "write_modes", "admits", "migrations"):
+    for name in _decided(answer):
         given = getattr(answer, name)
-        if given is None:
-            continue
         if name == "write_modes" and not are_words(_listed(given)):
             name = "write_modes_by_tier"
         if name not in actions:
             declared = ", ".join(actions) or "nothing"
             raise ConfigError(f"{doing}: {name} decided, and `actions` has {declared}")
+
+
+def check_possible(answer: Decision, host: str, doing: str) -> None:
+    """Hold a decision to what can be changed of a host whose tiers are not divided."""
+    for name in _decided(answer):
+        if name not in _POSSIBLE[host]:
+            possible = ", ".join(_POSSIBLE[host]) or "nothing"
+            raise ConfigError(
+                f"{doing}: {name} decided, and of a {host} host decisions change {possible}"
+            )
+
+
+def _decided(answer: Decision) -> list[str]:
+    return [name for name in _ACTIONS if getattr(answer, name) is not None]
 
 
 def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
@@ -72,7 +89,17 @@ def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
     if targets is not None:
         targets = _checked_targets(targets, seen, doing)
         _check_space(targets, _hosts_after(migrations or [], seen), seen, doing)
-    return replace(answer, targets=targets, write_modes=modes, admits=admits, migrations=migrations)
+    placements = answer.placements
+    if placements is not None:
+        placements = checked_placements(placements, seen, doing)
+    return replace(
+        answer,
+        targets=targets,
+        write_modes=modes,
+        admits=admits,
+        migrations=migrations,
+        placements=placements,
+    )
 
 
 def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:

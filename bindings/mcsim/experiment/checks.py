@@ -13,6 +13,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
+from mcsim.results.foresight import FORESEEN
 from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.workload import Workload
 
@@ -27,7 +28,7 @@ __all__ = [
     "check_responses",
     "check_times",
 ]
-__all__ += ["check_unique", "missing_writes", "silent_timers"]
+__all__ += ["check_unique", "foresight_of", "missing_writes", "silent_timers", "told_of_foresight"]
 
 
 # What the engine keeps of one trace.
@@ -219,6 +220,18 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
         check(vm.arrives, (*where, "arrives"))
         check(vm.departs, (*where, "departs"))
         check_order(vm.arrives, vm.departs, (*where, "departs"))
+
+
+def foresight_of(system: engine.System) -> str:
+    """Return what of the future a system's meters tell: ``'none'``, ``'next'`` or ``'whole'``."""
+    asked = {spec.params.get("foresight", "none") for spec in system.meters}
+    return next((kind for kind in ("whole", "next") if kind in asked), "none")
+
+
+def told_of_foresight(system: engine.System) -> Iterable[str]:
+    """Tell that a system knows what nobody can, if it does."""
+    if (known := foresight_of(system)) != "none":
+        yield f"it knows {FORESEEN[known]} beforehand: a yardstick"
 
 
 def missing_writes(

@@ -23,7 +23,14 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
-from mcsim.experiment.checks import check_classes, check_responses, missing_writes, silent_timers
+from mcsim.experiment.checks import (
+    check_classes,
+    check_responses,
+    foresight_of,
+    missing_writes,
+    silent_timers,
+    told_of_foresight,
+)
 from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
@@ -156,7 +163,7 @@ class Stages:
                 measured = self.prepared.measured(view, specs)
         if whole:
             with self.reporter.stage("tables"):
-                self._write_of_the_workload(view, specs, intensity)
+                self._write_of_the_workload(view, specs, intensity, systems)
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
         # first, which waits for nobody.
         bound = None
@@ -196,9 +203,15 @@ class Stages:
         view: View,
         specs: list[locality.MeterSpec],
         intensity: locality.MeterSpec | None,
+        systems: list[engine.System],
     ) -> None:
         described = self.prepared.environment(view)
-        self.sink.write_json("environment", described | {"code": self.experiment.code_digests()})
+        known = zip(self._titles, map(foresight_of, systems), strict=True)
+        more = {
+            "code": self.experiment.code_digests(),
+            "foresight": {title: kind for title, kind in known if kind != "none"},
+        }
+        self.sink.write_json("environment", described | more)
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
         self.sink.write_curves(*self.prepared.curves(view, specs, np.cumsum(tiers)))
         self.sink.write_table("reuse_intensity", self.prepared.intensity(view, specs, intensity))
@@ -215,6 +228,7 @@ class Stages:
         spec = self.experiment.spec
         title = self._titles[index]
         told = [
+            *told_of_foresight(system),
             *missing_writes(system, spec.systems[index], accesses),
             *silent_timers(system, accesses, spec),
         ]

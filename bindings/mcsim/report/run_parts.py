@@ -12,6 +12,7 @@ from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.demands import overloads
+from mcsim.results.foresight import FORESEEN, yardstick_note
 from mcsim.results.models import devices, requests, waits_of
 from mcsim.results.render import says_nothing
 from mcsim.results.results import Results
@@ -99,6 +100,9 @@ def systems_table(results: Results) -> Table:
         if system.optimizer is not None:
             told = ", ".join(filter(None, [told, f"optimizer={system.optimizer.name}"]))
         summary = summaries.get(system.name, "a system of the user's")
+        if system.title in results.foresight:
+            known = FORESEEN[results.foresight[system.title]]
+            summary = f"{summary.removesuffix('.')}; a yardstick that knows {known} beforehand"
         label = looks[system.title].label
         rows.append([Cell(text) for text in (system.title, label, summary, told or "–")])
     return Table(["system", "in plots", "what it does", "told"], rows)
@@ -193,7 +197,9 @@ def run_tables(results: Results) -> list[Table]:
             parts=tiers,
             nothing={"vm": "all"},
             title="Hits and latency",
-            caption="Gain, points and latency saved: against Global LRU.",
+            caption=_sentences(
+                "Gain, points and latency saved: against Global LRU", _yardsticks(results)
+            ),
         ),
         _possible(results),
         from_arrow(
@@ -225,7 +231,17 @@ def _possible(results: Results) -> Table:
         "fairness": "fairness: Jain's index of slowdowns against all tiers of one's own",
     }
     said = "; ".join(text for name, text in explained.items() if name in heads)
-    return from_arrow(held, heads, title="What was possible", caption=f"{said}." if said else "")
+    caption = _sentences(said, _yardsticks(results))
+    return from_arrow(held, heads, title="What was possible", caption=caption)
+
+
+def _yardsticks(results: Results) -> str:
+    note = yardstick_note(results.foresight)
+    return note[:1].upper() + note[1:]
+
+
+def _sentences(*said: str) -> str:
+    return " ".join(f"{sentence}." for sentence in said if sentence)
 
 
 def _loaded(results: Results) -> Table:
@@ -265,8 +281,8 @@ def configuration(results: Results) -> Listing:
     return Listing(f"{results.run_id}: the experiment, every default written out", text)
 
 
-# Where it ran is nobody's business but the user's.
-_PRIVATE = ("host", "traces", "code")
+# Where it ran is nobody's business but the user's; the rest is told elsewhere.
+_PRIVATE = ("host", "traces", "code", "foresight")
 
 
 def origins(results: Results) -> list[Block]:

@@ -45,10 +45,10 @@ from mcsim.results.files import read_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, below, joined_curves, schema_of, spoken
 from mcsim.results.seals import digest_of_bytes, listed, parsed
-from mcsim.results.tables import COMPARISON, compared
+from mcsim.results.summary import SUMMARY, summed_up
 
-__all__ = ["SUMMARY", "Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
-__all__ += ["summary", "unpacked", "unsound_in", "write_pack"]
+__all__ = ["Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged", "unpacked"]
+__all__ += ["unsound_in", "write_pack"]
 
 _log = logging.getLogger(__name__)
 
@@ -155,12 +155,12 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     for of in _OF_RUNS:
         tables[of] = _numbered("run", [run.tables[of] for run in runs], of)
     tables["points"] = _numbered("run", [run.tables["points"] for run in runs], "curves")
-    summed_up = [
+    summaries = [
         row | {"run": number}
         for number, run in enumerate(runs)
-        for row in _summed_up(_HeldResults(run))
+        for row in summed_up(_HeldResults(run))
     ]
-    tables["summary"] = pa.Table.from_pylist(summed_up, schema=SUMMARY.insert(0, _RUN))
+    tables["summary"] = pa.Table.from_pylist(summaries, schema=SUMMARY.insert(0, _RUN))
     for of, found in shared.items():
         tables[of] = _numbered("of", found.values, of)
     content = {
@@ -200,27 +200,6 @@ def _digest_in(file: zipfile.ZipFile, name: str) -> str | None:
 
 # What a zip file throws that is not as it was written: its directory, its headers, its checksums.
 _UNREADABLE = (OSError, KeyError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile)
-
-
-SUMMARY = COMPARISON.append(pa.field("opt_hits", pa.int64())).append(
-    pa.field("synthetic", pa.bool_())
-)
-
-
-def summary(results: Results) -> pa.Table:
-    """Return `comparison` of a run with what OPT hits of all VMs, and whether it is synthetic."""
-    return pa.Table.from_pylist(_summed_up(results), schema=SUMMARY)
-
-
-def _summed_up(results: Results) -> list[dict[str, Any]]:
-    bounds = results.table("bounds")
-    of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
-    rows = compared(results)
-    for row in rows:
-        row["synthetic"] = results.synthetic
-        if row["vm"] is None:
-            row["opt_hits"] = of.get(row["system"])
-    return rows
 
 
 class _Shared:

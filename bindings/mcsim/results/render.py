@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from mcsim.base import units
+from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 
@@ -93,9 +94,10 @@ def render_comparison(results: Results) -> RenderableType:
     captions = []
     if has_baseline:
         captions.append("against Global LRU: gain and points in hit ratio, speed by mean latency")
+    captions.append(yardstick_note(results.foresight))
     if vms > MOST_VMS:
         captions.append(f"the {vms:,} VMs one by one are in vms.parquet and metrics.parquet")
-    table.caption = "\n".join(captions) or None
+    table.caption = "\n".join(filter(None, captions)) or None
     return table
 
 
@@ -140,10 +142,12 @@ def render_systems(results: Results) -> RenderableType:
             "–" if rate is None else f"{units.format_count(rate)}/s",
             *([f"{row['decide_seconds']:.2f} s"] if decides else []),
         )
-    table.caption = (
+    captions = [
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
-        "one client completes, per dollar"
-    )
+        "one client completes, per dollar",
+        yardstick_note(results.foresight),
+    ]
+    table.caption = "\n".join(filter(None, captions))
     return table
 
 

@@ -46,6 +46,7 @@ from mcsim.base.rows import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
+from mcsim.results.foresight import foresight_by_name
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -274,6 +275,15 @@ class Results:
     def to_polars(self, name: str) -> pl.DataFrame:
         """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
         return polars_frame(self.to_arrow(name))
+
+    @property
+    def foresight(self) -> dict[str, str]:
+        """What systems knew beforehand, by title: the ``'next'`` interval or the ``'whole'`` trace.
+
+        Those that are in it are yardsticks, which nobody can run.
+        """
+        told: dict[str, str] | None = self.environment.get("foresight")
+        return foresight_by_name(self.spec.systems) if told is None else told
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Add the time of a stage that works on the finished run, such as figures."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.results.foresight import yardstick_note
 from mcsim.results.render import STYLE, percent, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
@@ -35,6 +36,8 @@ YARDSTICKS = pa.schema(
         ("churn", pa.float64()),  # blocks of targets, or of extents, moved an interval
         ("infeasible", pa.int64()),  # decisions that could not have what was asked for
         ("decide_seconds", pa.float64()),  # of the controller
+        # What it knew beforehand, "next" interval or "whole" trace: a yardstick. Null: nothing.
+        ("foresight", pa.string()),
     ]
 )
 
@@ -47,7 +50,7 @@ def yardsticks(results: Results) -> pa.Table:
         decisions = decisions.filter(pc.invert(decisions["warm_up"]))
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
-    hindsight = None
+    hindsight, foresight = None, results.foresight
     alone = waits_alone(results)
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
@@ -70,6 +73,7 @@ def yardsticks(results: Results) -> pa.Table:
                 "churn": churn(results, title),
                 "infeasible": int(pc.sum(pc.not_equal(reasons, ""), min_count=0).as_py()),
                 "decide_seconds": timings[title]["decide_seconds"],
+                "foresight": foresight.get(title),
             }
         )
     if hindsight is not None:
@@ -225,5 +229,7 @@ def render_yardsticks(results: Results) -> RenderableType:
         "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",
     }
     shown = {name for name, _, _ in columns}
-    table.caption = "\n".join(text for name, text in explained.items() if name in shown) or None
+    said = [text for name, text in explained.items() if name in shown]
+    said.append(yardstick_note(results.foresight))
+    table.caption = "\n".join(filter(None, said)) or None
     return table

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.results.packs import SUMMARY, packs_in, summary
+from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
+from mcsim.results.summary import SUMMARY, summary
 
 __all__ = ["finished", "joined"]
 
@@ -35,7 +36,7 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Columns of the plan, then those of `mcsim.results.packs.SUMMARY`, where `vm` is null for
+        Columns of the plan, then those of `mcsim.results.summary.SUMMARY`, where `vm` is null for
         all VMs together; hits by tier have a column for each tier. Rows come in the order
         of the cells, whoever ran them, and have nothing that differs from run to run.
     """
@@ -63,10 +64,18 @@ def _summaries(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
         for number, run_id in enumerate(pack.run_ids):
             if run_id in missing:
                 missing.remove(run_id)
-                yield run_id, pack.part("summary", "run", number)
+                yield run_id, _with_all_columns(pack.part("summary", "run", number))
     for run_id in missing:
         if (out / run_id / "DONE").exists():
             yield run_id, summary(Results.open(out / run_id))
+
+
+def _with_all_columns(table: pa.Table) -> pa.Table:
+    """Put nulls where packs of an earlier mcsim have nothing."""
+    for column in SUMMARY:
+        if column.name not in table.column_names:
+            table = table.append_column(column, pa.nulls(len(table), column.type))
+    return table.select(SUMMARY.names)
 
 
 def _with_columns_of_tiers(table: pa.Table) -> pa.Table:

@@ -88,7 +88,8 @@ class Sweep:
         """Return one table of all cells: a row for each cell, system and VM.
 
         `vm` is null where a row is of all VMs together. Other columns are the axes, those of
-        `mcsim.results.tables.COMPARISON`, `opt_hits` and `synthetic`.
+        `mcsim.results.tables.COMPARISON`, `opt_hits`, `synthetic`, and `foresight`, which marks
+        yardsticks as `Results.foresight` does.
         """
         return self._table
 

@@ -359,6 +359,9 @@ def check_constants(seen: mcsim.Observation, rang: int) -> None:
     assert seen.vms == NAMES
     assert seen.capacities.tolist() == [CAPACITY]
     assert seen.tier_read_ns.tolist() == [30.0]
+    told = [(of.name, of.read_ns, of.write_ns, of.dollars_per_gb) for of in seen.devices]
+    assert told == [("any", 30.0, 40.0, 10.0), ("hdd", 5e6, 6e6, 0.1)]
+    assert seen.block_bytes == 4096
     assert seen.backend_read_ns == 5e6
     assert seen.vm_backend_ns.tolist() == [5e6, 5e6, 7e6]
 

@@ -1,0 +1,32 @@
+"""Systems that know what is to come: yardsticks, which nobody can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mcsim.config.spec import SystemSpec
+
+__all__ = ["FORESEEN", "foresight_by_name", "yardstick_note"]
+
+FORESEEN: Mapping[str, str] = {"next": "the next interval", "whole": "the whole trace"}
+
+# Of runs of an earlier mcsim, which did not write it down.
+_BY_NAME = {"hindsight": "whole", "clairvoyant": "next"}
+
+
+def foresight_by_name(systems: list[SystemSpec]) -> dict[str, str]:
+    """Return what systems foresee whose names say so, by title."""
+    return {of.title: _BY_NAME[of.name] for of in systems if of.name in _BY_NAME}
+
+
+def yardstick_note(foresight: Mapping[str, str]) -> str:
+    """Say in a table's caption which systems are yardsticks; nothing if none is.
+
+    Examples
+    --------
+    >>> from mcsim.results.foresight import yardstick_note
+    >>> yardstick_note({"hindsight": "whole"})
+    'yardsticks, which know what is to come: hindsight (the whole trace)'
+    """
+    known = ", ".join(f"{title} ({FORESEEN[what]})" for title, what in foresight.items())
+    return f"yardsticks, which know what is to come: {known}" if known else ""

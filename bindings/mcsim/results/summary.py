@@ -1,0 +1,39 @@
+"""A run in a few rows, as the tables of a sweep have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from mcsim.results.results import Results
+from mcsim.results.tables import COMPARISON, compared
+
+__all__ = ["SUMMARY", "summary", "summed_up"]
+
+SUMMARY = pa.schema(
+    [
+        *COMPARISON,
+        ("opt_hits", pa.int64()),
+        ("synthetic", pa.bool_()),
+        ("foresight", pa.string()),  # as of `Results.foresight`; null: none, or not written down
+    ]
+)
+
+
+def summary(results: Results) -> pa.Table:
+    """Return `comparison` of a run with what OPT hits of all VMs, and what else is to be known."""
+    return pa.Table.from_pylist(summed_up(results), schema=SUMMARY)
+
+
+def summed_up(results: Results) -> list[dict[str, Any]]:
+    """Return the rows of `summary`; what is not known of one may be absent."""
+    bounds = results.table("bounds")
+    of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
+    rows, foresight = compared(results), results.foresight
+    for row in rows:
+        row["synthetic"] = results.synthetic
+        row["foresight"] = foresight.get(row["system"])
+        if row["vm"] is None:
+            row["opt_hits"] = of.get(row["system"])
+    return rows

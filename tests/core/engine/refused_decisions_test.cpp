@@ -1,0 +1,264 @@
+// Trusts: the law that of a decision that is refused nothing is done: what was counted stays, and
+// the rest of the trace is served as if nobody had decided.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "core/engine/run.hpp"
+#include "policies/hosts/data_path.hpp"
+#include "tests/support/workloads.hpp"
+
+namespace mcsim {
+namespace {
+
+using testing::machine_of;
+
+constexpr VmId kVms = 3;
+constexpr Nanoseconds kLast = 6'000;
+
+// Requests of one to three blocks, two fifths of them writes, one every three nanoseconds; half
+// of them ask for a tenth of a VM's blocks.
+Accesses random_trace() {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  for (VmId vm = 0; vm < kVms; ++vm) {
+    Random random(vm);
+    Requests requests;
+    for (auto time = static_cast<Nanoseconds>(vm); time <= kLast; time += 3 * kVms) {
+      const std::uint64_t first = random.below(random.below(2) == 0 ? 4 : 40);
+      const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(3)));
+      const Op op = random.below(5) < 2 ? Op::kWrite : Op::kRead;
+      requests.push(time, vm, op, 4096 * first, bytes);
+    }
+    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  }
+  return std::move(builder).finish().value();
+}
+
+// All that is counted, VM by VM.
+std::vector<Count> numbers(const std::vector<VmCounters>& vms) {
+  std::vector<Count> all;
+  for (const VmCounters& of : vms) {
+    for (const auto& [name, total] : VmCounters::kTotals) all.push_back(of.*total);
+    for (const auto& [name, level] : VmCounters::kLevels) all.push_back(of.*level);
+    for (const TierCounters& tier : of.tiers) {
+      for (const auto& [name, total] : TierCounters::kTotals) all.push_back(tier.*total);
+      for (const auto& [name, level] : TierCounters::kLevels) all.push_back(tier.*level);
+    }
+    for (const Served* of_op : {&of.reads_served, &of.writes_served}) {
+      all.insert(all.end(), of_op->blocks.begin(), of_op->blocks.end());
+      all.insert(all.end(), of_op->requests.begin(), of_op->requests.end());
+    }
+  }
+  return all;
+}
+
+// What a host had counted when its run ended, and what once all of the trace was replayed.
+struct Left {
+  std::vector<Count> then;
+  std::vector<Count> in_the_end;
+};
+
+// Lets through what it is told, and replays at its end what nobody did.
+class Watched final : public Host {
+ public:
+  Watched(std::unique_ptr<Host> host, const Accesses& trace, Left& left)
+      : host_(std::move(host)), trace_(trace), left_(left) {}
+  ~Watched() override {
+    left_.then = numbers(host_->counters());
+    host_->replay(trace_, {at_, trace_.request_count()});
+    left_.in_the_end = numbers(host_->counters());
+    EXPECT_TRUE(host_->check_invariants().ok()) << host_->check_invariants();
+  }
+
+  void replay(const Accesses& trace, RequestRange range) override {
+    host_->replay(trace, range);
+    at_ = range.end;
+  }
+  Actions supports() const override { return host_->supports(); }
+  absl::Status resize(const Allocation& targets) override { return host_->resize(targets); }
+  absl::Status migrate(std::span<const Migration> moves, const Allocation& targets,
+                       Nanoseconds now) override {
+    return host_->migrate(moves, targets, now);
+  }
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return host_->set_write_modes(modes);
+  }
+  absl::Status set_write_modes_by_tier(const ModesByTier& modes) override {
+    return host_->set_write_modes_by_tier(modes);
+  }
+  absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override {
+    return host_->check_write_modes_by_tier(modes);
+  }
+  absl::Status set_admission(const std::vector<bool>& admits) override {
+    return host_->set_admission(admits);
+  }
+  void release(VmId vm) override { host_->release(vm); }
+  std::vector<VmCounters> counters() const override { return host_->counters(); }
+  absl::Status check_invariants() const override { return host_->check_invariants(); }
+
+ private:
+  std::unique_ptr<Host> host_;
+  const Accesses& trace_;
+  Left& left_;
+  std::size_t at_ = 0;
+};
+
+// Decides twice on two hosts, of which the second has vm1 alone at first.
+class Deciding final : public System {
+ public:
+  Deciding(Decision first, std::optional<Decision> second)
+      : decisions_{std::move(first), std::move(second)} {}
+
+  std::vector<Timer> timers() const override {
+    return {{.name = "timer", .clock = {.period = kLast / 3 + 1}}};
+  }
+  Actions actions() const override { return kAll; }
+  Actions host_supports() const override { return kAll; }
+  absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    Machine machine = machine_of({8, 30});
+    machine.fleet.hosts = {"h0", "h1"};
+    machine.fleet.host_of_vm = {{"vm1", 1}};
+    machine.fleet.link = {.latency_ns = 1'000, .blocks_per_second = 1e8};
+    DataPathParams params;
+    params.chain = Chain::kInclusive;
+    params.writes = "back";
+    const Division division = one_part_each(granted(2), {.mode = ResizeMode::kEager});
+    MCSIM_ASSIGN_OR_RETURN(auto host, make_data_path(params, machine, trace, division, 1));
+    return std::make_unique<Watched>(std::move(host), trace, left);
+  }
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
+    saw = numbers({seen.counters.begin(), seen.counters.end()});
+    return decisions_[seen.interval];
+  }
+
+  static Allocation granted(Count blocks) {
+    Allocation targets(2, kVms);
+    for (std::size_t vm = 0; vm < kVms; ++vm) {
+      targets.at(0, vm) = blocks;
+      targets.at(1, vm) = 4 * blocks;
+    }
+    return targets;
+  }
+
+  std::vector<Count> saw;  // as it decided last
+  Left left;
+
+ private:
+  static constexpr Actions kAll{Action::kTargets, Action::kWriteModes, Action::kWriteModesByTier,
+                                Action::kAdmission, Action::kMigrations};
+  std::array<std::optional<Decision>, 2> decisions_;
+};
+
+ModesByTier modes(WriteMode first, WriteMode second) {
+  return {std::vector(kVms, first), std::vector(kVms, second)};
+}
+
+// One decision is followed, so that a cache is on its way; then comes one that is right but for
+// what a test makes wrong.
+class RefusedDecisions : public ::testing::Test {
+ protected:
+  absl::Status decide(std::optional<Decision> second) {
+    const Decision first{.targets = Deciding::granted(2),
+                         .write_modes_by_tier = modes(WriteMode::kThrough, WriteMode::kBack),
+                         .admits = {true, true, false},
+                         .migrations = {{.vm = 0, .host = 1, .blocks_per_second = 5e5}}};
+    Deciding system(first, std::move(second));
+    const auto result = run(trace, system, {}, aligned_cuts(trace.request_time, 1'000));
+    saw = system.saw;
+    left = system.left;
+    return result.status();
+  }
+
+  // What is said of the decision, of which nothing is done.
+  template <class Mistake>
+  std::string refused(Mistake mistake) {
+    Decision decision = right;
+    mistake(decision);
+    const absl::Status status = decide(decision);
+    EXPECT_EQ(left.then, saw) << status;
+    EXPECT_EQ(left.in_the_end, undisturbed()) << status;
+    return message_of(status);
+  }
+
+  const std::vector<Count>& undisturbed() {
+    if (undisturbed_.empty()) {
+      const Left before = left;
+      EXPECT_EQ(decide(std::nullopt), absl::OkStatus());
+      undisturbed_ = std::exchange(left, before).in_the_end;
+    }
+    return undisturbed_;
+  }
+
+  const Accesses trace = random_trace();
+  const Decision right{.targets = Deciding::granted(3),
+                       .write_modes_by_tier = modes(WriteMode::kAround, WriteMode::kThrough),
+                       .admits = {false, true, true},
+                       .migrations = {{.vm = 0, .host = 0, .keep = false}, {.vm = 2, .host = 1}}};
+  std::vector<Count> saw;
+  Left left;
+
+ private:
+  std::vector<Count> undisturbed_;
+};
+
+TEST_F(RefusedDecisions, WouldHaveChangedAllIfTheyHadBeenRight) {
+  EXPECT_EQ(decide(right), absl::OkStatus());
+  EXPECT_NE(left.in_the_end, undisturbed());
+  for (int part = 0; part < 4; ++part) {
+    Decision alone;
+    if (part == 0) alone.targets = right.targets;
+    if (part == 1) alone.write_modes_by_tier = right.write_modes_by_tier;
+    if (part == 2) alone.admits = right.admits;
+    if (part == 3) alone.migrations = right.migrations;
+    EXPECT_EQ(decide(alone), absl::OkStatus());
+    EXPECT_NE(left.in_the_end, undisturbed()) << "part " << part;
+  }
+}
+
+TEST_F(RefusedDecisions, OfMigrationsLeaveAllAsItWas) {
+  EXPECT_EQ(refused([](Decision& of) { of.migrations[1].host = 0; }),
+            "migrations: vm2 is on host h0 already");
+  EXPECT_EQ(refused([](Decision& of) { of.migrations[1].host = 2; }),
+            "migrations: VM 2 of 3 to host 2 of 2");
+  EXPECT_EQ(refused([](Decision& of) { of.migrations[1].vm = kVms; }),
+            "migrations: VM 3 of 3 to host 1 of 2");
+  EXPECT_EQ(refused([](Decision& of) { of.migrations.push_back({.vm = 0, .host = 0}); }),
+            "migrations: vm0 is on host h0 already");
+  EXPECT_EQ(refused([](Decision& of) { of.migrations[1].blocks_per_second = 1e9; }),
+            "migrations: vm2: 1000000000 blocks a second over a link that takes 100000000");
+  EXPECT_EQ(refused([](Decision& of) { of.targets->at(0, 1) = 6; }),
+            "host h1: targets: tier 0 grants 9 blocks of 8");
+  EXPECT_EQ(refused([](Decision& of) { of.targets->at(1, 2) = -1; }),
+            "host h1: targets: tier 1 grants -1 blocks");
+  EXPECT_EQ(refused([](Decision& of) { of.targets = Allocation(1, kVms); }),
+            "host h0: targets: expected 2 tiers x 3 VMs, got 1 x 3");
+}
+
+TEST_F(RefusedDecisions, OfModesByTierLeaveAllAsItWas) {
+  EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier.pop_back(); }),
+            "write modes by tier: expected 2 tiers x 3 VMs, got 1 x 3");
+  EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier[1].pop_back(); }),
+            "write modes by tier: expected 2 tiers x 3 VMs, got 2 x 3");
+  EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier[0][2] = WriteMode::kBack; }),
+            "in an inclusive chain a tier has what faster ones have: it cannot be written through "
+            "below one that is written back; the order is around, through, back");
+  EXPECT_EQ(refused([](Decision& of) { of.write_modes.assign(kVms, WriteMode::kThrough); }),
+            "write modes: they are by VM or by tier and VM, not both");
+}
+
+TEST_F(RefusedDecisions, OfAnythingElseMoveNobody) {
+  EXPECT_EQ(refused([](Decision& of) {
+              of.write_modes_by_tier.clear();
+              of.write_modes = {WriteMode::kThrough};
+            }),
+            "write modes: 1 of them for 3 VMs");
+  EXPECT_EQ(refused([](Decision& of) { of.admits.pop_back(); }), "admits: 2 of them for 3 VMs");
+  EXPECT_EQ(refused([](Decision& of) { of.placements = {{}}; }),
+            "a decision changes placements; its system declares that it decides targets, "
+            "write_modes, write_modes_by_tier, admits, migrations");
+}
+
+}  // namespace
+}  // namespace mcsim

@@ -1,0 +1,245 @@
+"""Allocators in Python that are asked at the start, and that know what is to come.
+
+Trusts: naive twins of `hindsight` and `clairvoyant`, decision by decision, whose divisions brute
+force confirms; what is measured later, without foresight; zeros where nothing has been.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from mcsim._core import engine, locality
+from mcsim.base.errors import ConfigError
+from mcsim.experiment.allocator import Observation, answering
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.optimizers import optimize
+
+INTERVAL = 300
+
+
+def machine(*capacities: int) -> engine.Machine:
+    """Tiers of 1 µs, 100 µs, ... before 10 ms."""
+    tiers = [
+        (engine.Device(f"tier {k}", 1e3 * 100**k, 2e3 * 100**k, 1.0), blocks)
+        for k, blocks in enumerate(capacities)
+    ]
+    return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
+
+
+def drawn(seed: int, vms: int = 3, length: int = 2000) -> engine.Accesses:
+    """Loops and skew, with other footprints later on; the first VM may depart."""
+    rng = np.random.default_rng(seed)
+    builder = engine.AccessBuilder(ops="all")
+    departs = int(rng.integers(length // 2, length)) if seed % 2 else None
+    for v in range(vms):
+        time = np.sort(rng.choice(length, size=length // (v + 1), replace=False))
+        if v == 0:
+            time = time[time < (departs or length)]
+        footprint = np.where(time < length // 2, rng.integers(4, 20), rng.integers(4, 20))
+        skewed = footprint * rng.random(len(time)) ** rng.choice([1, 2, 4])
+        blocks = np.arange(len(time)) % footprint if rng.random() < 0.3 else skewed
+        builder.begin_vm(f"vm{v}")
+        builder.add(
+            time.astype(np.int64),
+            np.zeros(len(time), np.uint16),
+            (rng.random(len(time)) < 0.2).astype(np.uint8),
+            blocks.astype(np.uint64) * np.uint64(4096),
+            np.full(len(time), 4096, np.uint32),
+        )
+        if v == 0 and departs is not None:
+            builder.depart(departs)
+    return builder.finish()
+
+
+def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
+    measured = locality.characterise(trace, system.meters)
+    return engine.run(trace, system, measured, engine.aligned_cuts(trace, INTERVAL))
+
+
+def asked(allocator: Any, *capacities: int) -> engine.System:
+    allocator = answering(allocator, "mine", INTERVAL)
+    return engine.System.from_python(allocator, machine(*capacities), interval=INTERVAL)
+
+
+def hits(curve: HitRatioCurve, blocks: int) -> int:
+    return int(curve.hits[np.searchsorted(curve.capacities, blocks, side="right") - 1])
+
+
+def equally(space: int, limits: Sequence[int], blocks: list[int]) -> list[int]:
+    """Give what is left to those that may have more, the first first, in equal shares."""
+    left, open_ = space - sum(blocks), len(blocks)
+    while left > 0 and open_ > 0:
+        each, open_ = max(1, left // open_), 0
+        for v, limit in enumerate(limits):
+            given = min(each, left, limit - blocks[v])
+            blocks[v] += given
+            left -= given
+            open_ += blocks[v] < limit
+    return blocks
+
+
+def best_division(seen: Observation, curves: Sequence[HitRatioCurve]) -> list[list[int]]:
+    """All hits that there are: of all tiers together first, then of these in the faster ones."""
+    together = np.cumsum(seen.capacities).tolist()
+    most = min(together[-1], max(int(curve.capacities[-1]) for curve in curves))
+    limits, targets = [together[-1] + 1] * len(curves), []
+    for space in reversed(together):
+        sizes = list(range(most + 1))
+        found = optimize(
+            [[hits(curve, size) for size in sizes] for curve in curves],
+            space,
+            sizes=sizes,
+            highest=[min(most, limit) for limit in limits],
+            method="exact",
+        ).allocation[0]
+        check_best(found.tolist(), curves, space, limits)
+        blocks = equally(space, limits, found.tolist())
+        targets.append([a - b for a, b in zip(limits, blocks, strict=True)])
+        limits = blocks
+    return [*([limits] if targets else []), *targets[:0:-1]]
+
+
+def check_best(
+    found: Sequence[int], curves: Sequence[HitRatioCurve], space: int, limits: Sequence[int]
+) -> None:
+    """By brute force, where there is little to try."""
+    if space > 12:
+        return
+    tried = itertools.product(*(range(min(space, limit) + 1) for limit in limits))
+    best = max(
+        sum(hits(curve, size) for curve, size in zip(curves, sizes, strict=True))
+        for sizes in tried
+        if sum(sizes) <= space
+    )
+    assert best == sum(hits(curve, size) for curve, size in zip(curves, found, strict=True))
+
+
+class Hindsight:
+    """The best of all divisions that stay as they are, asked for once."""
+
+    timers: ClassVar = {"begin": {"at_start": True}}
+    meters: ClassVar = {"all": {"meter": "curve", "foresight": "whole"}}
+    resize_mode = "eager"
+
+    def allocate(self, seen: Observation) -> list[list[int]]:
+        return best_division(seen, seen.meters["all"])
+
+
+class Clairvoyant:
+    """The best division of the interval that begins."""
+
+    timers: ClassVar = {"sizes": {"every": INTERVAL, "at_start": True}}
+    meters: ClassVar = {"next": {"meter": "curve", "scope": "warm", "foresight": "next"}}
+
+    def allocate(self, seen: Observation) -> list[list[int]] | None:
+        curves = seen.meters["next"]
+        return best_division(seen, curves) if any(curve.hits[-1] for curve in curves) else None
+
+
+@pytest.mark.parametrize("capacities", [(9,), (40,), (4, 8), (3, 12, 20)])
+@pytest.mark.parametrize(("name", "twin"), [("hindsight", Hindsight), ("clairvoyant", Clairvoyant)])
+def test_every_decision_is_the_yardsticks(
+    name: str, twin: Callable[[], Any], capacities: tuple[int, ...]
+) -> None:
+    for seed in range(4):
+        trace = drawn(seed)
+        theirs = run(trace, engine.System(name, {}, machine(*capacities), interval=INTERVAL))
+        ours = run(trace, asked(twin(), *capacities))
+        assert [d["request"] for d in ours.decisions] == [d["request"] for d in theirs.decisions]
+        assert len(ours.decisions) == 1 if name == "hindsight" else len(ours.decisions) > 4
+        assert ours.decisions[0]["request"] == 0
+        for mine, other in zip(ours.decisions, theirs.decisions, strict=True):
+            assert mine["targets"].tolist() == other["targets"].tolist()
+        for counter, values in theirs.tiers.items():
+            assert (ours.tiers[counter] == values).all(), counter
+
+
+class Watcher:
+    """Keeps what it sees."""
+
+    timers: ClassVar = {
+        "sizes": {"every": 60, "at_start": True},
+        "once": {"at_start": True},
+        "plain": {"every": "90ns"},
+    }
+    meters: ClassVar = {
+        "next": {"meter": "curve", "scope": "warm", "foresight": "next"},
+        "whole": {"meter": "curve", "foresight": "whole"},
+        "was": {"meter": "curve", "scope": "warm"},
+        "wss": {"meter": "distinct"},
+        "load": {"meter": "load"},
+        "inside": {"meter": "host", "ghosts": 4},
+    }
+
+    def __init__(self) -> None:
+        self.seen: list[Observation] = []
+
+    def allocate(self, seen: Observation) -> None:
+        self.seen.append(seen)
+
+
+def test_at_the_start_nothing_has_been_and_then_timers_ring_as_ever() -> None:
+    trace, watcher = drawn(2), Watcher()
+    run(trace, asked(watcher, 12))
+    last = int(trace.request_time[-1] - trace.request_time[0])
+    rings = [(0, "sizes"), (0, "once")]
+    periods = [("sizes", 60), ("plain", 90)]
+    later = [(t, name) for name, every in periods for t in range(every, last + 1, every)]
+    rings += sorted(later, key=lambda ring: (ring[0], ring[1] != "sizes"))
+    assert [(seen.now, seen.timer) for seen in watcher.seen] == rings
+    sizes = [seen for seen in watcher.seen if seen.timer == "sizes"]
+    assert [seen.interval for seen in sizes] == list(range(len(sizes)))
+    for seen in watcher.seen[:2]:
+        for name in ("accesses", "reads", "requests", "misses", "writes", "dirty", "latency_ns"):
+            assert not getattr(seen, name).any(), name
+        for name in ("hits", "occupancy", "tier_latency_ns", "arrived", "departed"):
+            assert not getattr(seen, name).any(), name
+        assert not seen.unique_blocks.any()
+        assert not seen.reuse_intensity.any()
+        assert seen.current.tolist() == [[4, 4, 4]]
+        assert not seen.meters["wss"].any()
+        assert not seen.meters["load"]["accesses"].any()
+        for curve in (*seen.curves, *seen.meters["was"]):
+            assert curve.accesses == 0
+            assert curve.hits.tolist() == [0]
+    inside = watcher.seen[0].meters["inside"]
+    assert not any(values.any() for values in inside.values())
+    assert watcher.seen[1].meters["inside"] is None
+
+
+def test_what_is_foreseen_is_what_is_seen_later() -> None:
+    trace, watcher = drawn(4), Watcher()
+    run(trace, asked(watcher, 12))
+    sizes = [seen for seen in watcher.seen if seen.timer == "sizes"]
+    for before, after in itertools.pairwise(sizes):
+        for foreseen, was in zip(before.meters["next"], after.meters["was"], strict=True):
+            assert foreseen.accesses == was.accesses
+            assert foreseen.capacities.tolist() == was.capacities.tolist()
+            assert foreseen.hits.tolist() == was.hits.tolist()
+    accesses = [vm.accesses for vm in trace.vms]
+    for seen in sizes:
+        assert [curve.accesses for curve in seen.meters["whole"]] == accesses
+
+
+@pytest.mark.parametrize(
+    ("timer", "message"),
+    [
+        ({}, 'it never rings: give `every`, such as {"every": "10min"}, or "at_start": True'),
+        ({"at_start": False}, "it never rings"),
+        ({"every": "soon"}, "every: expected a length of time such as 60s, got 'soon'"),
+        ({"every": 0, "at_start": True}, "every: "),
+        ({"evry": "1h"}, "unknown key 'evry' (did you mean 'every'?)"),
+        ({"every": "1h", "at_start": "yes"}, "at_start: expected true or false, got 'yes'"),
+    ],
+)
+def test_what_is_said_wrong_of_a_timer_is_named(timer: Mapping[str, Any], message: str) -> None:
+    allocator = type("Mine", (Watcher,), {"timers": {"a": timer}, "meters": {}})()
+    with pytest.raises(ConfigError) as caught:
+        asked(allocator, 12)
+    assert str(caught.value).startswith("mine.timers['a']: ")
+    assert message in str(caught.value)
