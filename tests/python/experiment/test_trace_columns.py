@@ -7,10 +7,12 @@ response times, whose numbers must not depend on it; and a sequence whose hits a
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
@@ -236,3 +238,25 @@ def test_classes_of_a_synthetic_profile_keep_what_matters(folder: Path) -> None:
     assert hits["accesses"].nunique() == 1
     assert hits.loc["by column", "misses"] < hits.loc["lru", "misses"]
     assert hits["misses"].nunique() > 3
+
+
+def test_a_table_without_lengths_says_so_wherever_it_goes(folder: Path) -> None:
+    columns = {"time_s": [0.5, 1.5], "offset": [0, 4096]}
+    for sized in (False, True):
+        frame = pd.DataFrame(columns | ({"length": [1, 2]} if sized else {}))
+        trace = mcsim.Trace.from_pandas(frame)
+        assert trace.metadata.has_lengths == sized
+        assert (b"has_lengths" in trace.metadata.to_json()) != sized
+        again = mcsim.Trace.from_arrow(trace.to_arrow())
+        assert again.metadata.has_lengths == sized
+        (folder / f"{sized}.csv").write_text(frame.to_csv(index=False))
+        for _ in range(2):  # read, and then found
+            assert mcsim.Trace.open(folder / f"{sized}.csv").metadata.has_lengths == sized
+    (folder / "k.txt").write_text("1\n2\n")
+    assert not mcsim.Trace.open(folder / "k.txt", format="keys").metadata.has_lengths
+    (folder / "o.bin").write_bytes(struct.pack("<IQIq", 0, 7, 4096, -1))
+    for ignored in (False, True):
+        opened = mcsim.Trace.open(
+            folder / "o.bin", format="oracle-general", options={"ignore_size": ignored}
+        )
+        assert opened.metadata.has_lengths != ignored
