@@ -23,11 +23,13 @@ struct Row {
   Keys blocks;
   Op op = Op::kRead;
   Nanoseconds took = -1;
+  std::uint32_t bytes = 0;
 };
 
 inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
   Accesses trace;
   trace.keeps_responses = true;
+  trace.keeps_bytes = true;
   std::vector<std::map<std::uint64_t, std::uint32_t>> number(vm_count);
   for (const Row& row : rows) {
     for (const std::uint64_t block : row.blocks) {
@@ -49,7 +51,8 @@ inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
     for (const std::uint64_t block : row.blocks) {
       sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
     }
-    sink.push_response(row.took);
+    sink.on_demand().response.push(row.took);
+    sink.on_demand().bytes.push(row.bytes);
     sink.push_request(row.time, row.vm, static_cast<std::uint8_t>(row.op));
   }
   return std::move(sink).finish().value();
@@ -70,6 +73,7 @@ inline std::vector<Row> random_rows(Random& random, std::size_t vm_count) {
             writes && random.below(4) == 0 ? Op::kWrite : Op::kRead};
     const std::uint64_t first = random.below(footprint);
     for (std::uint64_t b = 0; b < 1 + random.below(4); ++b) row.blocks.push_back(first + b);
+    row.bytes = static_cast<std::uint32_t>(1 + (time * 37 + 101 * row.vm) % 70'000);
     row.took = (time + static_cast<Nanoseconds>(31 * first)) % 9 * 50 - 1;
     rows.push_back(row);
     if (random.below(3) != 0) time += static_cast<Nanoseconds>(random.below(gap));

@@ -30,6 +30,7 @@ from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import below
+from mcsim.traces.workload import ON_DEMAND
 
 __all__ = ["Sink", "Stages", "own_view"]
 
@@ -121,7 +122,7 @@ class Stages:
         workload, source = self.prepared.workload, self.experiment.source
         asked = {
             column: next(index for index, view in enumerate(views) if view.get(column))
-            for column in ("responses", "classes")
+            for column in ON_DEMAND
             if any(view.get(column) for view in views)
         }
         if "responses" in asked:
