@@ -23,7 +23,13 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
-from mcsim.experiment.checks import check_classes, check_responses, missing_writes, silent_timers
+from mcsim.experiment.checks import (
+    check_bytes,
+    check_classes,
+    check_responses,
+    missing_writes,
+    silent_timers,
+)
 from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
@@ -129,6 +135,8 @@ class Stages:
             check_responses(workload, own["ops"], source, asked["responses"])
         if "classes" in asked:
             check_classes(workload, source, asked["classes"])
+        if "bytes" in asked:
+            check_bytes(workload, source, asked["bytes"])
         kept = dict.fromkeys(asked, True)
         return {**own, **kept}, [{**view, **kept} for view in views]
 
