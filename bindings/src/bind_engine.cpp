@@ -19,14 +19,15 @@ namespace {
 
 ExpandOptions expand_options(std::uint32_t block_bytes, const std::string& ops,
                              const std::string& key, bool whole_seconds, std::uint32_t line_blocks,
-                             bool responses, bool classes) {
+                             bool responses, bool classes, bool bytes) {
   return {.block_bytes = block_bytes,
           .ops = choice_or_raise<OpFilter>("ops", ops),
           .key = choice_or_raise<BlockKey>("key", key),
           .whole_seconds = whole_seconds,
           .line_blocks = line_blocks,
           .responses = responses,
-          .classes = classes};
+          .classes = classes,
+          .bytes = bytes};
 }
 
 py::dict to_dict(const GivenCounts& given) {
@@ -78,6 +79,7 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("request_op", column(&Accesses::request_op))
       .def_property_readonly("request_response", column(&Accesses::request_response))
       .def_property_readonly("request_class", column(&Accesses::request_class))
+      .def_property_readonly("request_bytes", column(&Accesses::request_bytes))
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count)
@@ -124,10 +126,11 @@ void bind_access_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder")
       .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
                        bool whole_seconds, std::uint32_t line_blocks, bool responses, bool classes,
-                       std::uint32_t cut_bytes, double sample_rate, std::uint64_t sample_seed,
-                       const std::string& base, const std::optional<std::string>& path) {
+                       bool bytes, std::uint32_t cut_bytes, double sample_rate,
+                       std::uint64_t sample_seed, const std::string& base,
+                       const std::optional<std::string>& path) {
              ExpandOptions options = expand_options(block_bytes, ops, key, whole_seconds,
-                                                    line_blocks, responses, classes);
+                                                    line_blocks, responses, classes, bytes);
              options.cut_bytes = cut_bytes;
              options.sample_rate = sample_rate;
              options.sample_seed = sample_seed;
@@ -138,9 +141,9 @@ void bind_access_builder(py::module_& m) {
            }),
            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
            py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-           py::arg("responses") = false, py::arg("classes") = false, py::arg("cut_bytes") = 0,
-           py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1, py::arg("time_base") = "clock",
-           py::arg("path") = py::none())
+           py::arg("responses") = false, py::arg("classes") = false, py::arg("bytes") = false,
+           py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
+           py::arg("time_base") = "clock", py::arg("path") = py::none())
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {
@@ -232,6 +235,7 @@ py::dict to_dict(const ExpandOptions& options) {
   // Said where it is so: interned traces without them keep their names.
   if (options.responses) d["responses"] = true;
   if (options.classes) d["classes"] = true;
+  if (options.bytes) d["bytes"] = true;
   return d;
 }
 
@@ -280,14 +284,14 @@ void bind_system(py::module_& m) {
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,
              const std::string& key, bool whole_seconds, std::uint32_t line_blocks, bool responses,
-             bool classes) {
+             bool classes, bool bytes) {
             return to_dict(
                 view_of(*handle.system, expand_options(block_bytes, ops, key, whole_seconds,
-                                                       line_blocks, responses, classes)));
+                                                       line_blocks, responses, classes, bytes)));
           },
           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-          py::arg("responses") = false, py::arg("classes") = false)
+          py::arg("responses") = false, py::arg("classes") = false, py::arg("bytes") = false)
       .def_property_readonly("needs_classes",
                              [](const SystemHandle& h) { return h.system->needs_classes(); })
       .def_property_readonly("default_optimizer",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/meter_fields.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/engine/host_reading.hpp"
@@ -133,46 +134,35 @@ const Metered& metered(const Characterised& found, const MeterSpec& spec) {
 
 // All figures of a meter, by their names.
 struct Tables {
-  py::dict d;
+  const Measured& measured;
+  py::dict d = {};
 
-  void operator()(const std::vector<DistanceLog>&) {}
-  void operator()(const Series<Load>& rows) {
-    d["requests"] = table(rows, &Load::requests);
-    d["accesses"] = table(rows, &Load::accesses);
-    d["reads"] = table(rows, &Load::reads);
+  void operator()(const CurveMeter&) {}
+  void operator()(const LoadMeter& meter) { add_fields<Load>(meter); }
+  void operator()(const DistinctMeter&) {
+    d["distinct"] = table(std::get<Series<Count>>(measured), [](Count blocks) { return blocks; });
   }
-  void operator()(const Series<Count>& rows) {
-    d["distinct"] = table(rows, [](Count blocks) { return blocks; });
+  void operator()(const IntensityMeter&) {
+    const Series<Intensity>& values = std::get<IntensitySeries>(measured).values;
+    d["intensity"] = table(values, &Intensity::value);
+    d["window_unique"] = table(values, &Intensity::window_unique);
   }
-  void operator()(const IntensitySeries& series) {
-    d["intensity"] = table(series.values, &Intensity::value);
-    d["window_unique"] = table(series.values, &Intensity::window_unique);
-  }
-  void operator()(const Series<ClassCounts>& rows) {
-    const auto add_cold = [&](const char* name, Op op) {
-      d[name] =
-          table(rows, [=](const ClassCounts& of) { return of.cold[static_cast<std::size_t>(op)]; });
-    };
-    const auto add = [&](const char* name, RequestClass which) {
-      d[name] = table(rows, [=](const ClassCounts& of) { return of.of(which); });
-    };
-    add_cold("cold_reads", Op::kRead);
-    add_cold("cold_writes", Op::kWrite);
-    add("rar", RequestClass::kRar);
-    add("raw", RequestClass::kRaw);
-    add("war", RequestClass::kWar);
-    add("waw", RequestClass::kWaw);
-  }
-  void operator()(const Series<Responses>& rows) {
-    d["requests"] = table(rows, &Responses::requests);
-    d["mean_ns"] = table(rows, &Responses::mean_ns);
-    d["outstanding"] = table(rows, &Responses::outstanding);
+  void operator()(const ClassMeter& meter) { add_fields<ClassCounts>(meter); }
+  void operator()(const ResponseMeter& meter) { add_fields<Responses>(meter); }
+
+ private:
+  template <class Row>
+  void add_fields(const auto& meter) {
+    visit_fields(meter, [&](const char* name, auto read) {
+      d[name] = table(std::get<Series<Row>>(measured), read);
+    });
   }
 };
 
 py::dict tables_of(const Characterised& found, const MeterSpec& spec) {
-  Tables tables;
-  std::visit(tables, *metered(found, spec).measured);
+  const Metered& of = metered(found, spec);
+  Tables tables{.measured = *of.measured};
+  std::visit(tables, of.spec.what);
   return tables.d;
 }
 

@@ -55,6 +55,7 @@ void bind_reader(py::module_& m) {
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
       .def_property_readonly("time_base",
                              [](const RequestReader& r) { return name_of(r.time_base()); })
+      .def_property_readonly("has_lengths", &RequestReader::has_lengths)
       .def_property_readonly("vms", &RequestReader::vms)
       .def_property_readonly("unsorted", &RequestReader::unsorted)
       .def_property_readonly("consumed", &RequestReader::consumed)

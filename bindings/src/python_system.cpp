@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/src/meter_fields.hpp"
 #include "bindings/src/placed_extents.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/allocation/dss.hpp"
@@ -48,37 +49,36 @@ Count all_requests(const VmCounters& of) {
 }
 
 // What a meter shows, in arrays by VM.
-py::object shown(const Reading& of) {
-  using namespace py::literals;
-  if (!of.curves.empty()) {
+struct Shown {
+  const Reading& reading;
+
+  py::object operator()(const CurveMeter&) const {
     py::list curves;
-    for (const RunningCurve& curve : of.curves) curves.append(py::cast(curve.curve()));
+    for (const RunningCurve& curve : reading.curves) curves.append(py::cast(curve.curve()));
     return curves;
   }
-  const auto column = [](auto rows, auto read) {
+  py::object operator()(const LoadMeter& meter) const { return fields(meter, reading.loads); }
+  py::object operator()(const DistinctMeter&) const {
+    return column(reading.distinct, [](Count blocks) { return blocks; });
+  }
+  py::object operator()(const IntensityMeter&) const {
+    return column(reading.intensities, &Intensity::value);
+  }
+  py::object operator()(const ClassMeter& meter) const { return fields(meter, reading.classes); }
+  py::object operator()(const ResponseMeter& meter) const {
+    return fields(meter, reading.responses);
+  }
+
+ private:
+  static py::object column(auto rows, auto read) {
     return by_vm(rows.size(), [&](std::size_t v) { return std::invoke(read, rows[v]); });
-  };
-  if (!of.distinct.empty()) return column(of.distinct, [](Count blocks) { return blocks; });
-  if (!of.intensities.empty()) return column(of.intensities, &Intensity::value);
-  if (!of.loads.empty()) {
-    return py::dict("requests"_a = column(of.loads, &Load::requests),
-                    "accesses"_a = column(of.loads, &Load::accesses),
-                    "reads"_a = column(of.loads, &Load::reads));
   }
-  if (!of.responses.empty()) {
-    return py::dict("requests"_a = column(of.responses, &Responses::requests),
-                    "mean_ns"_a = column(of.responses, &Responses::mean_ns),
-                    "outstanding"_a = column(of.responses, &Responses::outstanding));
+  static py::object fields(const auto& meter, auto rows) {
+    py::dict all;
+    visit_fields(meter, [&](const char* name, auto read) { all[name] = column(rows, read); });
+    return all;
   }
-  const auto again = [&](RequestClass which) {
-    return column(of.classes, [=](const ClassCounts& counts) { return counts.of(which); });
-  };
-  return py::dict(
-      "cold_reads"_a = column(of.classes, [](const ClassCounts& c) { return c.cold[0]; }),
-      "cold_writes"_a = column(of.classes, [](const ClassCounts& c) { return c.cold[1]; }),
-      "rar"_a = again(RequestClass::kRar), "raw"_a = again(RequestClass::kRaw),
-      "war"_a = again(RequestClass::kWar), "waw"_a = again(RequestClass::kWaw));
-}
+};
 
 // The fields of readings, in the arrays that `column` makes of them.
 template <class Column>
@@ -290,6 +290,10 @@ class PythonSystem final : public System {
     }
   }
 
+  py::object shown_meter(const Observation& seen, std::size_t i) const {
+    return std::visit(Shown{seen.meters[i]}, meters_[i].what);
+  }
+
   // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
   // since this timer rang last; of VMs that are gone there are none.
   py::object observation(const Observation& seen) {
@@ -306,7 +310,7 @@ class PythonSystem final : public System {
     devices.append(py::cast(machine_.backend));
     py::dict meters;
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
-      meters[py::str(meter_names_[i - kUsual])] = shown(seen.meters[i]);
+      meters[py::str(meter_names_[i - kUsual])] = shown_meter(seen, i);
     }
     if (host_meter_) meters[py::str(host_meter_name_)] = shown_of_host(seen);
     const auto of_vm = [&](auto of) {
@@ -325,8 +329,8 @@ class PythonSystem final : public System {
         "timer"_a = timers_[seen.timer].name, "interval"_a = seen.interval, "now"_a = seen.now,
         "vms"_a = py::tuple(py::cast(vm_names_)), "accesses"_a = of_vm(&VmCounters::accesses),
         "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
-        "requests"_a = of_vm(&all_requests), "unique_blocks"_a = shown(seen.meters[kDistinct]),
-        "reuse_intensity"_a = shown(seen.meters[kIntensities]),
+        "requests"_a = of_vm(&all_requests), "unique_blocks"_a = shown_meter(seen, kDistinct),
+        "reuse_intensity"_a = shown_meter(seen, kIntensities),
         "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),
         "writes"_a = of_vm(&VmCounters::writes), "dirty"_a = of_vm(&VmCounters::dirty),
         "occupancy"_a = of_tier(&TierCounters::occupancy),
@@ -352,7 +356,7 @@ class PythonSystem final : public System {
             [&](std::size_t k, std::size_t v) {
               return seen.departed[v] ? 0.0 : tier_mean_ns(seen.since[v], machine_, k);
             }),
-        "meters"_a = meters, "_curves"_a = shown(seen.meters[kCurves]),
+        "meters"_a = meters, "_curves"_a = shown_meter(seen, kCurves),
         "extents"_a = placed_ ? placed_->shown(seen) : py::none());
   }
 

@@ -400,9 +400,11 @@ std::vector<MeterSpec> meter_specs(const System& system) {
 
 ExpandOptions view_of(const System& system, ExpandOptions experiment) {
   ExpandOptions view = system.trace_view(experiment);
-  view.responses = view.responses || std::ranges::any_of(system.meters(), [](const Meter& meter) {
-                     return std::holds_alternative<ResponseMeter>(meter.what);
-                   });
+  for (const Meter& meter : system.meters()) {
+    const auto* const load = std::get_if<LoadMeter>(&meter.what);
+    view.responses |= std::holds_alternative<ResponseMeter>(meter.what);
+    view.bytes |= load != nullptr && load->bytes;
+  }
   return view;
 }
 

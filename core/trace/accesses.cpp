@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/base/files.hpp"
@@ -37,6 +38,11 @@ KeyRange keys_of(std::uint64_t offset, std::uint32_t length, const ExpandOptions
 absl::Status too_many_blocks(std::string_view vm) {
   return absl::ResourceExhaustedError(fmt::format(
       "{}: the trace touches more than {} distinct blocks; use a larger block size", vm, kNoBlock));
+}
+
+// One look for all that hardly anybody asks for.
+bool keeps_any(const ExpandOptions& options) {
+  return (options.responses | options.classes | options.bytes) != 0;
 }
 
 // Between two looks at whether all could be written so far.
@@ -75,6 +81,11 @@ std::span<const T> part(const SharedArray<T>& values, std::size_t begin, std::si
   return std::span(values.data(), values.size()).subspan(begin, count);
 }
 
+template <class T>
+using Values = std::vector<T>;
+template <class T>
+using ValuesElsewhere = std::span<const T>;
+
 }  // namespace
 
 // When something of a VM is due: of equal times, first that of the first VM.
@@ -102,19 +113,22 @@ struct AccessBuilder::Stream {
   // Of the last requests and accesses, those that are not on disk.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
-  std::vector<Nanoseconds> response = {};   // if they are kept
-  std::vector<std::uint8_t> of_class = {};  // if they are kept
-  std::vector<std::uint64_t> end = {};      // one past the request's last entry in ids
-  std::vector<std::uint32_t> ids = {};      // local: 0, 1, 2, … by first touch of the line
-  std::vector<std::uint64_t> keys = {};     // whose ids are still to be found
+  ColumnsOnDemand<Values> on_demand = {};  // those that are kept
+  std::vector<std::uint64_t> end = {};     // one past the request's last entry in ids
+  std::vector<std::uint32_t> ids = {};     // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint64_t> keys = {};    // whose ids are still to be found
   std::size_t lines = 0;
   std::optional<BlockTable> line_of = {};  // numbers them, until the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
+  // All that is in memory and may be put on disk.
+  auto columns() { return std::tuple_cat(std::tie(time, op, end, ids), on_demand.all()); }
   std::size_t bytes() const {
-    return ids.size() * sizeof(std::uint32_t) + response.size() * sizeof(Nanoseconds) +
-           of_class.size() +
-           time.size() * (sizeof(Nanoseconds) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
+    std::size_t sum = 0;
+    const auto add = [&](const auto& of) { sum += std::span(of).size_bytes(); };
+    for_each_column(add, std::tie(time, op, end, ids));
+    for_each_column(add, on_demand.all());
+    return sum;
   }
 
   void end_warm_up() {
@@ -137,9 +151,15 @@ struct AccessBuilder::Stream {
     last_time = at;
   }
 
-  void push_response(Nanoseconds took) {
-    response.push_back(took);
-    responded += took >= 0 ? 1 : 0;
+  // Of a request that was pushed, or of a piece of so many bytes.
+  void push_kept(const ExpandOptions& options, const RequestsView& chunk, std::size_t i,
+                 std::uint32_t piece) {
+    if (options.responses) {
+      on_demand.response.push_back(chunk.response[i]);
+      responded += chunk.response[i] >= 0 ? 1 : 0;
+    }
+    if (options.classes) on_demand.of_class.push_back(chunk.of_class[i]);
+    if (options.bytes) on_demand.bytes.push_back(piece);
   }
 
   // Many keys at once keep many cache misses in flight.
@@ -175,8 +195,8 @@ struct AccessBuilder::Merged {
 
   std::span<const Nanoseconds> time;
   std::span<const std::uint8_t> op;
-  std::span<const Nanoseconds> response;   // if they are kept
-  std::span<const std::uint8_t> of_class;  // if they are kept
+  ColumnsOnDemand<ValuesElsewhere> on_demand;  // those that are kept,
+  bool keeps_any = false;                      // if there are any
   std::span<const std::uint64_t> end;
   std::span<const std::uint32_t> ids;
   BlockId first_id = 0;
@@ -188,8 +208,10 @@ struct AccessBuilder::Merged {
 
   void push_next(VmId vm, Nanoseconds at, AccessesSink& sink) {
     for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
-    if (!response.empty()) sink.push_response(response[next]);
-    if (!of_class.empty()) sink.push_class(of_class[next]);
+    const auto push_kept = [this](const auto& of, auto& made) {
+      if (!of.empty()) made.push(of[next]);
+    };
+    if (keeps_any) for_each_column(push_kept, on_demand.all(), sink.on_demand().all());
     sink.push_request(at, vm, op[next++]);
   }
 
@@ -197,8 +219,10 @@ struct AccessBuilder::Merged {
     const std::size_t count = next - passed;
     let_go(time.subspan(passed, count));
     let_go(op.subspan(passed, count));
-    if (!response.empty()) let_go(response.subspan(passed, count));
-    if (!of_class.empty()) let_go(of_class.subspan(passed, count));
+    const auto let_go_of_kept = [&](const auto& of) {
+      if (!of.empty()) let_go(of.subspan(passed, count));
+    };
+    for_each_column(let_go_of_kept, on_demand.all());
     let_go(end.subspan(passed, count));
     let_go(ids.subspan(begin_of(passed), begin_of(next) - begin_of(passed)));
     passed = next;
@@ -312,62 +336,49 @@ class AccessBuilder::Merged::InOrder {
 struct AccessBuilder::Spill {
   template <class T>
   struct Column {
-    File file;
+    std::optional<File> file = {};  // as soon as there is something to put into it
     std::uint64_t bytes = 0;
     SharedArray<T> values = {};  // once it is mapped
 
-    absl::Status take(std::vector<T>& last) {
+    absl::Status take(std::vector<T>& last, const std::string& path) {
+      if (last.empty()) return absl::OkStatus();
+      if (!file) {
+        MCSIM_ASSIGN_OR_RETURN(file, File::unnamed_beside(path));
+      }
       const auto taken = std::as_bytes(std::span(last));
-      MCSIM_RETURN_IF_ERROR(file.write(taken, bytes));
+      MCSIM_RETURN_IF_ERROR(file->write(taken, bytes));
       bytes += taken.size();
       last.clear();
       return absl::OkStatus();
     }
     absl::Status map() {
-      MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+      if (!file) return absl::OkStatus();
+      MCSIM_ASSIGN_OR_RETURN(const auto mapping, file->map());
       const auto* const first = reinterpret_cast<const T*>(mapping->bytes().data());
       values = SharedArray<T>(mapping, std::span(first, bytes / sizeof(T)));
       return absl::OkStatus();
     }
   };
 
-  Column<Nanoseconds> time;
-  Column<std::uint8_t> op;
-  Column<Nanoseconds> response;   // empty if they are not kept
-  Column<std::uint8_t> of_class;  // likewise
-  Column<std::uint64_t> end;
-  Column<std::uint32_t> ids;
+  Column<Nanoseconds> time = {};
+  Column<std::uint8_t> op = {};
+  Column<std::uint64_t> end = {};
+  Column<std::uint32_t> ids = {};
+  ColumnsOnDemand<Column> on_demand = {};  // those that are kept
 
-  static absl::StatusOr<std::unique_ptr<Spill>> beside(const std::string& path) {
-    MCSIM_ASSIGN_OR_RETURN(File time, File::unnamed_beside(path));
-    MCSIM_ASSIGN_OR_RETURN(File op, File::unnamed_beside(path));
-    MCSIM_ASSIGN_OR_RETURN(File response, File::unnamed_beside(path));
-    MCSIM_ASSIGN_OR_RETURN(File of_class, File::unnamed_beside(path));
-    MCSIM_ASSIGN_OR_RETURN(File end, File::unnamed_beside(path));
-    MCSIM_ASSIGN_OR_RETURN(File ids, File::unnamed_beside(path));
-    return std::unique_ptr<Spill>(new Spill{{std::move(time)},
-                                            {std::move(op)},
-                                            {std::move(response)},
-                                            {std::move(of_class)},
-                                            {std::move(end)},
-                                            {std::move(ids)}});
-  }
+  // In the order of those of a stream.
+  auto columns() { return std::tuple_cat(std::tie(time, op, end, ids), on_demand.all()); }
 
-  absl::Status take(Stream& stream) {
-    MCSIM_RETURN_IF_ERROR(time.take(stream.time));
-    MCSIM_RETURN_IF_ERROR(op.take(stream.op));
-    MCSIM_RETURN_IF_ERROR(response.take(stream.response));
-    MCSIM_RETURN_IF_ERROR(of_class.take(stream.of_class));
-    MCSIM_RETURN_IF_ERROR(end.take(stream.end));
-    return ids.take(stream.ids);
+  absl::Status take(Stream& stream, const std::string& path) {
+    absl::Status status;
+    for_each_column([&](auto& to, auto& from) { status.Update(to.take(from, path)); }, columns(),
+                    stream.columns());
+    return status;
   }
   absl::Status map() {
-    MCSIM_RETURN_IF_ERROR(time.map());
-    MCSIM_RETURN_IF_ERROR(op.map());
-    if (response.bytes > 0) MCSIM_RETURN_IF_ERROR(response.map());
-    if (of_class.bytes > 0) MCSIM_RETURN_IF_ERROR(of_class.map());
-    MCSIM_RETURN_IF_ERROR(end.map());
-    return ids.map();
+    absl::Status status;
+    for_each_column([&](auto& column) { status.Update(column.map()); }, columns());
+    return status;
   }
 };
 
@@ -414,7 +425,7 @@ void AccessBuilder::push_stream(std::string name) {
 
 absl::Status AccessBuilder::check_options() const {
   const auto& [block_bytes, ops, key, whole_seconds, line_blocks, cut_bytes, rate, seed, responses,
-               classes] = options_;
+               classes, bytes] = options_;
   if (block_bytes == 0) return invalid_argument("block size: must be positive");
   if (line_blocks == 0) return invalid_argument("line: must have at least one block");
   if (line_blocks > 1 && key == BlockKey::kByteOffset) {
@@ -485,10 +496,8 @@ absl::Status AccessBuilder::number_keys(Stream& stream, const Tick& tick) {
 
 // Puts all that streams have in memory behind what is on disk.
 absl::Status AccessBuilder::spill() {
-  if (spill_ == nullptr) {
-    MCSIM_ASSIGN_OR_RETURN(spill_, Spill::beside(to_file_->path));
-  }
-  for (Stream& stream : streams_) MCSIM_RETURN_IF_ERROR(spill_->take(stream));
+  if (spill_ == nullptr) spill_ = std::make_unique<Spill>();
+  for (Stream& stream : streams_) MCSIM_RETURN_IF_ERROR(spill_->take(stream, to_file_->path));
   held_before_ = 0;
   return absl::OkStatus();
 }
@@ -517,8 +526,7 @@ absl::Status AccessBuilder::take(Stream& stream, const RequestsView& chunk, std:
         if (stream.keys.size() == kKeysAtOnce) MCSIM_RETURN_IF_ERROR(number_keys(stream, tick));
       }
       stream.push_request(at, op);
-      if (options_.responses) stream.push_response(chunk.response[i]);
-      if (options_.classes) stream.of_class.push_back(chunk.of_class[i]);
+      if (keeps_any(options_)) stream.push_kept(options_, chunk, i, piece);
     }
     if (piece == length) return absl::OkStatus();
     offset += piece;
@@ -586,6 +594,7 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.line_blocks = options_.line_blocks;
   trace.keeps_responses = options_.responses;
   trace.keeps_classes = options_.classes;
+  trace.keeps_bytes = options_.bytes;
   trace.given = given_;
   std::uint64_t unique = 0;
   for (const Stream& stream : streams_) {
@@ -614,20 +623,20 @@ absl::StatusOr<std::vector<AccessBuilder::Merged>> AccessBuilder::streams_to_mer
   for (const Stream& stream : streams_) {
     Merged& of = merged.emplace_back();
     of.first_id = first_id;
+    of.keeps_any = keeps_any(options_);
     if (spill_ != nullptr) {
       of.time = part(spill_->time.values, requests, stream.requests);
       of.op = part(spill_->op.values, requests, stream.requests);
-      if (options_.responses) {
-        of.response = part(spill_->response.values, requests, stream.requests);
-      }
-      if (options_.classes) {
-        of.of_class = part(spill_->of_class.values, requests, stream.requests);
-      }
+      const auto take_kept = [&](auto& to, const auto& from, bool kept) {
+        if (kept) to = part(from.values, requests, stream.requests);
+      };
+      for_each_column(take_kept, of.on_demand.all(), spill_->on_demand.all(), options_.kept());
       of.end = part(spill_->end.values, requests, stream.requests);
       of.ids = part(spill_->ids.values, accesses, stream.accesses);
     } else {
       of.time = stream.time, of.op = stream.op, of.end = stream.end, of.ids = stream.ids;
-      of.response = stream.response, of.of_class = stream.of_class;
+      for_each_column([](auto& to, const auto& from) { to = from; }, of.on_demand.all(),
+                      stream.on_demand.all());
     }
     requests += stream.requests;
     accesses += stream.accesses;
@@ -699,8 +708,10 @@ void Accesses::passed(RequestRange range) const {
   let_go_of(request_time, range.begin, range.end);
   let_go_of(request_vm, range.begin, range.end);
   let_go_of(request_op, range.begin, range.end);
-  if (keeps_responses) let_go_of(request_response, range.begin, range.end);
-  if (keeps_classes) let_go_of(request_class, range.begin, range.end);
+  const auto if_kept = [&](const auto& column, bool is_kept) {
+    if (is_kept) let_go_of(column, range.begin, range.end);
+  };
+  for_each_column(if_kept, on_demand(), kept());
 }
 
 }  // namespace mcsim

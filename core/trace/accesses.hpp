@@ -6,6 +6,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/choices.hpp"
@@ -38,6 +41,32 @@ struct Choices<BlockKey> {
                                     std::pair{"byte-offset", BlockKey::kByteOffset}};
 };
 
+// What there is of each column of requests that is kept only if somebody asks, in the order in
+// which files have them. The extent of an access is no such column: it is the block's line.
+template <template <class> class Of>
+struct ColumnsOnDemand {
+  Of<Nanoseconds> response;
+  Of<std::uint8_t> of_class;
+  Of<std::uint32_t> bytes;
+
+  auto all() { return std::tie(response, of_class, bytes); }
+  auto all() const { return std::tie(response, of_class, bytes); }
+};
+
+// Whether they are kept.
+using Kept = std::array<bool, 3>;
+
+// Calls `visit` with the first of every row of columns, then the second, and so on.
+template <class Visit, class First, class... Rest>
+void for_each_column(Visit visit, First&& first, Rest&&... rest) {
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    const auto at = [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
+      visit(std::get<kAt>(first), std::get<kAt>(rest)...);
+    };
+    (at(std::integral_constant<std::size_t, kIndex>{}), ...);
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<First>>>{});
+}
+
 struct ExpandOptions {
   std::uint32_t block_bytes = 4096;
   OpFilter ops = OpFilter::kReads;
@@ -56,6 +85,10 @@ struct ExpandOptions {
   bool responses = false;
   // Whether classes are kept: a byte a request. A piece has its request's.
   bool classes = false;
+  // Whether the bytes of requests are kept: 4 bytes a request. A piece has its own.
+  bool bytes = false;
+
+  Kept kept() const { return {responses, classes, bytes}; }
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
@@ -97,7 +130,7 @@ struct Accesses {
   std::vector<VmInfo> vms;
   TimeBase time_base = TimeBase::kClock;
   std::uint32_t block_bytes = 4096;
-  // Block b is in line b / line_blocks.
+  // Block b is in line b / line_blocks. Systems that move extents have them as lines.
   std::uint32_t line_blocks = 1;
   // Of the requests that were given, those included that the sample left out.
   GivenCounts given;
@@ -106,6 +139,7 @@ struct Accesses {
   std::vector<Departure> departures;  // in the order in which they are
   bool keeps_responses = false;
   bool keeps_classes = false;
+  bool keeps_bytes = false;
 
   SharedArray<BlockId> ids;
   SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
@@ -114,6 +148,11 @@ struct Accesses {
   SharedArray<std::uint8_t> request_op;
   SharedArray<Nanoseconds> request_response;  // if they are kept; -1: not known
   SharedArray<std::uint8_t> request_class;    // if they are kept; below kMostClasses
+  SharedArray<std::uint32_t> request_bytes;   // if they are kept; as recorded, whatever blocks
+
+  auto on_demand() { return std::tie(request_response, request_class, request_bytes); }
+  auto on_demand() const { return std::tie(request_response, request_class, request_bytes); }
+  Kept kept() const { return {keeps_responses, keeps_classes, keeps_bytes}; }
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }

@@ -12,9 +12,10 @@
 namespace mcsim {
 namespace {
 
-using accesses_file::kClassesFollow;
+using accesses_file::kAlways;
 using accesses_file::kColumnAlignment;
 using accesses_file::kColumns;
+using accesses_file::kOnDemand;
 
 constexpr std::uint64_t kMagic = 0x3146434341434d2eULL;  // ".MCACCF1"
 constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -23,9 +24,6 @@ constexpr std::size_t kChecksumAt = 3;  // the word of the head that is of all o
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 using Sums = std::array<std::uint64_t, kColumns>;
-constexpr std::size_t kAlways = 5;  // so many columns are always there
-constexpr std::size_t kResponses = 5;
-constexpr std::size_t kClasses = 6;
 
 // Where the columns that are there begin, and the last one ends.
 struct Layout {
@@ -34,7 +32,7 @@ struct Layout {
 };
 
 bool is_there(std::size_t column, const Accesses& trace) {
-  return column < kAlways || (column == kResponses ? trace.keeps_responses : trace.keeps_classes);
+  return column < kAlways || trace.kept()[column - kAlways];
 }
 
 Layout layout_of(const Accesses& trace, std::size_t head_words, std::size_t requests,
@@ -43,7 +41,7 @@ Layout layout_of(const Accesses& trace, std::size_t head_words, std::size_t requ
       accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
       requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
       requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds),
-      requests * sizeof(std::uint8_t)};
+      requests * sizeof(std::uint8_t), requests * sizeof(std::uint32_t)};
   Layout layout{.begin = {}, .end = head_words * kWord};
   for (std::size_t i = 0; i < kColumns; ++i) {
     if (!is_there(i, trace)) continue;
@@ -84,8 +82,11 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
     put_text(vm.name, head);
   }
   for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
-  if (trace.keeps_responses) put(sums[kResponses]);
-  if (trace.keeps_classes) put(kClassesFollow), put(sums[kClasses]);
+  const Kept kept = trace.kept();
+  for (std::size_t i = 0; i < kOnDemand; ++i) {
+    if (kept[i] && i > 0) put(i);
+    if (kept[i]) put(sums[kAlways + i]);
+  }
   head[2] = head.size();
   head[kChecksumAt] = sum_of(head);
   return head;
@@ -96,6 +97,24 @@ struct Sizes {
   std::size_t accesses = 0;
   Sums sums = {};
 };
+
+// Which of the columns on demand there are, at the end of a head; false if there can be none such.
+bool read_kept(Words& words, Sizes& sizes, Accesses& trace) {
+  const std::array kept{&trace.keeps_responses, &trace.keeps_classes, &trace.keeps_bytes};
+  std::uint64_t next = 0;
+  if (words.left() % 2 == 1) {
+    *kept[next] = true;
+    sizes.sums[kAlways + next] = words.take();
+  }
+  while (words.left() > 0) {
+    const std::uint64_t number = words.take();
+    if (number <= next || number >= kOnDemand) return false;
+    next = number;
+    *kept[next] = true;
+    sizes.sums[kAlways + next] = words.take();
+  }
+  return words.over();
+}
 
 // Reads what stands in a head into `trace`; an empty text, or what is wrong.
 std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
@@ -133,12 +152,7 @@ std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
     trace.departures.push_back({request, words.take_up_to<VmId>(vms - 1)});
   }
   if (!words.whole()) return kWrongHead;
-  trace.keeps_responses = words.left() % 2 == 1;
-  if (trace.keeps_responses) sizes.sums[kResponses] = words.take();
-  trace.keeps_classes = words.left() > 0;
-  if (trace.keeps_classes && words.take() != kClassesFollow) return kWrongHead;
-  if (trace.keeps_classes) sizes.sums[kClasses] = words.take();
-  return words.over() ? "" : kWrongHead;
+  return read_kept(words, sizes, trace) ? "" : kWrongHead;
 }
 
 // --- What replays rely on ----------------------------------------------------------
@@ -226,10 +240,11 @@ std::string wrong_in_columns(const Accesses& trace) {
 }
 
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
+  const auto& [response, of_class, request_bytes] = trace.on_demand();
   const Sums found{checksum_of(trace.ids),          checksum_of(trace.request_begin),
                    checksum_of(trace.request_time), checksum_of(trace.request_vm),
-                   checksum_of(trace.request_op),   checksum_of(trace.request_response),
-                   checksum_of(trace.request_class)};
+                   checksum_of(trace.request_op),   checksum_of(response),
+                   checksum_of(of_class),           checksum_of(request_bytes)};
   const std::string wrong =
       found == sums ? wrong_in_columns(trace) : "a checksum does not match what it is of";
   if (wrong.empty()) return absl::OkStatus();
@@ -271,8 +286,12 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   column(2, sizes.requests, trace.request_time);
   column(3, sizes.requests, trace.request_vm);
   column(4, sizes.requests, trace.request_op);
-  if (trace.keeps_responses) column(kResponses, sizes.requests, trace.request_response);
-  if (trace.keeps_classes) column(kClasses, sizes.requests, trace.request_class);
+  std::size_t next = kAlways;
+  const auto if_kept = [&](auto& values, bool kept) {
+    if (kept) column(next, sizes.requests, values);
+    ++next;
+  };
+  for_each_column(if_kept, trace.on_demand(), trace.kept());
   sums = sizes.sums;
   return trace;
 }
@@ -290,8 +309,9 @@ AccessesSink::AccessesSink(Accesses trace, std::size_t requests, std::size_t acc
       time_(requests, file_.get(), at[2]),
       vm_(requests, file_.get(), at[3]),
       op_(requests, file_.get(), at[4]),
-      response_(trace_.keeps_responses ? requests : 0, file_.get(), at[kResponses]),
-      class_(trace_.keeps_classes ? requests : 0, file_.get(), at[kClasses]) {
+      on_demand_{{trace_.keeps_responses ? requests : 0, file_.get(), at[kAlways]},
+                 {trace_.keeps_classes ? requests : 0, file_.get(), at[kAlways + 1]},
+                 {trace_.keeps_bytes ? requests : 0, file_.get(), at[kAlways + 2]}} {
   begin_.push(0);
 }
 
@@ -305,10 +325,10 @@ absl::StatusOr<AccessesSink> AccessesSink::to_file(Accesses trace, std::size_t r
 
 absl::Status AccessesSink::status() const {
   absl::Status first = ids_.status();
-  for (const absl::Status& of : {begin_.status(), time_.status(), vm_.status(), op_.status(),
-                                 response_.status(), class_.status()}) {
+  for (const absl::Status& of : {begin_.status(), time_.status(), vm_.status(), op_.status()}) {
     first.Update(of);
   }
+  for_each_column([&](const auto& of) { first.Update(of.status()); }, on_demand_.all());
   return first;
 }
 
@@ -319,16 +339,20 @@ absl::StatusOr<Accesses> AccessesSink::finish() && {
     trace_.request_time = time_.take();
     trace_.request_vm = vm_.take();
     trace_.request_op = op_.take();
-    trace_.request_response = response_.take();
-    trace_.request_class = class_.take();
+    for_each_column([](auto& column, auto& made) { column = made.take(); }, trace_.on_demand(),
+                    on_demand_.all());
     return std::move(trace_);
   }
   ids_.flush(), begin_.flush(), time_.flush(), vm_.flush(), op_.flush();
-  if (trace_.keeps_responses) response_.flush();
-  if (trace_.keeps_classes) class_.flush();
+  const auto flush = [](auto& column, bool kept) {
+    if (kept) column.flush();
+  };
+  for_each_column(flush, on_demand_.all(), trace_.kept());
   MCSIM_RETURN_IF_ERROR(status());
-  const Sums sums{ids_.checksum(), begin_.checksum(),    time_.checksum(), vm_.checksum(),
-                  op_.checksum(),  response_.checksum(), class_.checksum()};
+  const auto& [response, of_class, request_bytes] = on_demand_;
+  const Sums sums{ids_.checksum(),     begin_.checksum(),       time_.checksum(),
+                  vm_.checksum(),      op_.checksum(),          response.checksum(),
+                  of_class.checksum(), request_bytes.checksum()};
   const std::vector<std::uint64_t> head = head_of(trace_, requests_, accesses_, sums);
   const std::uint64_t end = layout_of(trace_, head.size(), requests_, accesses_).end;
   MCSIM_RETURN_IF_ERROR(file_->extend(end));
@@ -347,8 +371,10 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
     std::size_t passed = 0;
     for (std::size_t r = 0; r < trace.request_count(); ++r) {
       for (const BlockId id : trace.blocks_of(r)) sink.push_block(id);
-      if (trace.keeps_responses) sink.push_response(trace.request_response[r]);
-      if (trace.keeps_classes) sink.push_class(trace.request_class[r]);
+      const auto push_kept = [r](const auto& column, auto& made, bool kept) {
+        if (kept) made.push(column[r]);
+      };
+      for_each_column(push_kept, trace.on_demand(), sink.on_demand().all(), trace.kept());
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
       trace.passed({std::exchange(passed, r), r});

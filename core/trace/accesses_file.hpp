@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,10 @@
 // one, and it may be larger than memory.
 //
 // A file is a head, a row of 64-bit words, and the columns of Accesses in their order, each
-// from a multiple of kColumnAlignment on. Response times and classes are where they are kept. Then
-// the head ends with the checksum of response times, if they are kept, and two words of classes if
-// those are: kClassesFollow and their checksum. Words are those of the machine: a file is for the
-// machine that made it, or one like it.
+// from a multiple of kColumnAlignment on. Those that somebody has to ask for are where they are
+// kept. Then the head ends with the checksum of response times, if they are kept, and with two
+// words of every other one that is: its number among them, 1 for classes and 2 for bytes, and its
+// checksum. Words are those of the machine: a file is for the machine that made it, or one like it.
 namespace mcsim {
 
 // Changes whenever other bytes are written for the same accesses, or the same requests make
@@ -48,9 +49,10 @@ absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
 
 namespace accesses_file {
 
-inline constexpr std::size_t kColumns = 7;
+inline constexpr std::size_t kAlways = 5;  // so many columns are always there
+inline constexpr std::size_t kOnDemand = std::tuple_size_v<Kept>;
+inline constexpr std::size_t kColumns = kAlways + kOnDemand;
 inline constexpr std::uint64_t kColumnAlignment = 64;
-inline constexpr std::uint64_t kClassesFollow = 1;
 
 // One column as it is made: in memory, or piece by piece in a file.
 template <class T>
@@ -106,10 +108,8 @@ class AccessesSink {
                                               std::size_t accesses, const std::string& path);
 
   void push_block(BlockId id) { ids_.push(id), ++accesses_; }
-  // Of the request that is pushed next, if response times are kept.
-  void push_response(Nanoseconds took) { response_.push(took); }
-  // Likewise.
-  void push_class(std::uint8_t of_class) { class_.push(of_class); }
+  // What is kept of the request that is pushed next is pushed there.
+  ColumnsOnDemand<accesses_file::ColumnSink>& on_demand() { return on_demand_; }
   // Whose blocks were pushed.
   void push_request(Nanoseconds time, VmId vm, std::uint8_t op) {
     begin_.push(accesses_);
@@ -140,8 +140,7 @@ class AccessesSink {
   accesses_file::ColumnSink<Nanoseconds> time_;
   accesses_file::ColumnSink<VmId> vm_;
   accesses_file::ColumnSink<std::uint8_t> op_;
-  accesses_file::ColumnSink<Nanoseconds> response_;
-  accesses_file::ColumnSink<std::uint8_t> class_;
+  ColumnsOnDemand<accesses_file::ColumnSink> on_demand_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -72,8 +72,10 @@ class RequestReader {
   // came before it.
   absl::Status next(Requests& chunk);
 
-  // Both are complete once next() has come to the end.
+  // These are complete once next() has come to the end.
   virtual TimeBase time_base() const = 0;
+  // Whether the file tells how long requests were; else each is a block.
+  virtual bool has_lengths() const { return true; }
   const std::vector<std::string>& vms() const { return vms_; }
 
   const SkippedLines& skipped() const { return skipped_; }

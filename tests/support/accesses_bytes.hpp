@@ -14,39 +14,53 @@
 // make them: it is restated here.
 namespace mcsim::testing {
 
-// Columns that are not always there.
-struct OnDemand {
-  bool responses = false;
-  bool classes = false;
-};
+// Which columns are there of those that somebody has to ask for: response times, classes, bytes.
+using Asked = std::array<bool, 3>;
+inline constexpr std::size_t kNotAsked = 5;  // columns come before them
 
-// Bytes of the columns of a file whose head says what it says: of five, response times and classes.
-inline std::array<std::uint64_t, 7> accesses_sizes(std::span<const std::uint64_t> head,
-                                                   OnDemand has) {
+inline std::array<std::uint64_t, 8> accesses_sizes(std::span<const std::uint64_t> head) {
   const std::uint64_t requests = head[4];
-  return {head[5] * 4,
-          (requests + 1) * 8,
-          requests * 8,
-          requests * 2,
-          requests,
-          has.responses ? requests * 8 : 0,
-          has.classes ? requests : 0};
+  return {head[5] * 4, (requests + 1) * 8, requests * 8, requests * 2,
+          requests,    requests * 8,       requests,     requests * 4};
+}
+
+inline bool is_there(std::size_t column, const Asked& asked) {
+  return column < kNotAsked || asked[column - kNotAsked];
 }
 
 // Where columns begin, and the last one that is there ends. One that is not there begins where the
 // one before it ended.
 inline std::vector<std::uint64_t> accesses_columns(std::span<const std::uint64_t> head,
-                                                   OnDemand has = {}) {
-  const std::array<std::uint64_t, 7> sizes = accesses_sizes(head, has);
+                                                   const Asked& asked = {}) {
+  const auto sizes = accesses_sizes(head);
   std::vector<std::uint64_t> at;
   std::uint64_t end = head[2] * 8;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool there = i < 5 || (i == 5 ? has.responses : has.classes);
-    at.push_back(there ? (end + 63) / 64 * 64 : end);
-    end = at.back() + sizes[i];
+    at.push_back(is_there(i, asked) ? (end + 63) / 64 * 64 : end);
+    end = at.back() + (is_there(i, asked) ? sizes[i] : 0);
   }
   at.push_back(end);
   return at;
+}
+
+// The word of the head with the checksum of such a column. They end it in their order, each but
+// the first behind a word that says which it is.
+inline std::size_t sum_of_asked(std::span<const std::uint64_t> head, const Asked& asked,
+                                std::size_t which) {
+  std::size_t from_end = 1;
+  for (std::size_t later = which + 1; later < asked.size(); ++later)
+    from_end += asked[later] ? 2 : 0;
+  return head[2] - from_end;
+}
+
+// Whether a file of that size may have these.
+inline bool may_have(std::span<const std::uint64_t> words, const Asked& asked,
+                     std::uint64_t bytes) {
+  if (accesses_columns(words, asked).back() != bytes) return false;
+  for (std::size_t i = 1; i < asked.size(); ++i) {
+    if (asked[i] && words[sum_of_asked(words, asked, i) - 1] != i) return false;
+  }
+  return true;
 }
 
 // With the checksums that are right for what it holds, if it can be told what that is.
@@ -57,21 +71,18 @@ inline std::string with_checksums(std::string file) {
   if (words[2] < 11 || words[2] > words.size()) return file;
   const std::uint64_t most = file.size();
   if (words[4] > most || words[5] > most) return file;
-  OnDemand has;
-  std::vector<std::uint64_t> at;
-  for (const OnDemand guess : {OnDemand{}, {true, false}, {false, true}, {true, true}}) {
-    has = guess;
-    at = accesses_columns(words, has);
-    if (at.back() == file.size()) break;
-  }
-  if (at.back() != file.size()) return file;
-  const std::array<std::uint64_t, 7> sizes = accesses_sizes(words, has);
+  // Those of more columns first: what others have may look as if it were nothing.
+  unsigned guess = 8;
+  const auto guessed = [&] { return Asked{(guess & 1) != 0, (guess & 2) != 0, (guess & 4) != 0}; };
+  while (guess-- > 0 && !may_have(words, guessed(), file.size())) continue;
+  if (guess >= 8) return file;
+  const Asked asked = guessed();
+  const std::vector<std::uint64_t> at = accesses_columns(words, asked);
+  const auto sizes = accesses_sizes(words);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if ((i == 5 && !has.responses) || (i == 6 && !has.classes)) continue;
+    if (!is_there(i, asked)) continue;
     const auto column = std::as_bytes(std::span(file)).subspan(at[i], sizes[i]);
-    // Those of response times, then of classes with a word before it, end the head.
-    const std::size_t from_end = i == 5 && has.classes ? 3 : 1;
-    std::uint64_t& sum = words[i < 5 ? 6 + i : words[2] - from_end];
+    std::uint64_t& sum = words[i < kNotAsked ? 6 + i : sum_of_asked(words, asked, i - kNotAsked)];
     sum = 0;
     for (std::size_t from = 0; from < column.size(); from += 1 << 20) {
       const std::size_t size = std::min<std::size_t>(1 << 20, column.size() - from);

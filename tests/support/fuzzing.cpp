@@ -218,7 +218,8 @@ std::string read_accesses(Bytes input) {
 
 // Of two VMs and a few periods of 10 ns.
 Accesses profiled_trace() {
-  AccessBuilder builder({.ops = OpFilter::kAll, .responses = true}, TimeBase::kClock);
+  AccessBuilder builder({.ops = OpFilter::kAll, .responses = true, .bytes = true},
+                        TimeBase::kClock);
   Requests rows;
   for (const Nanoseconds time : {0, 3, 9, 14, 21, 40}) {
     const auto offset = static_cast<std::uint64_t>(time) % 7 * 4096;
@@ -277,12 +278,13 @@ std::string bytes_of_file(Write write) {
 }
 
 // Of two VMs, one of which departs.
-std::string interned_file(bool responses, bool classes) {
+std::string interned_file(const Kept& kept) {
   Requests rows;
   rows.push(5, 0, Op::kRead, 0, 8192, 3, 0);
   rows.push(7, 0, Op::kWrite, 4096, 1, -1, 7);
-  AccessBuilder builder({.ops = OpFilter::kAll, .responses = responses, .classes = classes},
-                        TimeBase::kClock);
+  AccessBuilder builder(
+      {.ops = OpFilter::kAll, .responses = kept[0], .classes = kept[1], .bytes = kept[2]},
+      TimeBase::kClock);
   bool added = true;
   for (const char* vm : {"a", "b"}) {
     added &= builder.begin_vm(vm).ok() && builder.add(rows.view()).ok();
@@ -359,10 +361,8 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
         analyse(std::vector<std::uint64_t>{7, 8, 7, 9, 9, 8, 7, 1}, limit).to_bytes();
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
-  for (const bool responses : {false, true}) {
-    for (const bool classes : {false, true}) {
-      add(entries.size() + 2, interned_file(responses, classes));
-    }
+  for (unsigned kept = 0; kept < 8; ++kept) {
+    add(entries.size() + 2, interned_file({(kept & 1) != 0, (kept & 2) != 0, (kept & 4) != 0}));
   }
   for (std::size_t number = 0;; ++number) {
     const auto meter = profiled_meter(number);

@@ -23,11 +23,13 @@ struct Row {
   Keys blocks;
   Op op = Op::kRead;
   Nanoseconds took = -1;
+  std::uint32_t bytes = 0;
 };
 
 inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
   Accesses trace;
   trace.keeps_responses = true;
+  trace.keeps_bytes = true;
   std::vector<std::map<std::uint64_t, std::uint32_t>> number(vm_count);
   for (const Row& row : rows) {
     for (const std::uint64_t block : row.blocks) {
@@ -49,7 +51,8 @@ inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
     for (const std::uint64_t block : row.blocks) {
       sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
     }
-    sink.push_response(row.took);
+    sink.on_demand().response.push(row.took);
+    sink.on_demand().bytes.push(row.bytes);
     sink.push_request(row.time, row.vm, static_cast<std::uint8_t>(row.op));
   }
   return std::move(sink).finish().value();
@@ -70,6 +73,7 @@ inline std::vector<Row> random_rows(Random& random, std::size_t vm_count) {
             writes && random.below(4) == 0 ? Op::kWrite : Op::kRead};
     const std::uint64_t first = random.below(footprint);
     for (std::uint64_t b = 0; b < 1 + random.below(4); ++b) row.blocks.push_back(first + b);
+    row.bytes = static_cast<std::uint32_t>(1 + (time * 37 + 101 * row.vm) % 70'000);
     row.took = (time + static_cast<Nanoseconds>(31 * first)) % 9 * 50 - 1;
     rows.push_back(row);
     if (random.below(3) != 0) time += static_cast<Nanoseconds>(random.below(gap));
@@ -96,11 +100,11 @@ inline MeterKind random_meter(Random& random, const TimerClock& clock, bool shor
   };
   switch (random.below(8)) {
     case 0:
-      return LoadMeter{};
+      return LoadMeter{.bytes = random.below(2) == 0, .window = window()};
     case 1:
-      return ClassMeter{};
+      return ClassMeter{.scope = static_cast<DistanceScope>(random.below(3)), .window = window()};
     case 7:
-      return ResponseMeter{};
+      return ResponseMeter{.window = window()};
     case 2:
       return DistinctMeter{
           .ops = ops(), .window = window(), .reuses = static_cast<Count>(random.below(4))};
@@ -157,30 +161,36 @@ class Meters {
     return curve_between(meter, 0, trace_.warm_up, rows_.size(), vm);
   }
 
-  Load load(std::size_t period, VmId vm) const {
+  Load load(const LoadMeter& meter, std::size_t period, VmId vm) const {
     Load load;
-    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+    for (std::size_t r = begin_of_window(period, meter.window); r < cuts_[period + 1]; ++r) {
       if (rows_[r].vm != vm) continue;
       const auto blocks = static_cast<Count>(rows_[r].blocks.size());
+      const bool reads = rows_[r].op == Op::kRead;
       ++load.requests;
       load.accesses += blocks;
-      load.reads += rows_[r].op == Op::kRead ? blocks : 0;
+      load.read_requests += reads ? 1 : 0;
+      load.reads += reads ? blocks : 0;
+      if (meter.bytes) load.bytes[reads ? 0 : 1] += rows_[r].bytes;
     }
     return load;
   }
 
-  // What the last period is short of is a part of it without requests.
-  Responses responses(std::size_t period, VmId vm) const {
+  // What the last period is short of is a part of it without requests; a window that began before
+  // the trace did has the periods that there were.
+  Responses responses(const ResponseMeter& meter, std::size_t period, VmId vm) const {
     Nanoseconds together = 0;
     Responses found;
-    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+    for (std::size_t r = begin_of_window(period, meter.window); r < cuts_[period + 1]; ++r) {
       if (rows_[r].vm != vm || rows_[r].took == -1) continue;
       ++found.requests;
       together += rows_[r].took;
     }
     const auto ns = static_cast<double>(together);
     if (found.requests > 0) found.mean_ns = ns / static_cast<double>(found.requests);
-    found.outstanding = ns / static_cast<double>(clock_.period);
+    const auto periods = static_cast<Nanoseconds>(period + 1);
+    const Nanoseconds length = std::max(meter.window.ns, clock_.period);
+    found.outstanding = ns / static_cast<double>(std::min(length, periods * clock_.period));
     return found;
   }
 
@@ -191,14 +201,19 @@ class Meters {
     return std::ranges::count_if(times, [&](const auto& of) { return of.second > meter.reuses; });
   }
 
-  ClassCounts classes(std::size_t period, VmId vm) const {
+  ClassCounts classes(const ClassMeter& meter, std::size_t period, VmId vm) const {
     ClassCounts counts;
     std::map<std::uint64_t, Op> last;
-    for (std::size_t r = cuts_[period]; r < cuts_[period + 1]; ++r) {
+    const bool cumulative = meter.scope == DistanceScope::kCumulative;
+    const std::size_t begin = cumulative ? 0 : begin_of_window(period, meter.window);
+    const std::size_t remembered = meter.scope == DistanceScope::kInterval ? begin : 0;
+    for (std::size_t r = remembered; r < cuts_[period + 1]; ++r) {
       if (rows_[r].vm != vm) continue;
       const Op op = rows_[r].op;
       for (const auto block : rows_[r].blocks) {
-        if (!last.contains(block)) {
+        if (r < begin) {
+          // Remembered, not counted.
+        } else if (!last.contains(block)) {
           ++counts.cold[op == Op::kRead ? 0 : 1];
         } else {
           const bool after_read = last[block] == Op::kRead;

@@ -39,7 +39,9 @@ inline std::vector<MeterSpec> meters_of_every_kind(Nanoseconds period) {
           {clock, LoadMeter{}},
           {clock, DistinctMeter{}},
           {clock, IntensityMeter{.window = {period / 2}}},
+          {clock, LoadMeter{.bytes = true, .window = {2 * period}}},
           {clock, ClassMeter{}},
+          {clock, ClassMeter{.scope = DistanceScope::kWarm, .window = {3 * period}}},
           {clock, ResponseMeter{}}};
 }
 

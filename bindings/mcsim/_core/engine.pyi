@@ -51,6 +51,8 @@ class Accesses:
     @property
     def request_class(self) -> NDArray[np.uint8]: ...
     @property
+    def request_bytes(self) -> NDArray[np.uint32]: ...
+    @property
     def access_count(self) -> int: ...
     @property
     def request_count(self) -> int: ...
@@ -74,6 +76,7 @@ class AccessBuilder:
         line_blocks: int = 1,
         responses: bool = False,
         classes: bool = False,
+        bytes: bool = False,
         cut_bytes: int = 0,
         sample_rate: float = 1.0,
         sample_seed: int = 1,
@@ -167,6 +170,7 @@ class System:
         line_blocks: int = 1,
         responses: bool = False,
         classes: bool = False,
+        bytes: bool = False,
     ) -> dict[str, Any]: ...
     @property
     def needs_classes(self) -> bool: ...

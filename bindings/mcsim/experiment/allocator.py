@@ -77,7 +77,8 @@ class Allocator(Protocol):
         ``"timer"`` for the one at which it is read, if that is not the first. There are
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
         VM), ``load``, ``classes`` and ``responses`` (dicts of such arrays), with the parameters
-        that ``mcsim describe`` shows of each; and ``host``, at most once, what the cache alone
+        that ``mcsim describe`` shows of each, most of them a ``window`` of several intervals of
+        the timer; and ``host``, at most once, what the cache alone
         knows: a dict of arrays by VM, or None where another timer rang: ``distinct_hits``, blocks
         that were hit; ``touched``, blocks held that were accessed; ``ghost_hits`` and
         ``tail_hits``; ``peak``, the most blocks held. With ``"by": "tier"`` it has ``tiers``,
@@ -85,8 +86,15 @@ class Allocator(Protocol):
         accesses that no faster tier served and blocks that come in. A ``curve`` with
         ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
         whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
-        ``responses`` needs traces with response times: ``requests`` that have one, ``mean_ns`` of
-        these, and ``outstanding``, the requests under way at a time, in the mean.
+
+        ``load`` has ``requests`` (``read_requests`` and ``write_requests``) and ``accesses``
+        (``reads`` and ``writes``), and with ``"bytes": True`` ``bytes_read`` and
+        ``bytes_written``: those of requests as they were recorded, whatever blocks they touch, of
+        traces that tell lengths. ``classes`` has accesses by what they do after what the last one
+        to their block did, ``rar``, ``raw``, ``war`` and ``waw``, and those that find nothing
+        before them, ``cold_reads`` and ``cold_writes``; what is remembered its ``scope`` says, as
+        of curves. ``responses`` needs traces with response times: ``requests`` that have one,
+        ``mean_ns`` of these, and ``outstanding``, the requests under way at a time, in the mean.
     ``ri_window`` : int or str
         The window of reuse intensity; 60 s if not given.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}

@@ -18,6 +18,7 @@ from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.workload import Workload
 
 __all__ = [
+    "check_bytes",
     "check_classes",
     "check_figures",
     "check_hosts",
@@ -111,7 +112,7 @@ def check_meters(system: engine.System, by_reference: bool) -> None:
     """Hold the windows of a system's meters to be whole periods of the timers that read them."""
     for spec in system.meters:
         window = spec.params.get("window", 0)
-        if spec.meter not in ("curve", "distinct") or window % spec.interval == 0:
+        if spec.meter == "intensity" or window % spec.interval == 0:
             continue
         period, given = (Interval(length, by_reference) for length in (spec.interval, window))
         raise ConfigError(
@@ -173,6 +174,26 @@ def check_classes(workload: Workload, source: Source, system: int) -> None:
         ("systems", system),
         f"it asks for classes of requests: the trace of {lack[0].name!r}, "
         f"{lack[0].trace.metadata.source}, has none: {right}",
+    )
+
+
+def check_bytes(workload: Workload, source: Source, system: int) -> None:
+    """Hold a workload to tell the lengths that the system of that number asks for the sums of."""
+    lack = [vm for vm in (*workload.vms, *workload.warm_up.values()) if not vm.has_lengths()]
+    if not lack:
+        return
+    metadata = lack[0].trace.metadata
+    right = {
+        "keys": "a line of it is a block, whatever was asked for: give one that tells lengths",
+        "oracle-general": "read it without `ignore_size`",
+    }.get(
+        metadata.format,
+        f"say which column has the length (`mcsim describe {metadata.format}`: length)",
+    )
+    raise source.complain(
+        ("systems", system),
+        f"it asks for bytes of requests: the trace of {lack[0].name!r}, {metadata.source}, does "
+        f"not tell how long they were: {right}",
     )
 
 

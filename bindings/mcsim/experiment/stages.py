@@ -24,6 +24,7 @@ from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.bound import is_bound_wanted
 from mcsim.experiment.checks import (
+    check_bytes,
     check_classes,
     check_responses,
     foresight_of,
@@ -37,6 +38,7 @@ from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import below
+from mcsim.traces.workload import ON_DEMAND
 
 __all__ = ["Sink", "Stages", "own_view"]
 
@@ -128,16 +130,17 @@ class Stages:
     ) -> tuple[View, list[View]]:
         """Let all see the columns that one asks for: what is interned and measured is shared."""
         workload, source = self.prepared.workload, self.experiment.source
-        kept = {}
-        for index in _asking(views, "responses")[:1]:
+        asked = {column: _asking(views, column) for column in ON_DEMAND}
+        for index in asked["responses"][:1]:
             check_responses(workload, own["ops"], source, index)
-            kept["responses"] = True
-        asking = _asking(views, "classes")
-        for index in [index for index in asking if systems[index].needs_classes][:1]:
+        for index in [index for index in asked["classes"] if systems[index].needs_classes][:1]:
             check_classes(workload, source, index)
-        if asking and not workload.without_classes():
-            kept["classes"] = True
-        bare = [{name: of for name, of in view.items() if name != "classes"} for view in views]
+        for index in asked["bytes"][:1]:
+            check_bytes(workload, source, index)
+        if workload.without_classes():
+            asked["classes"] = []
+        kept = {column: True for column, asking in asked.items() if asking}
+        bare = [{name: of for name, of in view.items() if name not in ON_DEMAND} for view in views]
         return {**own, **kept}, [{**view, **kept} for view in bare]
 
     def _start_view(

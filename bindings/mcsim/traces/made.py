@@ -138,6 +138,7 @@ class MadeOfColumns:
         told = replace(
             trace._metadata,
             synthetic=reader.synthetic,
+            has_lengths=reader.has_lengths,
             skipped_lines=reader.skipped,
             complaints=tuple(reader.complaints),
         )

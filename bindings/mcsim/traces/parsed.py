@@ -153,6 +153,7 @@ class Parse:
                 skipped_lines=reader.skipped,
                 complaints=tuple(reader.complaints),
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
+                has_lengths=reader.has_lengths,
             )
 
         return write_store(path, batches(), describe, sort=lambda: reader.unsorted)

@@ -19,6 +19,7 @@ from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import replacing
 from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
 from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of
+from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -93,8 +94,8 @@ def _files(
 ) -> Iterator[tuple[Path, locality.MeterSpec | None]]:
     """Yield where the whole curves are, and what is measured for each meter, with that."""
     cache = (folder or cache_directory()) / INTERNED
-    # Nothing else depends on whether response times and classes are kept.
-    view = {key: value for key, value in view.items() if key not in ("responses", "classes")}
+    # Nothing else depends on which columns of requests are kept.
+    view = {key: value for key, value in view.items() if key not in ON_DEMAND}
     beside = [meter for meter in meters if meter.params.get("foresight") != "whole"]
     for meter in (None, *(meter.measured_as for meter in beside)):
         more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}

@@ -106,12 +106,17 @@ class TraceMetadata:
     complaints: tuple[str, ...] = ()
     """What was wrong with the first skipped lines."""
     synthetic: bool = False
+    has_lengths: bool = True
+    """Whether the source tells how long requests were; else each is a block."""
     mcsim_version: str = __version__
     store_version: int = STORE_VERSION
 
     def to_json(self) -> bytes:
         """Return the form kept in the store."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
+        values = asdict(self)
+        if self.has_lengths:  # as most have: stores of before said nothing of it
+            del values["has_lengths"]
+        return json.dumps(values, sort_keys=True).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> TraceMetadata:
@@ -119,8 +124,10 @@ class TraceMetadata:
         values: dict[str, Any] = json.loads(text)
         if values.get("store_version") != STORE_VERSION:
             raise ValueError("another store version")
-        if set(values) != {f.name for f in fields(cls)}:
+        if set(values) | {"has_lengths"} != {f.name for f in fields(cls)}:
             raise ValueError("other metadata")
+        if not isinstance(values.get("has_lengths", True), bool):
+            raise ValueError(f"has_lengths {values['has_lengths']!r}")
         values["counts"] = Counts(**values["counts"])
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])

@@ -59,6 +59,7 @@ class OwnTable:
         self.metadata = metadata
         self.synthetic = metadata.synthetic
         self.time_base = metadata.time_base
+        self.has_lengths = metadata.has_lengths
         self.vms = list(metadata.vms)
         self.unsorted = False
         self.skipped = metadata.skipped_lines

@@ -144,6 +144,11 @@ class TableReader:
         return "clock" if self._units.get("time", "references") != "references" else "index"
 
     @property
+    def has_lengths(self) -> bool:
+        """Whether a column tells how long requests were; else each is a block."""
+        return bool(self._columns["length"])
+
+    @property
     def consumed(self) -> int:
         """About how many bytes of the file were read."""
         return int(self._rows * self.bytes_a_row)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.trace import Trace
 
-__all__ = ["Workload", "WorkloadVm"]
+__all__ = ["ON_DEMAND", "Workload", "WorkloadVm"]
+
+ON_DEMAND = ("responses", "classes", "bytes")
+"""What a view says of the columns of requests that are kept only if a system asks."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,10 @@ class WorkloadVm:
             empty &= not chosen.any()
         return empty
 
+    def has_lengths(self) -> bool:
+        """Whether its trace tells how long requests were."""
+        return self.trace.metadata.has_lengths
+
     def has_classes(self) -> bool:
         """Whether its requests have classes, or there are none."""
         return all(batch.classes is not None for batch in islice(self.batches(), 1))
@@ -183,7 +190,7 @@ class Workload:
         ----------
         view : dict
             How requests become accesses: `block_bytes`, `ops`, `key`, `whole_seconds`,
-            `line_blocks`, `responses`, `classes`, and of a sample `cut_bytes`, `sample_rate`,
+            `line_blocks`, those of `ON_DEMAND`, and of a sample `cut_bytes`, `sample_rate`,
             `sample_seed`.
         progress : callable, optional
             Called with the number of requests read so far.

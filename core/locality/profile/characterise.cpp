@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/guarded.hpp"
@@ -24,8 +25,23 @@ struct Wants {
   bool last_ones = false;    // of each access, that of the last to its block
 };
 
-// Distances of so many periods are told apart by a curve of a window, each at a cost.
+// Of so many periods it is told in which of them a block was accessed, each at a cost.
 constexpr Nanoseconds kMostPeriods = 256;
+
+// The window of a meter that is made of periods; null if it has none.
+template <class Meter>
+auto* window_of(Meter& meter) {
+  return std::visit(
+      [](auto& of) -> decltype(&std::get<CurveMeter>(meter).window) {
+        using Kind = std::remove_cvref_t<decltype(of)>;
+        if constexpr (std::is_same_v<Kind, IntensityMeter>) {
+          return nullptr;
+        } else {
+          return &of.window;
+        }
+      },
+      meter);
+}
 
 absl::Status check_window(const Accesses& trace, const TimerClock& clock, Duration window) {
   if (window.ns % clock.period == 0 && window.ns >= 0) return absl::OkStatus();
@@ -34,7 +50,15 @@ absl::Status check_window(const Accesses& trace, const TimerClock& clock, Durati
                           trace.time_base == TimeBase::kClock ? "ns" : "references");
 }
 
-absl::Status check_curve(const Accesses& trace, const TimerClock& clock, const CurveMeter& curve) {
+// Of a meter that tells in which period of its window a block was accessed.
+absl::Status check_ages(const TimerClock& clock, Duration window) {
+  const Nanoseconds periods = window.ns / clock.period;
+  if (periods <= kMostPeriods) return absl::OkStatus();
+  return invalid_argument("window: at most {} periods can be told apart, got {}", kMostPeriods,
+                          periods);
+}
+
+absl::Status check_curve(const TimerClock& clock, const CurveMeter& curve) {
   if (curve.distance_limit < 0) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             curve.distance_limit);
@@ -45,31 +69,40 @@ absl::Status check_curve(const Accesses& trace, const TimerClock& clock, const C
   if (curve.foresight == Foresight::kWhole && curve.ops == OpFilter::kReads) {
     return invalid_argument("foresight: the whole trace is known of all operations alone");
   }
-  MCSIM_RETURN_IF_ERROR(check_window(trace, clock, curve.window));
-  const Nanoseconds periods = curve.window.ns / clock.period;
-  if (curve.scope == DistanceScope::kCumulative || periods <= kMostPeriods) return absl::OkStatus();
-  return invalid_argument("window: at most {} periods can be told apart, got {}", kMostPeriods,
-                          periods);
+  const bool windowed = curve.scope != DistanceScope::kCumulative;
+  return windowed ? check_ages(clock, curve.window) : absl::OkStatus();
+}
+
+absl::Status check_distinct(const DistinctMeter& distinct) {
+  constexpr Count kMostReuses = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (distinct.reuses >= 0 && distinct.reuses <= kMostReuses) return absl::OkStatus();
+  return invalid_argument("reuses: expected 0 to {}, got {}", kMostReuses, distinct.reuses);
 }
 
 absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
-  if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
-    return check_curve(trace, spec.clock, *curve);
-  }
   if (const auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
     return check_intervals(trace.request_time, trace.time_base, "window", intensity->window.ns,
                            std::uint64_t{1} << 25);
   }
+  MCSIM_RETURN_IF_ERROR(check_window(trace, spec.clock, *window_of(spec.what)));
+  if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
+    return check_curve(spec.clock, *curve);
+  }
+  if (const auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
+    return check_distinct(*distinct);
+  }
+  const auto* classes = std::get_if<ClassMeter>(&spec.what);
+  if (classes != nullptr && classes->scope == DistanceScope::kInterval) {
+    return check_ages(spec.clock, classes->window);
+  }
   if (std::holds_alternative<ResponseMeter>(spec.what) && !trace.keeps_responses) {
     return invalid_argument("the trace was interned without response times; say so there");
   }
-  const auto* distinct = std::get_if<DistinctMeter>(&spec.what);
-  if (distinct == nullptr) return absl::OkStatus();
-  constexpr Count kMostReuses = std::numeric_limits<std::uint32_t>::max() - 1;
-  if (distinct->reuses < 0 || distinct->reuses > kMostReuses) {
-    return invalid_argument("reuses: expected 0 to {}, got {}", kMostReuses, distinct->reuses);
+  const auto* load = std::get_if<LoadMeter>(&spec.what);
+  if (load != nullptr && load->bytes && !trace.keeps_bytes) {
+    return invalid_argument("the trace was interned without the bytes of requests; say so there");
   }
-  return check_window(trace, spec.clock, distinct->window);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -90,22 +123,21 @@ MeterSpec measured_by(MeterSpec spec, bool has_writes) {
   const auto settle = [&](OpFilter& ops) {
     if (!has_writes) ops = OpFilter::kAll;
   };
-  const auto settle_window = [&](Duration& window) {
-    if (window.ns == 0) window.ns = spec.clock.period;
-  };
+  auto* const window = window_of(spec.what);
+  if (window != nullptr && window->ns == 0) window->ns = spec.clock.period;
   if (auto* curve = std::get_if<CurveMeter>(&spec.what)) {
     settle(curve->ops);
     settle(curve->between);
-    settle_window(curve->window);
     if (curve->scope == DistanceScope::kCumulative) curve->window.ns = spec.clock.period;
     if (curve->foresight == Foresight::kNext) curve->foresight = {};
     curve->scope = {};
     curve->distance_limit = 0;
   } else if (auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
     settle(distinct->ops);
-    settle_window(distinct->window);
   } else if (auto* intensity = std::get_if<IntensityMeter>(&spec.what)) {
     settle(intensity->ops);
+  } else if (auto* classes = std::get_if<ClassMeter>(&spec.what)) {
+    if (classes->scope == DistanceScope::kCumulative) classes->window.ns = spec.clock.period;
   }
   return spec;
 }

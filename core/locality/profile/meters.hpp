@@ -74,6 +74,9 @@ struct Choices<IntensityKind> {
                                     std::pair{"per-second", IntensityKind::kPerSecond}};
 };
 
+inline constexpr const char* kWindowText =
+    "so long before each reading, a whole number of periods (0: one)";
+
 // Hits of an LRU cache of any size.
 struct CurveMeter {
   OpFilter ops = OpFilter::kAll;
@@ -108,12 +111,23 @@ struct CurveMeter {
   friend bool operator==(const CurveMeter&, const CurveMeter&) = default;
 };
 
-// How much there was in the period.
+// How much there was. Whoever asks for bytes has those of requests kept with the trace.
 struct LoadMeter {
-  static constexpr ComponentInfo kInfo{.name = "load",
-                                       .summary = "Requests, accesses and reads of the period.",
-                                       .reference = "no publication: counts of the trace"};
-  static constexpr auto fields() { return std::tuple{}; }
+  bool bytes = false;
+  Duration window{};
+
+  static constexpr ComponentInfo kInfo{
+      .name = "load",
+      .summary = "Requests and accesses, and bytes of requests, reads and writes apart.",
+      .reference = "no publication: counts of the trace"};
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{
+            "bytes", &LoadMeter::bytes,
+            "whether bytes are counted, as requests were recorded: of a trace that tells lengths"},
+        Field{"window", &LoadMeter::window, kWindowText, 0},
+    };
+  }
   friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
 };
 
@@ -132,8 +146,7 @@ struct DistinctMeter {
   static constexpr auto fields() {
     return std::tuple{
         Field{"ops", &DistinctMeter::ops, "what counts as an access"},
-        Field{"window", &DistinctMeter::window,
-              "so long before each reading, a whole number of periods (0: one)", 0},
+        Field{"window", &DistinctMeter::window, kWindowText, 0},
         Field{"reuses", &DistinctMeter::reuses,
               "blocks that were accessed once and then so many times again, or more", 0},
     };
@@ -169,25 +182,43 @@ struct IntensityMeter {
   friend bool operator==(const IntensityMeter&, const IntensityMeter&) = default;
 };
 
-// Accesses of the period by what they do after what the last one in it did.
+// Accesses by what they do after what the last one to their block did, as far as it is remembered:
+// the others are cold.
 struct ClassMeter {
+  DistanceScope scope = DistanceScope::kInterval;
+  Duration window{};
+
   static constexpr ComponentInfo kInfo{
       .name = "classes",
       .summary = "Accesses by what they do after what the last one to their block did.",
       .reference = "Ahmadian et al. (ECI-Cache), POMACS 2(1), 2018"};
-  static constexpr auto fields() { return std::tuple{}; }
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"scope", &ClassMeter::scope,
+              "which accesses are counted, and what is remembered: interval forgets what came "
+              "before the window, warm does not, cumulative counts all so far"},
+        Field{"window", &ClassMeter::window,
+              "of the accesses that are counted: so long before each reading, a whole number of "
+              "periods (0: one)",
+              0},
+    };
+  }
   friend bool operator==(const ClassMeter&, const ClassMeter&) = default;
 };
 
-// How long the requests of the period took where they were recorded, and how many were under
-// way. Whoever asks has response times kept with the trace, which has to have them.
+// How long requests took where they were recorded, and how many were under way. Whoever asks has
+// response times kept with the trace, which has to have them.
 struct ResponseMeter {
+  Duration window{};
+
   static constexpr ComponentInfo kInfo{
       .name = "responses",
       .summary = "Mean response time and requests under way, of a trace with response times.",
       .reference =
           "Little: A proof for the queuing formula L = λW, Operations Research 9(3), 1961"};
-  static constexpr auto fields() { return std::tuple{}; }
+  static constexpr auto fields() {
+    return std::tuple{Field{"window", &ResponseMeter::window, kWindowText, 0}};
+  }
   friend bool operator==(const ResponseMeter&, const ResponseMeter&) = default;
 };
 
@@ -210,8 +241,13 @@ ParamMap params_of(const MeterKind& meter);
 // What the meters beside curves give, of one VM.
 struct Load {
   Count requests = 0;
+  Count read_requests = 0;  // of these
   Count accesses = 0;
-  Count reads = 0;  // of the accesses
+  Count reads = 0;               // of these
+  std::array<Count, 2> bytes{};  // of requests, by operation; 0 if nobody asks
+
+  Count write_requests() const { return requests - read_requests; }
+  Count writes() const { return accesses - reads; }
   friend bool operator==(const Load&, const Load&) = default;
 };
 
@@ -233,9 +269,10 @@ struct ClassCounts {
 };
 
 struct Responses {
-  Count requests = 0;      // whose response time is known
-  double mean_ns = 0;      // of these; 0 if there are none
-  double outstanding = 0;  // under way at a time: their times together by the length of a period
+  Count requests = 0;  // whose response time is known
+  double mean_ns = 0;  // of these; 0 if there are none
+  // Under way at a time: their times together by the length of the periods in which they came.
+  double outstanding = 0;
   friend bool operator==(const Responses&, const Responses&) = default;
 };
 

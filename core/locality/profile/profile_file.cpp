@@ -112,7 +112,10 @@ class Writer {
   }
   void put(VmId vm) { put(std::size_t{vm}); }
   void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
-  void put(const Load& load) { put(load.requests), put(load.accesses), put(load.reads); }
+  void put(const Load& load) {
+    put(load.requests), put(load.read_requests), put(load.accesses), put(load.reads);
+    for (const Count bytes : load.bytes) put(bytes);
+  }
   void put(const Intensity& intensity) { put(intensity.value), put(intensity.window_unique); }
   void put(const ClassCounts& counts) {
     for (const Count count : counts.cold) put(count);
@@ -244,8 +247,10 @@ class Reader {
   }
   void take(Load& load) {
     load.requests = words_.take_up_to<Count>(trace_.request_count());
+    load.read_requests = words_.take_up_to<Count>(static_cast<std::uint64_t>(load.requests));
     load.accesses = words_.take_up_to<Count>(accesses_);
     load.reads = words_.take_up_to<Count>(static_cast<std::uint64_t>(load.accesses));
+    for (Count& bytes : load.bytes) bytes = words_.take_as<Count>();
   }
   void take(Count& distinct) { distinct = words_.take_up_to<Count>(accesses_); }
   void take(Intensity& intensity) {

@@ -21,7 +21,7 @@ namespace mcsim {
 
 // Changes whenever other bytes are written for what the same accesses show, or a meter shows
 // something else.
-inline constexpr std::uint64_t kProfileVersion = 2;
+inline constexpr std::uint64_t kProfileVersion = 3;
 
 // What a meter measured, the curves of the whole trace if none is given. The file is there, or not
 // all of it, when this returns: whoever wants it whole or not at all has it take another's place

@@ -66,14 +66,84 @@ class Unlogged {
   std::size_t size_ = 0;
 };
 
+// In which period, counted back from this one, a block had been accessed before; so many, if in
+// none of them.
+class Ages {
+ public:
+  explicit Ages(std::size_t periods) : distinct_(periods) {}
+
+  std::size_t size() const { return distinct_.size(); }
+  std::size_t of(Count distance) {
+    std::size_t age = 0;
+    for (Count& distinct : distinct_) {
+      const bool fresh = is_new(distance, distinct);
+      age += fresh ? 1 : 0;
+      distinct += fresh ? 1 : 0;
+    }
+    return age;
+  }
+  // Blocks since this period began.
+  Count& distinct() { return distinct_.front(); }
+  void end_period() {
+    std::shift_right(distinct_.begin(), distinct_.end(), 1);
+    distinct_.front() = 0;
+  }
+
+ private:
+  std::vector<Count> distinct_;  // since this period began, the one before it, and so on
+};
+
+template <std::size_t kSize>
+void add_times(std::array<Count, kSize>& sum, const std::array<Count, kSize>& of, Count times) {
+  for (std::size_t i = 0; i < kSize; ++i) sum[i] += times * of[i];
+}
+
+void add_times(Load& sum, const Load& of, Count times) {
+  sum.requests += times * of.requests;
+  sum.read_requests += times * of.read_requests;
+  sum.accesses += times * of.accesses;
+  sum.reads += times * of.reads;
+  add_times(sum.bytes, of.bytes, times);
+}
+
+void add_times(ClassCounts& sum, const ClassCounts& of, Count times) {
+  add_times(sum.cold, of.cold, times);
+  add_times(sum.again, of.again, times);
+}
+
+// What the last periods add up to, one after the other.
+template <class T>
+class Sliding {
+ public:
+  explicit Sliding(std::size_t periods) : periods_(periods) {}
+
+  // With another one.
+  const T& add(const T& period) {
+    add_times(sum_, period, 1);
+    if (last_.size() < periods_) {
+      last_.push_back(period);
+    } else {
+      add_times(sum_, std::exchange(last_[oldest_], period), -1);
+      oldest_ = (oldest_ + 1) % periods_;
+    }
+    return sum_;
+  }
+  // So many are there.
+  std::size_t size() const { return last_.size(); }
+
+ private:
+  std::size_t periods_;
+  std::vector<T> last_;
+  std::size_t oldest_ = 0;
+  T sum_{};
+};
+
 // Distances of a stream, by their age. `kOnlyReads`: of a stream of all, those of reads.
 template <bool kOnlyReads>
 class CurveOfVm final : public VmMeter {
  public:
-  CurveOfVm(DistanceLog& log, bool among_reads) : log_(log), among_reads_(among_reads) {
-    distinct_.resize(log.ages());
-    across_.resize(log.ages());
-  }
+  CurveOfVm(DistanceLog& log, bool among_reads)
+      : log_(log), among_reads_(among_reads), ages_(log.ages()), across_(log.ages()) {}
 
   void count(const Stretch& stretch) override {
     const Stream& stream = among_reads_ ? stretch.reads : stretch.all;
@@ -92,8 +162,7 @@ class CurveOfVm final : public VmMeter {
   void end_period(std::size_t) override {
     flush();
     log_.end_period(std::exchange(accesses_, 0));
-    std::shift_right(distinct_.begin(), distinct_.end(), 1);
-    distinct_.front() = 0;
+    ages_.end_period();
   }
 
  private:
@@ -104,7 +173,7 @@ class CurveOfVm final : public VmMeter {
 
   // What lies within the period, and all that does not.
   void count_within(std::span<const Count> distances, std::span<const std::uint8_t> writes) {
-    Count distinct = distinct_.front();
+    Count distinct = ages_.distinct();
     for (std::size_t i = 0; i < distances.size(); ++i) {
       const Count distance = distances[i];
       const bool fresh = is_new(distance, distinct);
@@ -114,18 +183,13 @@ class CurveOfVm final : public VmMeter {
       across_.front().add(distance, fresh && distance != kCold && counted(writes, i));
       distinct += fresh ? 1 : 0;
     }
-    distinct_.front() = distinct;
+    ages_.distinct() = distinct;
   }
 
   void count_ages(std::span<const Count> distances, std::span<const std::uint8_t> writes) {
     for (std::size_t i = 0; i < distances.size(); ++i) {
       const Count distance = distances[i];
-      std::size_t age = 0;
-      for (Count& distinct : distinct_) {
-        const bool fresh = is_new(distance, distinct);
-        age += fresh ? 1 : 0;
-        distinct += fresh ? 1 : 0;
-      }
+      const std::size_t age = ages_.of(distance);
       if (distance == kCold || !counted(writes, i)) continue;
       if (age == 0) {
         ++within_[static_cast<std::size_t>(distance) + 1];
@@ -139,13 +203,13 @@ class CurveOfVm final : public VmMeter {
   void make_room(std::size_t more) {
     if (unlogged_ + more > std::numeric_limits<std::uint32_t>::max()) flush();
     unlogged_ += more;
-    const std::size_t places = static_cast<std::size_t>(distinct_.front()) + more + 1;
+    const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + more + 1;
     if (within_.size() < places) within_.resize(std::max(places, 2 * within_.size()));
     for (Unlogged& of_age : across_) of_age.make_room(more);
   }
 
   void flush() {
-    const std::size_t places = static_cast<std::size_t>(distinct_.front()) + 1;
+    const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + 1;
     const auto within = std::span(within_).first(std::min(within_.size(), places));
     for (std::size_t place = 1; place < within.size(); ++place) {
       if (within[place] == 0) continue;
@@ -161,8 +225,7 @@ class CurveOfVm final : public VmMeter {
   DistanceLog& log_;
   bool among_reads_;
   Count accesses_ = 0;
-  // Blocks since this period began, the one before it, and so on.
-  std::vector<Count> distinct_;
+  Ages ages_;
   std::uint64_t unlogged_ = 0;
   std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
   std::vector<Unlogged> across_;       // by age, from 1 on
@@ -171,25 +234,41 @@ class CurveOfVm final : public VmMeter {
 
 class LoadOfVm final : public VmMeter {
  public:
-  LoadOfVm(const Accesses& trace, VmId vm, Series<Load>& into)
-      : trace_(trace), vm_(vm), into_(into) {}
+  LoadOfVm(const Accesses& trace, const LoadMeter& meter, std::size_t periods, VmId vm,
+           Series<Load>& into)
+      : trace_(trace), bytes_(meter.bytes), vm_(vm), into_(into), window_(periods) {}
 
   void count(const Stretch& stretch) override {
     load_.requests += static_cast<Count>(stretch.requests.size());
     load_.accesses += static_cast<Count>(stretch.all.blocks.size());
+    const std::uint8_t* const op = trace_.request_op.data();
+    const std::uint64_t* const begin = trace_.request_begin.data();
+    Count read_requests = 0;
+    std::uint64_t reads = 0;
     for (const std::size_t r : stretch.requests) {
-      const bool reads = static_cast<Op>(trace_.request_op[r]) == Op::kRead;
-      load_.reads += reads ? trace_.accesses_in({r, r + 1}) : 0;
+      if (static_cast<Op>(op[r]) != Op::kRead) continue;
+      ++read_requests;
+      reads += begin[r + 1] - begin[r];
+    }
+    load_.read_requests += read_requests;
+    load_.reads += static_cast<Count>(reads);
+    if (!bytes_) return;
+    for (const std::size_t r : stretch.requests) {
+      load_.bytes[trace_.request_op[r]] += trace_.request_bytes[r];
     }
   }
 
-  void end_period(std::size_t period) override { into_[period][vm_] = std::exchange(load_, {}); }
+  void end_period(std::size_t period) override {
+    into_[period][vm_] = window_.add(std::exchange(load_, {}));
+  }
 
  private:
   const Accesses& trace_;
+  bool bytes_;
   VmId vm_;
   Series<Load>& into_;
   Load load_;
+  Sliding<Load> window_;
 };
 
 // Distinct blocks of single periods: those that are new.
@@ -338,65 +417,141 @@ class IntensityOfVm final : public VmMeter {
   Intensity intensity_;
 };
 
+// Calls `add` for every access with its distance, whether it is a write and its class.
+template <class Add>
+void for_each_class(const Stretch& stretch, Add add) {
+  const std::span<const Count> distances = stretch.all.distances;
+  if (stretch.writes.empty()) {
+    for (const Count distance : distances) add(distance, 0, 0);
+    return;
+  }
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    const std::size_t writes = stretch.writes[i];
+    add(distances[i], writes, 2 * writes + stretch.written_before[i]);
+  }
+}
+
+// What an access is does not depend on how long ago its period was.
 class ClassesOfVm final : public VmMeter {
  public:
-  ClassesOfVm(VmId vm, Series<ClassCounts>& into) : vm_(vm), into_(into) {}
+  ClassesOfVm(bool remembers, std::size_t periods, VmId vm, Series<ClassCounts>& into)
+      : remembers_(remembers), vm_(vm), into_(into), window_(periods) {}
 
   void count(const Stretch& stretch) override {
-    for (std::size_t i = 0; i < stretch.all.distances.size(); ++i) {
-      const std::size_t writes = stretch.writes.empty() ? 0 : stretch.writes[i];
-      if (is_new(stretch.all.distances[i], distinct_)) {
-        ++distinct_;
-        ++counts_.cold[writes];
-      } else {
-        const std::size_t after = stretch.writes.empty() ? 0 : stretch.written_before[i];
-        ++counts_.again[2 * writes + after];
-      }
-    }
+    remembers_ ? count_classes<true>(stretch) : count_classes<false>(stretch);
   }
 
   void end_period(std::size_t period) override {
-    into_[period][vm_] = std::exchange(counts_, {});
+    into_[period][vm_] = window_.add(std::exchange(counts_, {}));
     distinct_ = 0;
+  }
+
+ private:
+  template <bool kRemembers>
+  void count_classes(const Stretch& stretch) {
+    Count distinct = distinct_;
+    for_each_class(stretch, [&](Count distance, std::size_t writes, std::size_t which) {
+      if (kRemembers ? distance == kCold : is_new(distance, distinct)) {
+        ++distinct;
+        ++counts_.cold[writes];
+      } else {
+        ++counts_.again[which];
+      }
+    });
+    distinct_ = distinct;
+  }
+
+  bool remembers_;  // what came before the period
+  VmId vm_;
+  Series<ClassCounts>& into_;
+  Count distinct_ = 0;
+  ClassCounts counts_;
+  Sliding<ClassCounts> window_;
+};
+
+// Accesses become cold as the last one to their block leaves the window.
+class ClassesOfWindow final : public VmMeter {
+ public:
+  ClassesOfWindow(std::size_t periods, VmId vm, Series<ClassCounts>& into)
+      : vm_(vm), into_(into), ages_(periods), warm_for_(periods + 1), window_(periods) {}
+
+  void count(const Stretch& stretch) override {
+    for_each_class(stretch, [&](Count distance, std::size_t writes, std::size_t which) {
+      ++by_operation_[writes];
+      ++warm_for_[ages_.size() - ages_.of(distance)][which];
+    });
+  }
+
+  void end_period(std::size_t period) override {
+    ages_.end_period();
+    warm_for_.front() = {};
+    ClassCounts& counts = into_[period][vm_];
+    for (const auto& again : warm_for_) add_times(counts.again, again, 1);
+    std::shift_left(warm_for_.begin(), warm_for_.end(), 1);
+    warm_for_.back() = {};
+    const auto& all = window_.add(std::exchange(by_operation_, {}));
+    for (std::size_t op = 0; op < all.size(); ++op) {
+      counts.cold[op] = all[op] - counts.again[2 * op] - counts.again[2 * op + 1];
+    }
   }
 
  private:
   VmId vm_;
   Series<ClassCounts>& into_;
-  Count distinct_ = 0;
-  ClassCounts counts_;
+  Ages ages_;
+  // By class, accesses that so many periods from this one on have the last one in their window.
+  std::vector<std::array<Count, 4>> warm_for_;
+  std::array<Count, 2> by_operation_{};  // of this period
+  Sliding<std::array<Count, 2>> window_;
 };
 
 class ResponsesOfVm final : public VmMeter {
  public:
-  ResponsesOfVm(const Accesses& trace, Nanoseconds period, VmId vm, Series<Responses>& into)
-      : trace_(trace), period_ns_(static_cast<double>(period)), vm_(vm), into_(into) {}
+  ResponsesOfVm(const Accesses& trace, Nanoseconds period, std::size_t periods, VmId vm,
+                Series<Responses>& into)
+      : trace_(trace),
+        period_ns_(static_cast<double>(period)),
+        vm_(vm),
+        into_(into),
+        window_(periods) {}
 
   void count(const Stretch& stretch) override {
     for (const std::size_t r : stretch.requests) {
       const Nanoseconds took = trace_.request_response[r];
       if (took < 0) continue;
-      ++requests_;
-      together_ns_ += static_cast<double>(took);
+      ++taken_.requests;
+      taken_.together_ns += took;
     }
   }
 
   void end_period(std::size_t period) override {
-    const double together_ns = std::exchange(together_ns_, 0);
-    const Count requests = std::exchange(requests_, 0);
+    const Taken& all = window_.add(std::exchange(taken_, {}));
+    const auto together_ns = static_cast<double>(all.together_ns);
     into_[period][vm_] = {
-        .requests = requests,
-        .mean_ns = requests == 0 ? 0 : together_ns / static_cast<double>(requests),
-        .outstanding = together_ns / period_ns_};
+        .requests = all.requests,
+        .mean_ns = all.requests == 0 ? 0 : together_ns / static_cast<double>(all.requests),
+        .outstanding = together_ns / (period_ns_ * static_cast<double>(window_.size()))};
   }
 
  private:
+  // Sums of 64 bits might overflow, and floating ones leave something behind.
+  __extension__ using Wide = __int128;
+  struct Taken {
+    Count requests = 0;
+    Wide together_ns = 0;
+
+    friend void add_times(Taken& sum, const Taken& of, Count times) {
+      sum.requests += times * of.requests;
+      sum.together_ns += times * of.together_ns;
+    }
+  };
+
   const Accesses& trace_;
   double period_ns_;
   VmId vm_;
   Series<Responses>& into_;
-  Count requests_ = 0;
-  double together_ns_ = 0;
+  Taken taken_;
+  Sliding<Taken> window_;
 };
 
 template <class T>
@@ -446,29 +601,40 @@ std::unique_ptr<VmMeter> meter_of(const MeterSetup& setup, VmId vm, Measured& in
       }
       return std::make_unique<CurveOfVm<false>>(log, among_reads);
     }
-    std::unique_ptr<VmMeter> operator()(const LoadMeter&) const {
-      return std::make_unique<LoadOfVm>(setup.trace, vm, std::get<Series<Load>>(into));
+    std::unique_ptr<VmMeter> operator()(const LoadMeter& meter) const {
+      return std::make_unique<LoadOfVm>(setup.trace, meter, periods(meter.window), vm,
+                                        std::get<Series<Load>>(into));
     }
     std::unique_ptr<VmMeter> operator()(const DistinctMeter& meter) const {
       auto& series = std::get<Series<Count>>(into);
-      const std::size_t periods = periods_of(setup.spec.clock, meter.window);
-      if (periods == 1 && meter.reuses == 0) {
+      if (periods(meter.window) == 1 && meter.reuses == 0) {
         return std::make_unique<DistinctOfPeriod>(meter.ops, vm, series);
       }
       const auto blocks = static_cast<std::size_t>(setup.trace.vms[vm].unique_blocks);
-      return std::make_unique<DistinctOfWindow>(meter, periods, blocks, vm, series);
+      return std::make_unique<DistinctOfWindow>(meter, periods(meter.window), blocks, vm, series);
     }
     std::unique_ptr<VmMeter> operator()(const IntensityMeter& meter) const {
       return std::make_unique<IntensityOfVm>(meter, setup.periods, setup.windows, vm,
                                              std::get<IntensitySeries>(into));
     }
-    std::unique_ptr<VmMeter> operator()(const ClassMeter&) const {
-      return std::make_unique<ClassesOfVm>(vm, std::get<Series<ClassCounts>>(into));
+    std::unique_ptr<VmMeter> operator()(const ClassMeter& meter) const {
+      auto& series = std::get<Series<ClassCounts>>(into);
+      const bool remembers = meter.scope != DistanceScope::kInterval;
+      if (!remembers && periods(meter.window) > 1) {
+        return std::make_unique<ClassesOfWindow>(periods(meter.window), vm, series);
+      }
+      const bool all = meter.scope == DistanceScope::kCumulative;
+      const std::size_t window = all ? setup.periods.size() : periods(meter.window);
+      return std::make_unique<ClassesOfVm>(remembers, window, vm, series);
     }
-    std::unique_ptr<VmMeter> operator()(const ResponseMeter&) const {
-      return std::make_unique<ResponsesOfVm>(setup.trace, setup.spec.clock.period, vm,
+    std::unique_ptr<VmMeter> operator()(const ResponseMeter& meter) const {
+      return std::make_unique<ResponsesOfVm>(setup.trace, setup.spec.clock.period,
+                                             periods(meter.window), vm,
                                              std::get<Series<Responses>>(into));
     }
+
+   private:
+    std::size_t periods(Duration window) const { return periods_of(setup.spec.clock, window); }
   };
   return std::visit(Maker{setup, vm, into}, setup.spec.what);
 }

@@ -82,7 +82,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
                          assign(Role::kResponse, params_.response, "response"));
   MCSIM_ASSIGN_OR_RETURN(const auto offset, assign(Role::kOffset, params_.offset, "offset"));
   MCSIM_RETURN_IF_ERROR(assign(Role::kOp, params_.op, "op").status());
-  MCSIM_RETURN_IF_ERROR(assign(Role::kLength, params_.length, "length").status());
+  MCSIM_ASSIGN_OR_RETURN(const auto length, assign(Role::kLength, params_.length, "length"));
   for (const std::string& part : split(params_.vm, '+')) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
     if (!vm) name_the_only_vm();
@@ -101,6 +101,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
     return invalid_argument("response_unit: a response time has a clock, so not references");
   }
   has_clock_ = time && time_unit_ != TimeUnit::kReferences;
+  has_lengths_ = length.has_value();
   return absl::OkStatus();
 }
 

@@ -98,6 +98,7 @@ class CsvReader final : public TextReader<CsvReader> {
   static Guess guess(const Head& head) { return guess_by_lines<CsvReader>(Fit::kPossible, head); }
 
   TimeBase time_base() const override { return has_clock_ ? TimeBase::kClock : TimeBase::kIndex; }
+  bool has_lengths() const override { return has_lengths_; }
 
   LineKind parse(std::string_view line, Requests& out);
 
@@ -143,6 +144,7 @@ class CsvReader final : public TextReader<CsvReader> {
   TimeUnit time_unit_ = TimeUnit::kNanoseconds;
   TimeUnit response_unit_ = TimeUnit::kNanoseconds;
   bool has_clock_ = false;
+  bool has_lengths_ = false;
   Count references_ = 0;
   std::string vm_name_;
 };

@@ -15,6 +15,8 @@ class KeysReader final : public BlockNumbersReader<KeysReader> {
 
   using BlockNumbersReader::BlockNumbersReader;
 
+  bool has_lengths() const override { return false; }
+
   LineKind parse(std::string_view line, Requests& out) {
     if (line.front() == '*') return LineKind::kNothing;
     FieldScanner scan(line, ' ');

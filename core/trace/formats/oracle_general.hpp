@@ -63,6 +63,7 @@ class OracleGeneralReader final : public RequestReader {
   }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
+  bool has_lengths() const override { return !ignore_size_; }
 
  private:
   static constexpr std::size_t kRecordBytes = 24;

@@ -296,7 +296,7 @@ TEST(Timers, AtTheStartNothingHasBeen) {
     EXPECT_EQ(first.meters[2].curves[vm], twin.curve({}, 0, vm));
     EXPECT_EQ(first.meters[3].curves[vm], twin.whole_curve({}, vm));
     EXPECT_EQ(system.rings[1].meters[0].curves[vm], twin.curve({}, 0, vm));
-    EXPECT_EQ(system.rings[1].meters[1].loads[vm], twin.load(0, vm));
+    EXPECT_EQ(system.rings[1].meters[1].loads[vm], twin.load({}, 0, vm));
     EXPECT_EQ(system.rings[1].meters[2].curves[vm], twin.curve({}, 1, vm));
     EXPECT_EQ(system.rings[1].meters[3].curves[vm], twin.whole_curve({}, vm));
   }
@@ -315,8 +315,10 @@ TEST(Timers, EachMeterIsReadByItsOwn) {
     auto fast_rang = static_cast<std::size_t>(ring.now / 100);
     if (ring.timer == 0) --fast_rang;  // its turn comes
     for (VmId vm = 0; vm < kVms; ++vm) {
-      EXPECT_EQ(ring.meters[0].loads[vm], slow_rang == 0 ? Load{} : slow.load(slow_rang - 1, vm));
-      EXPECT_EQ(ring.meters[1].loads[vm], fast_rang == 0 ? Load{} : fast.load(fast_rang - 1, vm));
+      EXPECT_EQ(ring.meters[0].loads[vm],
+                slow_rang == 0 ? Load{} : slow.load({}, slow_rang - 1, vm));
+      EXPECT_EQ(ring.meters[1].loads[vm],
+                fast_rang == 0 ? Load{} : fast.load({}, fast_rang - 1, vm));
     }
   }
 }

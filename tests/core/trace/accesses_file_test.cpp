@@ -93,6 +93,8 @@ void expect_same(const Accesses& a, const Accesses& b) {
   EXPECT_EQ(all(a.request_response), all(b.request_response));
   EXPECT_EQ(a.keeps_classes, b.keeps_classes);
   EXPECT_EQ(all(a.request_class), all(b.request_class));
+  EXPECT_EQ(a.keeps_bytes, b.keeps_bytes);
+  EXPECT_EQ(all(a.request_bytes), all(b.request_bytes));
   EXPECT_EQ(a.time_base, b.time_base);
   EXPECT_EQ(a.block_bytes, b.block_bytes);
   EXPECT_EQ(a.line_blocks, b.line_blocks);
@@ -112,13 +114,14 @@ void expect_same(const Accesses& a, const Accesses& b) {
 
 const ExpandOptions kAll{.ops = OpFilter::kAll};
 
-// With no, one or both of the columns that somebody has to ask for.
+// With no, some or all of the columns that somebody has to ask for.
 std::vector<ExpandOptions> asked_for() {
   std::vector<ExpandOptions> all;
-  for (const bool responses : {false, true}) {
-    for (const bool classes : {false, true}) {
-      all.push_back({.ops = OpFilter::kAll, .responses = responses, .classes = classes});
-    }
+  for (unsigned which = 0; which < 8; ++which) {
+    all.push_back({.ops = OpFilter::kAll,
+                   .responses = (which & 1) != 0,
+                   .classes = (which & 2) != 0,
+                   .bytes = (which & 4) != 0});
   }
   return all;
 }
@@ -226,7 +229,7 @@ TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
     // What is between the columns says nothing.
     if (accesses_in(view, words, "t").ok()) passed += whole[at] == 0 ? 1 : 1'000'000;
   }
-  EXPECT_LT(passed, 7 * 64);
+  EXPECT_LT(passed, 8 * 64);
 }
 
 TEST_F(AccessesFile, OfAnotherVersionOrKindIsRefused) {
@@ -327,7 +330,7 @@ TEST_F(AccessesFile, HasClassesOnlyIfTheyAreKept) {
   for (const ExpandOptions& options : asked_for()) {
     ASSERT_TRUE(write_accesses(build({options, TimeBase::kClock}, 40).value(), path()).ok());
     EXPECT_EQ(testing::with_checksums(bytes()), bytes());
-    EXPECT_EQ(bytes() == without, !options.responses && !options.classes);
+    EXPECT_EQ(bytes() == without, options.kept() == Kept{});
   }
   ExpandOptions kept = kAll;
   kept.classes = true;
@@ -336,19 +339,48 @@ TEST_F(AccessesFile, HasClassesOnlyIfTheyAreKept) {
   EXPECT_LT(bytes().size(), without.size() + 40 + 42 + 20 + 2 * 8 + 2 * 64);
 }
 
+TEST_F(AccessesFile, HasBytesOfRequestsOnlyIfTheyAreKept) {
+  ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 40).value(), path()).ok());
+  const std::size_t without = bytes().size();
+  EXPECT_FALSE(open_accesses(path()).value().keeps_bytes);
+  EXPECT_TRUE(open_accesses(path()).value().request_bytes.empty());
+  ExpandOptions kept = kAll;
+  kept.bytes = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
+  EXPECT_GE(bytes().size(), without + 4 * (40 + 42 + 20) + 2 * 8);
+  EXPECT_LT(bytes().size(), without + 4 * (40 + 42 + 20) + 2 * 8 + 2 * 64);
+}
+
+// Files of response times and classes are found again as those without are.
+TEST_F(AccessesFile, HasTheBytesOfItsVersionWithWhatIsAskedFor) {
+  ExpandOptions kept = kAll;
+  kept.responses = kept.classes = true;
+  ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 3'000).value(), path()).ok());
+  const std::string whole = bytes();
+  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0x8835e83c87ec8b23U);
+}
+
 // What follows the VMs of a head: only what somebody may have written.
-TEST_F(AccessesFile, WithAnotherMarkOfClassesIsRefused) {
+TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   ExpandOptions kept = kAll;
   kept.classes = true;
   ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
   std::string other = bytes();
   std::vector<std::uint64_t> words(other.size() / 8);
   std::memcpy(words.data(), other.data(), words.size() * 8);
-  ASSERT_EQ(words[words[2] - 2], accesses_file::kClassesFollow);
-  other[(words[2] - 2) * 8] = 2;
-  put(testing::with_checksums(other));
-  EXPECT_THAT(message_of(open_accesses(path()).status()),
-              HasSubstr("its head does not say all, or what cannot be"));
+  ASSERT_EQ(words[words[2] - 2], 1U);
+  for (const auto& [mark, why] :
+       {std::pair{char{0}, "its head does not say all, or what cannot be"},
+        {char{2}, "bytes instead of"},
+        {char{3}, "its head does not say all, or what cannot be"}}) {
+    other[(words[2] - 2) * 8] = mark;
+    std::memcpy(words.data(), other.data(), words.size() * 8);
+    const auto head = std::as_bytes(std::span(words).first(words[2]));
+    words[3] = checksum(head.subspan(32), checksum(head.first(24), 0));
+    std::memcpy(other.data(), words.data(), words.size() * 8);
+    put(other);
+    EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr(why)) << int{mark};
+  }
 }
 
 TEST_F(AccessesFile, HasResponseTimesOnlyIfTheyAreKept) {

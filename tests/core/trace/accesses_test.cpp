@@ -91,10 +91,12 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
               static_cast<std::uint8_t>(i * i % 8));
     }
   }
-  const Accesses a = build(vms, {.responses = true, .classes = true});
-  EXPECT_TRUE(a.keeps_responses && a.keeps_classes);
+  const Accesses a = build(vms, {.responses = true, .classes = true, .bytes = true});
+  EXPECT_EQ(a.kept(), (Kept{true, true, true}));
+  EXPECT_EQ(build(vms).kept(), Kept{});
   EXPECT_TRUE(build(vms).request_response.empty()) << "nobody asked for them";
   EXPECT_TRUE(build(vms).request_class.empty()) << "nor for these";
+  EXPECT_TRUE(build(vms).request_bytes.empty()) << "nor for these";
   EXPECT_TRUE(std::ranges::is_sorted(a.request_time));
   std::vector<std::size_t> position(vms.size(), 0);
   std::map<BlockId, std::pair<VmId, std::uint64_t>> meaning;
@@ -104,6 +106,7 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     ASSERT_EQ(a.request_time[r], vms[vm].time[i]);
     ASSERT_EQ(a.request_response[r], vms[vm].response[i]);
     ASSERT_EQ(a.request_class[r], vms[vm].of_class[i]);
+    ASSERT_EQ(a.request_bytes[r], vms[vm].length[i]);
     std::vector<std::uint64_t> blocks;
     const std::uint64_t end = vms[vm].offset[i] + vms[vm].length[i];
     for (std::uint64_t b = vms[vm].offset[i] / 4096; vms[vm].length[i] > 0 && b * 4096 < end; ++b) {
@@ -258,6 +261,39 @@ TEST(AccessBuilder, CutsResponseTimesWithTheirRequests) {
   r.push(6, 0, Op::kRead, 0, 4096, 80);
   const Accesses a = build({r}, {.cut_bytes = 4096, .responses = true});
   EXPECT_THAT(a.request_response, ElementsAre(70, 70, 70, 80));
+}
+
+// Bytes are those of the trace, whatever its blocks are; pieces have theirs, and add up.
+TEST(AccessBuilder, CutsAndPicksBytesWithTheirRequests) {
+  Requests r;
+  r.push(5, 0, Op::kRead, 4000, 9000);
+  r.push(6, 0, Op::kWrite, 0, 4097);
+  r.push(6, 1, Op::kRead, 0, 512);
+  r.push(7, 0, Op::kRead, 100, 0);
+  r.push(8, 0, Op::kRead, 8192, 1);
+  EXPECT_THAT(build({r}, {.bytes = true}).request_bytes, ElementsAre(9000, 512, 0, 1));
+  EXPECT_THAT(build({r}, {.key = BlockKey::kByteOffset, .bytes = true}).request_bytes,
+              ElementsAre(9000, 512, 0, 1));
+  EXPECT_THAT(build({r}, {.ops = OpFilter::kAll, .line_blocks = 8, .bytes = true}).request_bytes,
+              ElementsAre(9000, 4097, 512, 0, 1));
+  EXPECT_THAT(build({r}, {.cut_bytes = 4096, .bytes = true}).request_bytes,
+              ElementsAre(96, 4096, 4096, 712, 512, 0, 1));
+}
+
+// Of a sample what is kept is counted: the bytes of its pieces, not of their requests.
+TEST(AccessBuilder, SamplesBytesPieceByPiece) {
+  Requests r;
+  r.push(5, 0, Op::kRead, 1000, 400 * 4096);
+  r.push(6, 0, Op::kRead, 1000, 400 * 4096);
+  const Accesses a =
+      build({r}, {.cut_bytes = 4096, .sample_rate = 0.25, .sample_seed = 3, .bytes = true});
+  ASSERT_GT(a.request_count(), 100U);
+  ASSERT_LT(a.request_count(), 400U);
+  const std::size_t half = a.request_count() / 2;
+  for (std::size_t i = 0; i < half; ++i) {
+    EXPECT_EQ(a.request_bytes[i], a.request_bytes[half + i]);
+    EXPECT_LE(a.request_bytes[i], 4096U);
+  }
 }
 
 TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {

@@ -41,6 +41,11 @@ class Request:
         """How long it took when it was recorded; of some nobody knows."""
         return (self.time * 7 + self.blocks[0]) % 40 - 1
 
+    @property
+    def bytes(self) -> int:
+        """What it asked for, which is not all of its blocks."""
+        return len(self.blocks) * 4096 - self.time * 13 % 4000
+
 
 @dataclass
 class Workload:
@@ -71,7 +76,7 @@ class Workload:
         return self.requests[-1].time - self.begin
 
     def intern(self) -> engine.Accesses:
-        builder = engine.AccessBuilder(ops="all", responses=True)
+        builder = engine.AccessBuilder(ops="all", responses=True, bytes=True)
         for vm, name in enumerate(NAMES):
             mine = [r for r in self.requests if r.vm == vm]
             builder.begin_vm(name)
@@ -80,7 +85,7 @@ class Workload:
                 np.full(len(mine), vm, np.uint16),
                 np.array([r.op for r in mine], np.uint8),
                 np.array([r.blocks[0] * 4096 for r in mine], np.uint64),
-                np.array([len(r.blocks) * 4096 for r in mine], np.uint32),
+                np.array([r.bytes for r in mine], np.uint32),
                 np.array([r.took for r in mine], np.int64),
             )
             if vm == 1 and self.departs is not None:
@@ -186,11 +191,16 @@ class Watcher:
         "wss": {"meter": "distinct", "window": 120},
         "hot": {"meter": "distinct", "timer": "fast", "window": 40, "reuses": 1},
         "useful": {"meter": "curve", "ops": "reads", "scope": "warm"},
-        "load": {"meter": "load", "timer": "fast"},
+        "load": {"meter": "load", "timer": "fast", "bytes": True},
+        "long load": {"meter": "load", "window": 180},
         "classes": {"meter": "classes"},
+        "wide": {"meter": "classes", "window": 180},
+        "warm": {"meter": "classes", "scope": "warm", "window": 120},
+        "ever": {"meter": "classes", "scope": "cumulative"},
         "inside": {"meter": "host", "ghosts": GHOSTS, "tail": TAIL},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
         "waits": {"meter": "responses", "timer": "fast"},
+        "long waits": {"meter": "responses", "timer": "fast", "window": "60ns"},
     }
     resize_mode: str = "eager"
     ri_window: int = 30
@@ -429,28 +439,27 @@ def check_own_meters(
     often = Counter(block for block, _ in accesses(fast - 40, fast))
     assert seen.meters["hot"][vm] == sum(times > 1 for times in often.values())
     last = accesses(fast - 20, fast)
-    load = {name: column[vm] for name, column in seen.meters["load"].items()}
-    requests = [r for r in workload.requests if r.vm == vm and not gone]
-    inside = [r for r in requests if fast - 20 <= r.time - workload.begin < fast]
-    reads = sum(op == READ for _, op in last)
-    assert load == {"requests": len(inside), "accesses": len(last), "reads": reads}
-    took = [r.took for r in inside if r.took >= 0]
-    waits = {name: column[vm] for name, column in seen.meters["waits"].items()}
-    mean = sum(took) / len(took) if took else 0
-    assert waits == {"requests": len(took), "mean_ns": mean, "outstanding": sum(took) / 20}
+
+    def shown(name: str) -> dict[str, float]:
+        return {key: column[vm] for key, column in seen.meters[name].items()}
+
+    def requests(begin: int, end: int) -> list[Request]:
+        mine = [r for r in workload.requests if r.vm == vm and not gone]
+        return [r for r in mine if begin <= r.time - workload.begin < end]
+
+    inside = requests(fast - 20, fast)
+    assert shown("load") == load_of(inside) | bytes_of(inside)
+    assert shown("long load") == load_of(requests(slow - 180, slow))
+    assert shown("waits") == waits_of(inside, 20)
+    assert shown("long waits") == waits_of(requests(fast - 60, fast), max(min(fast, 60), 20))
     distinct = len({block for block, _ in last})
     rush = len(last) / distinct / 20e-9 if last else 0
     assert seen.meters["rush"][vm] == pytest.approx(rush)
-    kinds: Counter[str] = Counter()
-    was: dict[int, int] = {}
-    for block, op in accesses(slow - 60, slow):
-        kind = ("cold_reads", "cold_writes") if block not in was else _AFTER[was[block]]
-        kinds[kind[op]] += 1
-        was[block] = op
-    classes = {name: column[vm] for name, column in seen.meters["classes"].items()}
-    assert classes == {name: kinds[name] for name in classes}
-    assert set(kinds) <= set(classes)
     past = accesses(0, slow)
+    assert shown("classes") == classes_of([], accesses(slow - 60, slow))
+    assert shown("wide") == classes_of([], accesses(slow - 180, slow))
+    assert shown("warm") == classes_of(accesses(0, slow - 120), accesses(slow - 120, slow))
+    assert shown("ever") == classes_of([], past)
     period = accesses(slow - 60, slow)
     useful = seen.meters["useful"][vm]
     assert useful.accesses == sum(op == READ for _, op in period)
@@ -462,6 +471,42 @@ def check_own_meters(
 
 
 _AFTER = {READ: ("rar", "war"), WRITE: ("raw", "waw")}
+_CLASSES = ("cold_reads", "cold_writes", "rar", "raw", "war", "waw")
+
+
+def classes_of(before: list[tuple[int, int]], counted: list[tuple[int, int]]) -> dict[str, int]:
+    kinds: Counter[str] = Counter()
+    was = dict(before)
+    for block, op in counted:
+        kind = ("cold_reads", "cold_writes") if block not in was else _AFTER[was[block]]
+        kinds[kind[op]] += 1
+        was[block] = op
+    return {name: kinds[name] for name in _CLASSES}
+
+
+def load_of(requests: list[Request]) -> dict[str, int]:
+    by_op = [[r for r in requests if r.op == op] for op in (READ, WRITE)]
+    calls = [len(of) for of in by_op]
+    blocks = [sum(len(r.blocks) for r in of) for of in by_op]
+    return {
+        "requests": sum(calls),
+        "read_requests": calls[0],
+        "write_requests": calls[1],
+        "accesses": sum(blocks),
+        "reads": blocks[0],
+        "writes": blocks[1],
+    }
+
+
+def bytes_of(requests: list[Request]) -> dict[str, int]:
+    by_op = [sum(r.bytes for r in requests if r.op == op) for op in (READ, WRITE)]
+    return {"bytes_read": by_op[0], "bytes_written": by_op[1]}
+
+
+def waits_of(requests: list[Request], length: int) -> dict[str, float]:
+    took = [r.took for r in requests if r.took >= 0]
+    mean = sum(took) / len(took) if took else 0
+    return {"requests": len(took), "mean_ns": mean, "outstanding": sum(took) / length}
 
 
 def test_reuse_intensity_is_of_the_last_window_that_closed() -> None:

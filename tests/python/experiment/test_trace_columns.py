@@ -1,4 +1,4 @@
-"""Response times and classes, from columns of files to what systems see.
+"""Response times, classes and bytes, from columns of files to what systems see.
 
 Trusts: sums over the lines of the file, worked out in the test; runs that nobody asked to keep
 response times, whose numbers must not depend on it; and a sequence whose hits are known.
@@ -7,10 +7,12 @@ response times, whose numbers must not depend on it; and a sequence whose hits a
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
@@ -272,3 +274,140 @@ def test_classes_of_a_synthetic_profile_keep_what_matters(folder: Path) -> None:
     assert hits["accesses"].nunique() == 1
     assert hits.loc["by column", "misses"] < hits.loc["lru", "misses"]
     assert hits["misses"].nunique() > 3
+
+
+class Bandwidth:
+    """Keeps what it is told of bytes."""
+
+    meters = {  # noqa: RUF012
+        "bytes": {"meter": "load", "bytes": True},
+        "long": {"meter": "load", "bytes": True, "window": "30s"},
+    }
+    interval = "10s"
+    told: list[dict[str, Any]]
+
+    def allocate(self, seen: mcsim.Observation) -> None:
+        type(self).told.append(dict(seen.meters))
+
+
+def write_sized(path: Path, seed: int) -> list[tuple[int, int, int]]:
+    """Milliseconds, whether it writes, and bytes that are no whole blocks."""
+    draw = random.Random(seed)
+    times = sorted(draw.randrange(0, 60_000) for _ in range(600))
+    lines = [(t, draw.randrange(2), draw.randrange(1, 20_000)) for t in times]
+    rows = [f"{t},{'RW'[op]},{512 * draw.randrange(400)},{size}" for t, op, size in lines]
+    path.write_text("\n".join(["time_ms,op,offset,length", *rows]) + "\n")
+    return lines
+
+
+@pytest.fixture
+def bandwidth() -> type[Bandwidth]:
+    Bandwidth.told = []
+    return Bandwidth
+
+
+def told_bytes(lines: dict[str, list[tuple[int, int, int]]], ops: str) -> None:
+    start = min(t for of_vm in lines.values() for t, op, _ in of_vm if ops == "all" or not op)
+    for interval, told in enumerate(Bandwidth.told):
+        end = (interval + 1) * 10_000
+        for vm, of_vm in enumerate(lines.values()):
+            for name, window in (("bytes", 10_000), ("long", 30_000)):
+                sums = [0, 0]
+                for t, op, size in of_vm:
+                    sums[op] += size if end - window <= t - start < end else 0
+                assert told[name]["bytes_read"][vm] == sums[0]
+                assert told[name]["bytes_written"][vm] == (sums[1] if ops == "all" else 0)
+
+
+@pytest.mark.parametrize("ops", ["all", "reads"])
+def test_bytes_are_what_the_lines_of_the_files_add_up_to(
+    folder: Path, bandwidth: type[Bandwidth], ops: str
+) -> None:
+    lines = {name: write_sized(folder / f"{name}.csv", seed) for seed, name in enumerate("ab")}
+    run(folder, experiment({"name": bandwidth}, ops=ops))
+    assert len(Bandwidth.told) == 5
+    told_bytes(lines, ops)
+
+
+def test_bytes_that_nobody_asks_for_cost_nothing(
+    folder: Path, bandwidth: type[Bandwidth], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
+    for seed, name in enumerate("ab"):
+        write_sized(folder / f"{name}.csv", seed)
+    plain = run(folder, experiment("lru", "vcacheshare"))
+    (kept,) = (folder / "cache" / INTERNED).glob("*.acc*")
+    before = kept.read_bytes()
+    together = run(folder, experiment("lru", "vcacheshare", {"name": bandwidth}))
+    assert len(Bandwidth.told) == 5
+    for system in ("lru", "vcacheshare"):
+        assert counts(together, system).equals(counts(plain, system))
+    (other,) = set((folder / "cache" / INTERNED).glob("*.acc*")) - {kept}
+    assert kept.read_bytes() == before
+    assert 4 * 1200 <= other.stat().st_size - len(before) <= 4 * 1200 + 2 * 8 + 2 * 64
+
+
+def test_bytes_of_a_sample_are_those_of_its_pieces(
+    folder: Path, bandwidth: type[Bandwidth]
+) -> None:
+    for seed, name in enumerate("ab"):
+        write_sized(folder / f"{name}.csv", seed)
+    run(folder, experiment({"name": bandwidth}, workload={"vms": ["a", "b"], "sample": 0.5}))
+    sampled = sum(told["bytes"]["bytes_read"].sum() for told in Bandwidth.told)
+    Bandwidth.told = []
+    run(folder, experiment({"name": bandwidth}))
+    assert 0.2 < sampled / sum(told["bytes"]["bytes_read"].sum() for told in Bandwidth.told) < 0.8
+
+
+def test_who_asks_for_bytes_of_a_trace_without_lengths_is_told_so_with_the_line(
+    folder: Path, bandwidth: type[Bandwidth]
+) -> None:
+    write_sized(folder / "a.csv", 0)
+    lines = [f"{t},R,{4096 * (t % 9)}" for t in range(0, 60_000, 500)]
+    (folder / "b.csv").write_text("\n".join(["time_ms,op,offset", *lines]) + "\n")
+    (folder / "mine.py").write_text(
+        "class Mine:\n"
+        "    meters = {'load': {'meter': 'load', 'bytes': True}}\n"
+        "    def allocate(self, seen):\n"
+        "        return None\n"
+    )
+    given = experiment("lru", "mine:Mine")
+    path = folder / "mine.yaml"
+    YAML().dump(given, path)
+    with pytest.raises(ConfigError) as caught:
+        run(folder, path, allow_code=True)
+    assert str(caught.value).endswith(
+        "systems[1]: it asks for bytes of requests: the trace of 'b', b.csv, does not tell how "
+        "long they were: say which column has the length (`mcsim describe csv`: length)"
+    )
+    assert "mine.yaml:" in str(caught.value)
+    run(folder, experiment("vcacheshare"))  # whose load has no bytes
+    (folder / "b.txt").write_text("".join(f"{i % 7}\n" for i in range(100)))
+    keys = experiment({"name": bandwidth}, interval="20 references")
+    keys["workload"] = {"vms": [{"name": "b", "trace": "b.txt", "format": "keys"}]}
+    own = {"interval": 20, "meters": {"bytes": {"meter": "load", "bytes": True}}}
+    keys["systems"] = [{"name": type("ByReference", (bandwidth,), own)}]
+    with pytest.raises(ConfigError, match=r"b\.txt, does not tell .*a line of it is a block"):
+        run(folder, keys)
+
+
+def test_a_table_without_lengths_says_so_wherever_it_goes(folder: Path) -> None:
+    columns = {"time_s": [0.5, 1.5], "offset": [0, 4096]}
+    for sized in (False, True):
+        frame = pd.DataFrame(columns | ({"length": [1, 2]} if sized else {}))
+        trace = mcsim.Trace.from_pandas(frame)
+        assert trace.metadata.has_lengths == sized
+        assert (b"has_lengths" in trace.metadata.to_json()) != sized
+        again = mcsim.Trace.from_arrow(trace.to_arrow())
+        assert again.metadata.has_lengths == sized
+        (folder / f"{sized}.csv").write_text(frame.to_csv(index=False))
+        for _ in range(2):  # read, and then found
+            assert mcsim.Trace.open(folder / f"{sized}.csv").metadata.has_lengths == sized
+    (folder / "k.txt").write_text("1\n2\n")
+    assert not mcsim.Trace.open(folder / "k.txt", format="keys").metadata.has_lengths
+    (folder / "o.bin").write_bytes(struct.pack("<IQIq", 0, 7, 4096, -1))
+    for ignored in (False, True):
+        opened = mcsim.Trace.open(
+            folder / "o.bin", format="oracle-general", options={"ignore_size": ignored}
+        )
+        assert opened.metadata.has_lengths != ignored

@@ -235,7 +235,7 @@ def test_a_meter_spec_is_checked_and_printed() -> None:
     [
         ("curves", {}, "no meter 'curves'; there are curve, load, distinct, intensity, classes"),
         ("curve", {"scope": "hour"}, r"scope: unknown choice 'hour' \(one of interval, cum"),
-        ("load", {"window": 3}, "unknown parameter 'window'"),
+        ("load", {"windows": 3}, "unknown parameter 'windows' \\(did you mean 'window'"),
         ("distinct", {"reuses": -1}, r"reuses: -1 is outside \[0, inf\]"),
     ],
 )
@@ -290,13 +290,14 @@ def test_meters_are_tables_by_period_and_vm() -> None:
     assert found.cuts(load).tolist() == [0, 8, 10]
     tables = {name: column.tolist() for name, column in found.tables(load).items()}
     counts = [[6, 2], [2, 0]]
-    assert tables == {"requests": counts, "accesses": counts, "reads": counts}
+    read = ("requests", "read_requests", "accesses", "reads")
+    nothing = [[0, 0], [0, 0]]
+    assert tables == dict.fromkeys(read, counts) | {"write_requests": nothing, "writes": nothing}
     assert found.tables(distinct)["distinct"].tolist() == [[4, 1], [1, 0]]
     # The last of the hour's 60 windows is empty; the trace ends in the next hour's first.
     assert found.tables(intensity)["intensity"].tolist() == [[0.0, 0.0], [0.5, 0.0]]
     assert found.tables(intensity)["window_unique"].tolist() == [[0, 0], [1, 0]]
     kinds = {name: column.tolist() for name, column in found.tables(classes).items()}
-    nothing = [[0, 0], [0, 0]]
     assert kinds == {
         "cold_reads": [[4, 1], [1, 0]],
         "cold_writes": nothing,

@@ -30,6 +30,8 @@ METERS = [
     locality.MeterSpec("curve", {"ops": "reads", "between": "reads"}, interval=HOUR_NS // 4),
     locality.MeterSpec("curve", {"foresight": "whole"}, interval=HOUR_NS),
     locality.MeterSpec("load", interval=HOUR_NS),
+    locality.MeterSpec("load", {"window": 3 * HOUR_NS}, interval=HOUR_NS),
+    locality.MeterSpec("classes", {"scope": "warm"}, interval=HOUR_NS),
     locality.MeterSpec("distinct", {"window": 2 * HOUR_NS}, interval=HOUR_NS),
     locality.MeterSpec("intensity", {"window": HOUR_NS // 6}, interval=HOUR_NS),
     locality.MeterSpec("classes", interval=HOUR_NS, drifting=True),

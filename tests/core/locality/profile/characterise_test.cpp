@@ -70,14 +70,16 @@ void expect_naive(const std::vector<Row>& rows, VmId vm_count, const MeterSpec& 
         } else {
           ASSERT_EQ(curve_after(*found, k, vm), twin.curve(*meter, k, vm));
         }
-      } else if (std::holds_alternative<LoadMeter>(spec.what)) {
-        ASSERT_EQ(std::get<Series<Load>>(*found->measured)[k][vm], twin.load(k, vm));
+      } else if (const auto* load = std::get_if<LoadMeter>(&spec.what)) {
+        ASSERT_EQ(std::get<Series<Load>>(*found->measured)[k][vm], twin.load(*load, k, vm));
       } else if (const auto* of = std::get_if<DistinctMeter>(&spec.what)) {
         ASSERT_EQ(std::get<Series<Count>>(*found->measured)[k][vm], twin.distinct(*of, k, vm));
-      } else if (std::holds_alternative<ClassMeter>(spec.what)) {
-        ASSERT_EQ(std::get<Series<ClassCounts>>(*found->measured)[k][vm], twin.classes(k, vm));
-      } else if (std::holds_alternative<ResponseMeter>(spec.what)) {
-        ASSERT_EQ(std::get<Series<Responses>>(*found->measured)[k][vm], twin.responses(k, vm));
+      } else if (const auto* classes = std::get_if<ClassMeter>(&spec.what)) {
+        ASSERT_EQ(std::get<Series<ClassCounts>>(*found->measured)[k][vm],
+                  twin.classes(*classes, k, vm));
+      } else if (const auto* waits = std::get_if<ResponseMeter>(&spec.what)) {
+        ASSERT_EQ(std::get<Series<Responses>>(*found->measured)[k][vm],
+                  twin.responses(*waits, k, vm));
       } else {
         const Intensity& value = std::get<IntensitySeries>(*found->measured).values[k][vm];
         ASSERT_DOUBLE_EQ(value.value, intensities[k].value);
@@ -141,6 +143,29 @@ TEST(Characterise, CurvesOfAllKindsEqualTheirDefinitions) {
   }
 }
 
+// Everything that adds periods up, of one trace.
+TEST(Characterise, WindowsOfAllKindsEqualTheirDefinitions) {
+  Random random(21);
+  for (const bool drifting : {false, true}) {
+    for (const Nanoseconds period : {40, 170}) {
+      const std::vector<Row> rows = random_rows(random, 3);
+      const TimerClock clock{.period = period, .drifting = drifting};
+      for (const Nanoseconds periods : {0, 1, 2, 3, 7, 250, 2'000'000}) {
+        const Duration window{period * periods};
+        expect_naive(rows, 3, {clock, LoadMeter{.window = window}});
+        expect_naive(rows, 3, {clock, LoadMeter{.bytes = true, .window = window}});
+        expect_naive(rows, 3, {clock, ResponseMeter{.window = window}});
+        for (const DistanceScope scope :
+             {DistanceScope::kInterval, DistanceScope::kCumulative, DistanceScope::kWarm}) {
+          if (scope == DistanceScope::kInterval && periods > 256) continue;
+          expect_naive(rows, 3, {clock, ClassMeter{.scope = scope, .window = window}});
+        }
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Characterise, IsTheSameWhateverElseIsAskedFor) {
   Random random(17);
   for (int round = 0; round < 20; ++round) {
@@ -179,6 +204,15 @@ TEST(Characterise, WhatDiffersInTheLookAloneIsMeasuredOnce) {
   const std::vector<Row> rows{{0, 0, {1, 2}}, {150, 0, {1}, Op::kWrite}, {420, 0, {2}}};
   using C = CurveMeter;
   EXPECT_TRUE(shared(rows, LoadMeter{}, LoadMeter{}));
+  EXPECT_TRUE(shared(rows, LoadMeter{}, LoadMeter{.window = {100}})) << "0 says one period";
+  EXPECT_TRUE(shared(rows, ResponseMeter{}, ResponseMeter{.window = {100}}));
+  EXPECT_TRUE(shared(rows, ClassMeter{}, ClassMeter{.window = {100}}));
+  EXPECT_TRUE(shared(rows, ClassMeter{.scope = DistanceScope::kCumulative},
+                     ClassMeter{.scope = DistanceScope::kCumulative, .window = {300}}))
+      << "all so far has no window";
+  EXPECT_FALSE(shared(rows, LoadMeter{}, LoadMeter{.bytes = true}));
+  EXPECT_FALSE(shared(rows, LoadMeter{}, LoadMeter{.window = {200}}));
+  EXPECT_FALSE(shared(rows, ClassMeter{}, ClassMeter{.scope = DistanceScope::kWarm}));
   EXPECT_TRUE(shared(rows, C{}, C{.distance_limit = 3}));
   EXPECT_TRUE(shared(rows, C{}, C{.window = {100}})) << "0 says one period";
   EXPECT_TRUE(shared(rows, C{}, C{.scope = DistanceScope::kCumulative}));
@@ -304,6 +338,31 @@ TEST(ClassMeter, IsTheExampleOfECICachePeriodByPeriod) {
   EXPECT_EQ(found[1][0].of(RequestClass::kWar), 1);
 }
 
+// Of the second period: the read of 1 comes after a write of the first, that of 2 after nothing.
+TEST(ClassMeter, ScopesDifferInWhatIsRemembered) {
+  const std::vector<Row> rows{{0, 0, {1}, Op::kWrite},
+                              {1, 0, {1}},
+                              {2, 0, {1}, Op::kWrite},
+                              {10, 0, {1}},
+                              {11, 0, {2}},
+                              {12, 0, {1}},
+                              {25, 0, {2}, Op::kWrite}};
+  const auto found = [&](DistanceScope scope, Nanoseconds window, std::size_t period) {
+    const MeterSpec spec{.clock = {.period = 10},
+                         .what = ClassMeter{.scope = scope, .window = {window}}};
+    return std::get<Series<ClassCounts>>(*metered_of(rows, spec).measured)[period][0];
+  };
+  const auto interval = DistanceScope::kInterval;
+  EXPECT_EQ(found(interval, 10, 1), (ClassCounts{.cold = {2, 0}, .again = {1, 0, 0, 0}}));
+  EXPECT_EQ(found(DistanceScope::kWarm, 10, 1),
+            (ClassCounts{.cold = {1, 0}, .again = {1, 1, 0, 0}}));
+  EXPECT_EQ(found(interval, 20, 1), (ClassCounts{.cold = {1, 1}, .again = {1, 2, 1, 0}}));
+  EXPECT_EQ(found(interval, 20, 2), (ClassCounts{.cold = {2, 0}, .again = {1, 0, 1, 0}}))
+      << "what came before the window is forgotten as it moves on";
+  EXPECT_EQ(found(DistanceScope::kCumulative, 0, 2),
+            (ClassCounts{.cold = {1, 1}, .again = {1, 2, 2, 0}}));
+}
+
 // Block 1 is accessed in every period, block 2 twice in the first, block 3 once in the second.
 TEST(DistinctMeter, CountsBlocksThatWereReusedOftenEnoughInASlidingWindow) {
   const std::vector<Row> rows{
@@ -403,7 +462,8 @@ std::vector<HitCurve> whole_curves(const Accesses& trace) {
 TEST(Characterise, OfNoRequestsHasNoPeriods) {
   for (const MeterKind& meter :
        {MeterKind{CurveMeter{}}, MeterKind{LoadMeter{}}, MeterKind{DistinctMeter{.reuses = 1}},
-        MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}, MeterKind{ResponseMeter{}}}) {
+        MeterKind{IntensityMeter{}}, MeterKind{ClassMeter{}}, MeterKind{ResponseMeter{}},
+        MeterKind{ClassMeter{.scope = DistanceScope::kCumulative}}}) {
     EXPECT_EQ(metered_of({}, {.clock = {}, .what = meter}, 2).periods(), 0U);
   }
   EXPECT_EQ(whole_curves(intern({}, 2)), std::vector<HitCurve>(2));
@@ -437,6 +497,70 @@ TEST(ResponseMeter, IsLittlesLaw) {
     EXPECT_EQ(period[0].mean_ns, 5e8);
     EXPECT_EQ(period[0].outstanding, static_cast<double>(period[0].requests) * 0.5);
   }
+}
+
+// In a window of several periods as many are under way as in each; before it is full, too.
+TEST(ResponseMeter, OfAWindowIsTheMeanOverThePeriodsThatItHas) {
+  std::vector<Row> rows;
+  for (Nanoseconds at = 0; at < 12; ++at) {
+    rows.push_back({at * kSecond / 3, 0, {1}, Op::kRead, kSecond / 2});
+  }
+  const MeterSpec spec{.clock = {.period = kSecond},
+                       .what = ResponseMeter{.window = {3 * kSecond}}};
+  const Metered metered = metered_of(rows, spec);
+  const auto& periods = std::get<Series<Responses>>(*metered.measured);
+  for (std::size_t k = 0; k < periods.size(); ++k) {
+    EXPECT_EQ(periods[k][0].outstanding, 1.5);
+    EXPECT_EQ(periods[k][0].requests, static_cast<Count>(3 * std::min<std::size_t>(k + 1, 3)));
+  }
+}
+
+// Times that add up to more than 64 bits leave a window without a trace.
+TEST(ResponseMeter, OfAWindowForgetsWhatLeavesIt) {
+  constexpr Nanoseconds kAges = std::numeric_limits<Nanoseconds>::max();
+  const std::vector<Row> rows{{0, 0, {1}, Op::kRead, kAges},
+                              {1, 0, {1}, Op::kRead, kAges},
+                              {2, 0, {1}, Op::kRead, kAges},
+                              {10, 0, {1}, Op::kRead, 7},
+                              {20, 0, {1}, Op::kRead, 9}};
+  const MeterSpec spec{.clock = {.period = 10}, .what = ResponseMeter{.window = {20}}};
+  const Metered metered = metered_of(rows, spec);
+  const auto& periods = std::get<Series<Responses>>(*metered.measured);
+  EXPECT_NEAR(periods[0][0].mean_ns, 0x1p63, 1);
+  EXPECT_EQ(periods[2][0], (Responses{.requests = 2, .mean_ns = 8, .outstanding = 0.8}));
+}
+
+TEST(LoadMeter, CountsBytesAsRecordedReadsAndWritesApart) {
+  const std::vector<Row> rows{{0, 0, {1, 2}, Op::kRead, -1, 4100},
+                              {5, 0, {1}, Op::kWrite, -1, 512},
+                              {11, 0, {7}, Op::kRead, -1, 4'294'967'295},
+                              {12, 0, {7}, Op::kRead, -1, 4'294'967'295},
+                              {25, 0, {}, Op::kWrite, -1, 0}};
+  const auto found = [&](const LoadMeter& meter, std::size_t period) {
+    const Metered metered = metered_of(rows, {.clock = {.period = 10}, .what = meter});
+    return std::get<Series<Load>>(*metered.measured)[period][0];
+  };
+  const Load first{.requests = 2, .read_requests = 1, .accesses = 3, .reads = 2};
+  EXPECT_EQ(found({}, 0), first) << "nobody asked for bytes";
+  EXPECT_EQ(first.write_requests(), 1);
+  EXPECT_EQ(first.writes(), 1);
+  EXPECT_EQ(found({.bytes = true}, 0).bytes, (std::array<Count, 2>{4100, 512}));
+  EXPECT_EQ(found({.bytes = true, .window = {20}}, 1).bytes,
+            (std::array<Count, 2>{4100 + 2 * 4'294'967'295, 512}));
+  EXPECT_EQ(found({.bytes = true, .window = {20}}, 2), (Load{.requests = 3,
+                                                             .read_requests = 2,
+                                                             .accesses = 2,
+                                                             .reads = 2,
+                                                             .bytes = {2 * 4'294'967'295, 0}}));
+}
+
+TEST(LoadMeter, IsRefusedBytesWhereTheyAreNotKept) {
+  Accesses trace = intern({{0, 0, {1}}, {1, 0, {1}}}, 1);
+  trace.keeps_bytes = false;
+  EXPECT_EQ(
+      message_of(characterise_one(trace, {.clock = {}, .what = LoadMeter{.bytes = true}}).status()),
+      "meter 'load': the trace was interned without the bytes of requests; say so there");
+  EXPECT_TRUE(characterise_one(trace, {.clock = {}, .what = LoadMeter{}}).ok());
 }
 
 TEST(ResponseMeter, IsRefusedWhereResponseTimesAreNotKept) {
@@ -504,6 +628,19 @@ TEST(Characterise, MistakesAreNamed) {
   EXPECT_EQ(complaint_of(DistinctMeter{.window = {-3600 * kSecond}}),
             "meter 'distinct': window: expected a whole number of periods of 3600000000000 ns, got "
             "-3600000000000 ns");
+  for (const MeterKind& meter :
+       {MeterKind{LoadMeter{.window = {5400 * kSecond}}},
+        MeterKind{ClassMeter{.scope = DistanceScope::kWarm, .window = {5400 * kSecond}}},
+        MeterKind{ResponseMeter{.window = {5400 * kSecond}}}}) {
+    EXPECT_EQ(complaint_of(meter), "meter '" + std::string(name_of(meter)) +
+                                       "': window: expected a whole number of periods of "
+                                       "3600000000000 ns, got 5400000000000 ns");
+  }
+  EXPECT_EQ(complaint_of(ClassMeter{.window = {3600 * kSecond * 300}}),
+            "meter 'classes': window: at most 256 periods can be told apart, got 300");
+  EXPECT_EQ(
+      complaint_of(ClassMeter{.scope = DistanceScope::kWarm, .window = {3600 * kSecond * 300}}), "")
+      << "who remembers all need not know when it was";
   EXPECT_EQ(complaint_of(CurveMeter{.window = {3600 * kSecond * 300}}),
             "meter 'curve': window: at most 256 periods can be told apart, got 300");
   EXPECT_EQ(complaint_of(
@@ -565,7 +702,9 @@ TEST(Characterise, DoesNotDependOnThreads) {
       {clock, LoadMeter{}},
       {clock, DistinctMeter{.window = {14'000}, .reuses = 2}},
       {clock, IntensityMeter{.window = {700}}},
-      {clock, ClassMeter{}}};
+      {clock, ClassMeter{}},
+      {clock, ClassMeter{.window = {21'000}}},
+      {clock, LoadMeter{.bytes = true, .window = {21'000}}}};
   const auto one = characterise(trace, specs, nullptr, 1);
   ASSERT_TRUE(one.ok());
   for (const int threads : {0, 2, 3, 16}) {

@@ -45,8 +45,11 @@ TEST(Meters, MistakesAreNamed) {
             "no meter 'curves'; there are curve, load, distinct, intensity, classes, responses");
   EXPECT_EQ(complaint("curve", {{"opps", std::string("reads")}}),
             "unknown parameter 'opps' (did you mean 'ops'?)");
-  EXPECT_EQ(complaint("load", {{"window", std::int64_t{1}}}),
-            "unknown parameter 'window': there are none");
+  EXPECT_EQ(complaint("load", {{"ops", std::string("reads")}}), "unknown parameter 'ops'");
+  EXPECT_EQ(complaint("responses", {{"window", std::int64_t{-1}}}),
+            "window: -1 is outside [0, inf]");
+  EXPECT_EQ(complaint("classes", {{"scope", std::string("hour")}}),
+            "scope: unknown choice 'hour' (one of interval, cumulative, warm)");
   EXPECT_EQ(complaint("curve", {{"scope", std::string("hour")}}),
             "scope: unknown choice 'hour' (one of interval, cumulative, warm)");
   EXPECT_EQ(complaint("distinct", {{"reuses", std::int64_t{-1}}}),

@@ -215,7 +215,7 @@ TEST_F(ProfileFile, HasTheBytesOfItsVersion) {
   };
   add(kCurves);
   for (const MeterSpec& spec : specs) add(spec);
-  EXPECT_EQ(sum, 0xbffcbb138f50064aU)
+  EXPECT_EQ(sum, 0x24fd8c463ce11284U)
       << "a meter shows something else, or is written so: raise kProfileVersion, and put this here";
 }
 
@@ -247,7 +247,7 @@ TEST_F(ProfileFile, DamagedInAnyWayIsRefused) {
   std::string other = whole;
   ++other[8];
   put(other);
-  EXPECT_THAT(message_of(read_profile(small(), spec, path()).status()), HasSubstr("(version 3)"));
+  EXPECT_THAT(message_of(read_profile(small(), spec, path()).status()), HasSubstr("(version 4)"));
   EXPECT_EQ(read_profile(small(), spec, path("none")).status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -321,8 +321,13 @@ TEST_F(ProfileFile, WithWhatContradictsTheTraceIsRefused) {
   refuses(curve, 4, 1, "it has load");
   refuses(curve, 4, 7, "of no known kind");
   const MeterSpec load{kTen, LoadMeter{}};
+  // Requests, those that read, accesses, those that read, bytes read and written.
   refuses(load, 6, 4, "what cannot be");
-  refuses(load, 8, 4, "what cannot be");
+  refuses(load, 7, 2, "what cannot be");
+  refuses(load, 8, 6, "what cannot be");
+  refuses(load, 9, 4, "what cannot be");
+  refuses(load, 10, ~std::uint64_t{0}, "what cannot be");
+  refuses(load, 11, std::uint64_t{1} << 63, "what cannot be");
 }
 
 }  // namespace

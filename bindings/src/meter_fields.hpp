@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/locality/profile/meters.hpp"
+
+// What Python sees of the rows that meters give, field by field, by the names that it has for
+// them: visit(name, read) is called for each.
+namespace mcsim::python {
+
+template <class Visit>
+void visit_fields(const LoadMeter& meter, Visit visit) {
+  visit("requests", &Load::requests);
+  visit("read_requests", &Load::read_requests);
+  visit("write_requests", &Load::write_requests);
+  visit("accesses", &Load::accesses);
+  visit("reads", &Load::reads);
+  visit("writes", &Load::writes);
+  if (!meter.bytes) return;
+  visit("bytes_read", [](const Load& of) { return of.bytes[0]; });
+  visit("bytes_written", [](const Load& of) { return of.bytes[1]; });
+}
+
+template <class Visit>
+void visit_fields(const ClassMeter&, Visit visit) {
+  visit("cold_reads", [](const ClassCounts& of) { return of.cold[0]; });
+  visit("cold_writes", [](const ClassCounts& of) { return of.cold[1]; });
+  const auto visit_again = [&](const char* name, RequestClass which) {
+    visit(name, [which](const ClassCounts& of) { return of.of(which); });
+  };
+  visit_again("rar", RequestClass::kRar);
+  visit_again("raw", RequestClass::kRaw);
+  visit_again("war", RequestClass::kWar);
+  visit_again("waw", RequestClass::kWaw);
+}
+
+template <class Visit>
+void visit_fields(const ResponseMeter&, Visit visit) {
+  visit("requests", &Responses::requests);
+  visit("mean_ns", &Responses::mean_ns);
+  visit("outstanding", &Responses::outstanding);
+}
+
+}  // namespace mcsim::python
