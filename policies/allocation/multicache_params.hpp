@@ -48,6 +48,7 @@ struct MultiCacheParams : CurveMaximizer::Params {
   bool drifting_timer = false;
   VictimRule victim = VictimRule::kMostOver;
 
+  // A list, over a screen since each has its text.
   static constexpr auto fields() {
     return std::tuple_cat(
         CurveMaximizer::Params::fields(),

@@ -586,56 +586,62 @@ Measured room_for(const MeterSetup& setup) {
   return std::visit(Room{setup}, setup.spec.what);
 }
 
+namespace {
+
+// The meter of a VM.
+struct Maker {
+  const MeterSetup& setup;
+  VmId vm;
+  Measured& into;
+
+  std::unique_ptr<VmMeter> operator()(const CurveMeter& meter) const {
+    if (meter.foresight == Foresight::kWhole) return nullptr;
+    DistanceLog& log = std::get<std::vector<DistanceLog>>(into)[vm];
+    const bool among_reads = meter.between == OpFilter::kReads;
+    if (setup.has_writes && meter.ops == OpFilter::kReads && !among_reads) {
+      return std::make_unique<CurveOfVm<true>>(log, among_reads);
+    }
+    return std::make_unique<CurveOfVm<false>>(log, among_reads);
+  }
+  std::unique_ptr<VmMeter> operator()(const LoadMeter& meter) const {
+    return std::make_unique<LoadOfVm>(setup.trace, meter, periods(meter.window), vm,
+                                      std::get<Series<Load>>(into));
+  }
+  std::unique_ptr<VmMeter> operator()(const DistinctMeter& meter) const {
+    auto& series = std::get<Series<Count>>(into);
+    if (periods(meter.window) == 1 && meter.reuses == 0) {
+      return std::make_unique<DistinctOfPeriod>(meter.ops, vm, series);
+    }
+    const auto blocks = static_cast<std::size_t>(setup.trace.vms[vm].unique_blocks);
+    return std::make_unique<DistinctOfWindow>(meter, periods(meter.window), blocks, vm, series);
+  }
+  std::unique_ptr<VmMeter> operator()(const IntensityMeter& meter) const {
+    return std::make_unique<IntensityOfVm>(meter, setup.periods, setup.windows, vm,
+                                           std::get<IntensitySeries>(into));
+  }
+  std::unique_ptr<VmMeter> operator()(const ClassMeter& meter) const {
+    auto& series = std::get<Series<ClassCounts>>(into);
+    const bool remembers = meter.scope != DistanceScope::kInterval;
+    if (!remembers && periods(meter.window) > 1) {
+      return std::make_unique<ClassesOfWindow>(periods(meter.window), vm, series);
+    }
+    const bool all = meter.scope == DistanceScope::kCumulative;
+    const std::size_t window = all ? setup.periods.size() : periods(meter.window);
+    return std::make_unique<ClassesOfVm>(remembers, window, vm, series);
+  }
+  std::unique_ptr<VmMeter> operator()(const ResponseMeter& meter) const {
+    return std::make_unique<ResponsesOfVm>(setup.trace, setup.spec.clock.period,
+                                           periods(meter.window), vm,
+                                           std::get<Series<Responses>>(into));
+  }
+
+ private:
+  std::size_t periods(Duration window) const { return periods_of(setup.spec.clock, window); }
+};
+
+}  // namespace
+
 std::unique_ptr<VmMeter> meter_of(const MeterSetup& setup, VmId vm, Measured& into) {
-  struct Maker {
-    const MeterSetup& setup;
-    VmId vm;
-    Measured& into;
-
-    std::unique_ptr<VmMeter> operator()(const CurveMeter& meter) const {
-      if (meter.foresight == Foresight::kWhole) return nullptr;
-      DistanceLog& log = std::get<std::vector<DistanceLog>>(into)[vm];
-      const bool among_reads = meter.between == OpFilter::kReads;
-      if (setup.has_writes && meter.ops == OpFilter::kReads && !among_reads) {
-        return std::make_unique<CurveOfVm<true>>(log, among_reads);
-      }
-      return std::make_unique<CurveOfVm<false>>(log, among_reads);
-    }
-    std::unique_ptr<VmMeter> operator()(const LoadMeter& meter) const {
-      return std::make_unique<LoadOfVm>(setup.trace, meter, periods(meter.window), vm,
-                                        std::get<Series<Load>>(into));
-    }
-    std::unique_ptr<VmMeter> operator()(const DistinctMeter& meter) const {
-      auto& series = std::get<Series<Count>>(into);
-      if (periods(meter.window) == 1 && meter.reuses == 0) {
-        return std::make_unique<DistinctOfPeriod>(meter.ops, vm, series);
-      }
-      const auto blocks = static_cast<std::size_t>(setup.trace.vms[vm].unique_blocks);
-      return std::make_unique<DistinctOfWindow>(meter, periods(meter.window), blocks, vm, series);
-    }
-    std::unique_ptr<VmMeter> operator()(const IntensityMeter& meter) const {
-      return std::make_unique<IntensityOfVm>(meter, setup.periods, setup.windows, vm,
-                                             std::get<IntensitySeries>(into));
-    }
-    std::unique_ptr<VmMeter> operator()(const ClassMeter& meter) const {
-      auto& series = std::get<Series<ClassCounts>>(into);
-      const bool remembers = meter.scope != DistanceScope::kInterval;
-      if (!remembers && periods(meter.window) > 1) {
-        return std::make_unique<ClassesOfWindow>(periods(meter.window), vm, series);
-      }
-      const bool all = meter.scope == DistanceScope::kCumulative;
-      const std::size_t window = all ? setup.periods.size() : periods(meter.window);
-      return std::make_unique<ClassesOfVm>(remembers, window, vm, series);
-    }
-    std::unique_ptr<VmMeter> operator()(const ResponseMeter& meter) const {
-      return std::make_unique<ResponsesOfVm>(setup.trace, setup.spec.clock.period,
-                                             periods(meter.window), vm,
-                                             std::get<Series<Responses>>(into));
-    }
-
-   private:
-    std::size_t periods(Duration window) const { return periods_of(setup.spec.clock, window); }
-  };
   return std::visit(Maker{setup, vm, into}, setup.spec.what);
 }
 
