@@ -169,23 +169,27 @@ def replay(
             host.counts.add_vm("dirty", vm, dirty)
         host.counts.interval += 1
 
-    def next_ring() -> tuple[float, int]:
-        return min(((rung[i] + 1) * p, i) for i, p in enumerate(periods)) if periods else never
+    def ring_once(now: int) -> bool:
+        """All timers of the earliest time that has come, if one has."""
+        due = [(rung[i] + 1) * period for i, period in enumerate(periods)]
+        earliest = min(due, default=now + 1)
+        for timer, at in enumerate(due):
+            if at == earliest <= now:
+                depart(begin + now)
+                rung[timer] += 1
+                host.ring(timer, rung[timer])
+        return earliest <= now
 
-    never = (float("inf"), 0)
     for request in workload.requests:
         now = request.time - begin
-        while True:
-            end, (at, timer) = (host.counts.interval + 1) * interval, next_ring()
-            if min(end, at) > now:
-                break
-            # An interval is over before anything changes.
-            if end <= at:
-                close()
-                continue
-            rung[timer] += 1
-            depart(request.time)
-            host.ring(timer, rung[timer])
+        # An interval is over before anything changes that its last request has not seen; those
+        # without requests take a time each.
+        while host.counts.interval < now // interval:
+            close()
+            if host.counts.interval < now // interval:
+                ring_once(now)
+        while ring_once(now):
+            pass
         depart(request.time)
         host.serve(request)
     depart(float("inf"))

@@ -272,6 +272,7 @@ def test_classes_of_a_synthetic_profile_keep_what_matters(folder: Path) -> None:
     results = run(folder, given)
     hits = results.to_pandas("vms").groupby("system")[["accesses", "misses"]].sum()
     assert hits["accesses"].nunique() == 1
+    assert hits.loc["by column", "misses"] < hits.loc["by size", "misses"]
     assert hits.loc["by column", "misses"] < hits.loc["lru", "misses"]
     assert hits["misses"].nunique() > 3
 
