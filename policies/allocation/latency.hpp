@@ -30,7 +30,8 @@ double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size
 //
 //   L(c) = l_backend - Σ_k H(c F_k) (l_{k+1} - l_k)
 //
-// which with one tier is H l_tier + (1 - H) l_backend. Tiers come fastest first.
+// which with one tier is H l_tier + (1 - H) l_backend. Tiers come fastest first. Storage of a VM's own
+// may be faster than the slowest of them: then blocks there make it wait longer.
 class LatencyModel {
  public:
   LatencyModel() = default;
@@ -49,9 +50,11 @@ class LatencyModel {
     return mean;
   }
 
-  // The fewest blocks with which an access waits no longer than that, or -1 if there are none.
+  // The fewest blocks with which an access waits no longer than that, or -1 if neither none nor all
+  // are enough.
   template <class Ratio>
   Count least_for(double wanted_ns, std::size_t vm, const Ratio& ratio) const {
+    if (backend_ns_[vm] <= wanted_ns) return 0;
     if (mean_ns(vm, capacity_, ratio) > wanted_ns) return -1;
     Count least = 0;
     for (Count most = capacity_; least < most;) {

@@ -35,6 +35,15 @@ TEST(LatencyModel, WaitsForTheTierThatHasTheBlock) {
   EXPECT_EQ(model.least_for(70, 0, line), -1);
 }
 
+TEST(LatencyModel, WhoseOwnStorageIsFastEnoughNeedsNoBlocks) {
+  Machine machine = two_tiers();
+  machine.vm_backend_ns = {{"b", 50}};  // faster than the slow tier
+  const LatencyModel model(machine, kVms);
+  const auto line = [](Count blocks) { return static_cast<double>(blocks) / 100; };
+  EXPECT_GT(model.mean_ns(1, 100, line), 60);
+  EXPECT_EQ(model.least_for(60, 1, line), 0);
+}
+
 TEST(Latency, IsMeasuredByWhatServed) {
   VmCounters counted;
   counted.tiers.resize(2);
