@@ -186,10 +186,7 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
     right = {
         "keys": "a line of it is a block, whatever was asked for: give one that tells lengths",
         "oracle-general": "read it without `ignore_size`",
-    }.get(
-        metadata.format,
-        f"say which column has the length (`mcsim describe {metadata.format}`: length)",
-    )
+    }.get(metadata.format, "say which column has the length (`mcsim describe csv`: length)")
     raise source.complain(
         ("systems", system),
         f"it asks for bytes of requests: the trace of {lack[0].name!r}, {metadata.source}, does "
