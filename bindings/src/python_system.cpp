@@ -99,12 +99,12 @@ py::object shown_of_host(const Observation& seen) {
     return by_vm(vms, [&](std::size_t v) { return seen.host[v].*member; });
   });
   const std::size_t tiers = seen.host_tiers.size();
-  if (tiers == 0) return std::move(all);
+  if (tiers == 0) return all;
   all["tiers"] = shown_readings([&](Count HostReading::* member) {
     return by_tier_and_vm(
         tiers, vms, [&](std::size_t k, std::size_t v) { return seen.host_tiers[k][v].*member; });
   });
-  return std::move(all);
+  return all;
 }
 
 // What every allocator sees without asking.

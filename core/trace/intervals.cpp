@@ -32,15 +32,16 @@ std::string in_words(Nanoseconds length, TimeBase time_base) {
 
 absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_base,
                              std::string_view name, Nanoseconds length, std::uint64_t most) {
-  const std::string words = in_words(length, time_base);
-  if (length <= 0) return invalid_argument("{}: must be positive, got {}", name, words);
+  if (length <= 0) {
+    return invalid_argument("{}: must be positive, got {}", name, in_words(length, time_base));
+  }
   if (times.empty()) return absl::OkStatus();
   const std::uint64_t whole =
       elapsed(times.front(), times.back()) / static_cast<std::uint64_t>(length);
   if (whole < most) return absl::OkStatus();
   const std::uint64_t pieces = std::max(whole, whole + 1);  // which may not fit
   return invalid_argument("{}: '{}' cuts this trace into {} pieces; at most {} can be kept", name,
-                          words, pieces, most);
+                          in_words(length, time_base), pieces, most);
 }
 
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {

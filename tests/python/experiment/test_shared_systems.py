@@ -110,12 +110,12 @@ def test_memory_of_other_hosts_until_they_fail(seed: int, mode: str) -> None:
 
 
 CLASSES: list[dict[str, Any]] = [
-    {},
-    {"always": 0},
-    {"always": 1, "small": 8192, "large": 16384},
+    {},  # by the column that there is
+    {"by": "size", "always": 0},
+    {"by": "size", "always": 1, "small": 8192, "large": 16384},
     {"by": "column", "always": 3},
     {"by": "column", "always": 8, "classes": {"vm0": 5.0}},
-    {"classes": {"vm0": 1.0}, "small": 4096, "large": 12288},
+    {"by": "size", "classes": {"vm0": 1.0}, "small": 4096, "large": 12288},
 ]
 
 
@@ -129,7 +129,7 @@ def test_classes_decide_who_comes_in_and_who_leaves(seed: int, case: int) -> Non
         of_vm = params.get("classes", {}).get(f"vm{request.vm}")
         if of_vm is not None:
             return int(of_vm)
-        if params.get("by") == "column":
+        if params.get("by") != "size":
             return request.of_class
         limits = params.get("small", 4096), params.get("large", 65536)
         return sum(4096 * request.blocks > limit for limit in limits)
