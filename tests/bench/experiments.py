@@ -145,7 +145,7 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         "backend": "hdd",
         "systems": [{"name": "lru"}, *writers()],
     }
-    options = ("--threads", "1", "--no-figures", "--allow-code")
+    options = ("--threads", "1", "--no-figures", "--code", "turning_modes")
     yield "web.yaml, all operations", run(experiment, folder, *options)
 
 

@@ -12,6 +12,8 @@ MODES = ("through", "back", "around")
 class TurningModes:
     """Equal parts of every tier; through, back and around in turn."""
 
+    resize_mode = "eager"
+
     def __init__(self, chain: str = "exclusive") -> None:
         self.data_path = {"policy": "lru", "chain": chain}
 
