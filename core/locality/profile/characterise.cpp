@@ -29,10 +29,10 @@ struct Wants {
 constexpr Nanoseconds kMostPeriods = 256;
 
 // The window of a meter that is made of periods; null if it has none.
-template <class Meter>
-auto* window_of(Meter& meter) {
+template <class Window, class Meter>
+Window* window_of(Meter& meter) {
   return std::visit(
-      [](auto& of) -> decltype(&std::get<CurveMeter>(meter).window) {
+      [](auto& of) -> Window* {
         using Kind = std::remove_cvref_t<decltype(of)>;
         if constexpr (std::is_same_v<Kind, IntensityMeter>) {
           return nullptr;
@@ -84,7 +84,7 @@ absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
     return check_intervals(trace.request_time, trace.time_base, "window", intensity->window.ns,
                            std::uint64_t{1} << 25);
   }
-  MCSIM_RETURN_IF_ERROR(check_window(trace, spec.clock, *window_of(spec.what)));
+  MCSIM_RETURN_IF_ERROR(check_window(trace, spec.clock, *window_of<const Duration>(spec.what)));
   if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
     return check_curve(spec.clock, *curve);
   }
@@ -123,7 +123,7 @@ MeterSpec measured_by(MeterSpec spec, bool has_writes) {
   const auto settle = [&](OpFilter& ops) {
     if (!has_writes) ops = OpFilter::kAll;
   };
-  auto* const window = window_of(spec.what);
+  auto* const window = window_of<Duration>(spec.what);
   if (window != nullptr && window->ns == 0) window->ns = spec.clock.period;
   if (auto* curve = std::get_if<CurveMeter>(&spec.what)) {
     settle(curve->ops);
