@@ -85,7 +85,6 @@ class WriteBook {
   }
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
   bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
-  bool any_by_tier() const { return of_mode_[0] + of_mode_[1] + of_mode_[2] < vm_count(); }
 
   // New modes, one a VM, for all tiers. Calls write_back(block) for what is dirty of VMs that no
   // longer write back, which it must then not be any more.

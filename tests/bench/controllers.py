@@ -76,7 +76,7 @@ class Runner:
     def run_allocator(self, allocator: Any) -> engine.RunResult:
         """Return how a system in Python did."""
         vms = [f"vm{vm}" for vm in range(self._vms)]
-        asked = answering(allocator, type(allocator).__name__, HOUR)
+        asked = answering(allocator, type(allocator).__name__)
         return self._replay(engine.System.from_python(asked, self._machine, interval=HOUR, vms=vms))
 
     def _replay(self, system: engine.System, line_blocks: int = 1) -> engine.RunResult:
@@ -109,8 +109,14 @@ class Changing(Still):
 class Watching(Still):
     """Decides nothing, and looks at what the cache knows."""
 
-    def __init__(self, **asked: int) -> None:
+    def __init__(self, **asked: int | str) -> None:
         self.meters = {"host": {"meter": "host", **asked}}
+
+
+def under(chain: str, resize_mode: str, allocator: Any) -> Any:
+    """Return the allocator, for tiers of that chain and parts of that kind."""
+    allocator.data_path, allocator.resize_mode = {"chain": chain}, resize_mode
+    return allocator
 
 
 def systems(word: str) -> list[str]:
@@ -154,11 +160,22 @@ def replays(names: list[str], accesses: int) -> Iterator[list[str]]:
     yield row("static, writes change", partial(runner.run_allocator, Changing()))
 
 
+# What hosts are asked for.
+ASKED: dict[str, dict[str, int | str]] = {
+    "no more": {},
+    "ghosts 1000": {"ghosts": 1000},
+    "tail 100": {"tail": 100},
+    "ghosts 1000, tail 100": {"ghosts": 1000, "tail": 100},
+    "by tier": {"by": "tier"},
+}
+CHAINS = ("exclusive", "victim", "inclusive", "independent")
+
+
 def metered(counts: list[int], accesses: int) -> Iterator[list[str]]:
     """Yield rows: what the host is asked for, and how many times as long as without it takes."""
     runners = [Runner(vms, accesses) for vms in counts]
-    for asked in ({}, {"ghosts": 1000}, {"tail": 100}, {"ghosts": 1000, "tail": 100}):
-        cells = [", ".join(f"{name} {value}" for name, value in asked.items()) or "no more"]
+    for title, asked in ASKED.items():
+        cells = [title]
         for runner in runners:
             without, own = fastest(
                 partial(runner.run_allocator, Still()),
@@ -166,6 +183,19 @@ def metered(counts: list[int], accesses: int) -> Iterator[list[str]]:
             )
             cells.append(f"{own / without:.2f}")
         yield cells
+
+
+def metered_chains(accesses: int) -> Iterator[list[str]]:
+    """Yield rows: a chain and how parts are kept, its speed, and what meters make of that."""
+    runner = Runner(10, accesses)
+    for chain in CHAINS:
+        for mode in ("eager", "lazy"):
+            allocators = [Still(), *(Watching(**asked) for asked in ASKED.values())]
+            without, *own = fastest(
+                *(partial(runner.run_allocator, under(chain, mode, of)) for of in allocators)
+            )
+            rate = f"{accesses / without / 1e6:.1f}"
+            yield [f"{chain}, {mode}", rate, *(f"{seconds / without:.2f}" for seconds in own)]
 
 
 def show(headings: list[str], rows: Iterator[list[str]]) -> None:
@@ -197,6 +227,8 @@ def main() -> None:
     show(["system", "M/s", "× static"], replays(names, given.accesses))
     print("Meters of the host: times as long as the same replay without, by the number of VMs\n")
     show(["asked for", "1", "10", "100"], metered([1, 10, 100], given.accesses))
+    print("The same under every chain, with ten VMs\n")
+    show(["chain", "M/s without", *ASKED], metered_chains(given.accesses))
 
 
 if __name__ == "__main__":

@@ -155,10 +155,6 @@ class Allocator(Protocol):
 class _Answering(Declared):
     """Stands before an allocator: shows it an `Observation`, and looks at what it answers."""
 
-    def __init__(self, allocator: Allocator, name: str) -> None:
-        super().__init__(allocator, name)
-        self._asked = allocator
-
     def allocate(self, raw: Any) -> Any:
         """Ask the allocator; called by the core."""
         raw.meters = {name: _shown(value) for name, value in raw.meters.items()}
@@ -166,7 +162,7 @@ class _Answering(Declared):
         seen = Observation(**vars(raw))
         doing = f"{self._name}: allocate() of {seen.timer} {seen.interval}"
         with blamed(doing):
-            answer = done_at_desk(lambda: self._asked.allocate(seen))
+            answer = done_at_desk(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
         if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):
@@ -179,7 +175,7 @@ class _Answering(Declared):
         return checked(answer, seen, doing)
 
 
-def answering(allocator: Allocator, name: str, interval: int) -> object:
+def answering(allocator: Allocator, name: str) -> object:
     """Put what looks at its answers before an allocator.
 
     Parameters
@@ -187,8 +183,6 @@ def answering(allocator: Allocator, name: str, interval: int) -> object:
     allocator : Allocator
     name : str
         What messages call it.
-    interval : int
-        The time between decisions unless it has its own, in the trace's time.
 
     Returns
     -------

@@ -97,7 +97,7 @@ class Components:
             self._put_policies(policy_of(given, self._code), where)
             try:
                 return self._make_python_system(
-                    answering(allocator, given.name, interval),
+                    answering(allocator, given.name),
                     self._machine,
                     interval=interval,
                     vms=self._vms,

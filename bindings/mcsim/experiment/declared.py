@@ -36,7 +36,7 @@ class Declared:
         For what cannot be meant.
     """
 
-    def __init__(self, allocator: object, name: str) -> None:
+    def __init__(self, allocator: Any, name: str) -> None:
         self._allocator = allocator
         self._name = name
         for key in ("ri_window", "interval"):

@@ -235,7 +235,7 @@ def machine(*capacities: int) -> engine.Machine:
 def run(workload: Workload, allocator: Any, interval: int = 100) -> engine.RunResult:
     accesses = workload.intern()
     system = engine.System.from_python(
-        answering(allocator, "mine", interval), machine(CAPACITY), interval=interval
+        answering(allocator, "mine"), machine(CAPACITY), interval=interval
     )
     measured = locality.characterise(accesses, system.meters)
     return engine.run(accesses, system, measured, engine.aligned_cuts(accesses, interval))
@@ -340,7 +340,7 @@ class NaiveTiers:
 def test_every_tier_is_metered_as_a_cache_alone() -> None:
     workload = Workload.drawn(seed=5)
     watcher = TierWatcher()
-    allocator = answering(watcher, "mine", 100)
+    allocator = answering(watcher, "mine")
     system = engine.System.from_python(allocator, machine(12, 12), interval=100)
     accesses = workload.intern()
     measured = locality.characterise(accesses, system.meters)
@@ -589,7 +589,7 @@ def test_a_system_that_runs_twice_sees_the_same() -> None:
     workload = Workload.drawn(seed=1)
     accesses = workload.intern()
     watcher = Watcher()
-    system = engine.System.from_python(answering(watcher, "mine", 100), machine(CAPACITY))
+    system = engine.System.from_python(answering(watcher, "mine"), machine(CAPACITY))
     measured = locality.characterise(accesses, system.meters)
     for _ in range(2):
         engine.run(accesses, system, measured, engine.aligned_cuts(accesses, 100))

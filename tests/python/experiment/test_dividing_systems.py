@@ -106,7 +106,7 @@ def targets(accesses: engine.Accesses, system: engine.System) -> NDArray[np.int6
 
 
 def python(twin: Allocator, on: engine.Machine) -> engine.System:
-    return engine.System.from_python(answering(twin, "Twin", PERIOD), on, interval=PERIOD)
+    return engine.System.from_python(answering(twin, "Twin"), on, interval=PERIOD)
 
 
 TWINS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [

@@ -62,7 +62,7 @@ def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
 
 
 def asked(allocator: Any, *capacities: int) -> engine.System:
-    allocator = answering(allocator, "mine", INTERVAL)
+    allocator = answering(allocator, "mine")
     return engine.System.from_python(allocator, machine(*capacities), interval=INTERVAL)
 
 

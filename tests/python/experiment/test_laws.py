@@ -106,7 +106,7 @@ class Runs:
         return engine.run(self.trace, system, self._measured, self.cuts)
 
     def answered(self, allocator: Any) -> engine.RunResult:
-        asked = answering(allocator, "mine", INTERVAL)
+        asked = answering(allocator, "mine")
         system = engine.System.from_python(asked, self.on, interval=INTERVAL)
         measured = locality.characterise(self.trace, system.meters)
         return engine.run(self.trace, system, measured, self.cuts)
@@ -357,7 +357,7 @@ def test_what_is_refused_is_refused_as_a_whole(
     runs = Runs(accesses(4), machine(12, 40, hosts=hosts))
     way = {"chain": chain, "writes": "back"}
     asks = Refused(way, decision)
-    system = engine.System.from_python(answering(asks, "mine", INTERVAL), runs.on)
+    system = engine.System.from_python(answering(asks, "mine"), runs.on)
     measured = locality.characterise(runs.trace, system.meters)
     with pytest.raises(ConfigError, match=message):
         engine.run(runs.trace, system, measured, runs.cuts)

@@ -219,9 +219,7 @@ class Moves:
 
 def replayed(allocator: Any) -> engine.RunResult:
     accesses = loops()
-    system = engine.System.from_python(
-        answering(allocator, "mine", INTERVAL), MACHINE, interval=INTERVAL
-    )
+    system = engine.System.from_python(answering(allocator, "mine"), MACHINE, interval=INTERVAL)
     measured = locality.characterise(accesses, system.meters)
     return engine.run(accesses, system, measured, engine.aligned_cuts(accesses, INTERVAL))
 

@@ -61,7 +61,7 @@ def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
 
 
 def asked(allocator: Any, on: engine.Machine) -> engine.System:
-    return engine.System.from_python(answering(allocator, "mine", EPOCH), on, interval=EPOCH)
+    return engine.System.from_python(answering(allocator, "mine"), on, interval=EPOCH)
 
 
 def is_same(ours: engine.RunResult, theirs: engine.RunResult) -> bool:

@@ -150,7 +150,7 @@ def test_hypervisor_exclusive_caching_has_the_least_geometric_mean(
         params = {"interval": INTERVAL, "delta": delta, "grid": 1_000}
         decisions = ran(workload.accesses(), engine.System("exclusive", params, on), INTERVAL)
         checks = GeometricMean(decisions.decisions, delta, f"seed {seed}, delta {delta}")
-        asked = engine.System.from_python(answering(checks, "checks", INTERVAL), on)
+        asked = engine.System.from_python(answering(checks, "checks"), on)
         ran(workload.accesses(), asked, INTERVAL)
         seen, bound = seen + checks.seen, bound + checks.bound
     assert seen == 4 * 3 * 4

@@ -143,7 +143,7 @@ def test_every_decision_is_the_twins(
         ours = decided(trace, name, machine(*capacities, **own), **given)
         twin = TWINS[name](INTERVAL, **given)
         on = machine(*capacities, **own)
-        theirs = run(trace, engine.System.from_python(answering(twin, "twin", INTERVAL), on))
+        theirs = run(trace, engine.System.from_python(answering(twin, "twin"), on))
         assert len(ours) == len(theirs.decisions) > 4
         for mine, other in zip(ours, theirs.decisions, strict=True):
             assert mine["request"] == other["request"]
@@ -319,7 +319,7 @@ def test_latency_shares_hold_to_a_block() -> None:
         got = sizes(trace, "centaur", 60, objective="latency-shares", shares=given)
         check = Sharing(got, [1.0, 2.0, 4.0])
         on = machine(60)
-        run(trace, engine.System.from_python(answering(check, "check", INTERVAL), on))
+        run(trace, engine.System.from_python(answering(check, "check"), on))
         assert check.seen
 
 
@@ -347,7 +347,7 @@ def test_replay_waits_as_long_as_predicted(capacities: tuple[int, ...]) -> None:
     rows = [[(3 * i + v, "R", int(80 * rng.random() ** 2)) for i in range(1000)] for v in range(3)]
     nothing = Nothing()
     on = machine(*capacities, vm1=3.0)
-    run(accesses(*rows), engine.System.from_python(answering(nothing, "nothing", 1), on))
+    run(accesses(*rows), engine.System.from_python(answering(nothing, "nothing"), on))
     assert nothing.seen == 3
 
 
