@@ -30,8 +30,8 @@ double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size
 //
 //   L(c) = l_backend - Σ_k H(c F_k) (l_{k+1} - l_k)
 //
-// which with one tier is H l_tier + (1 - H) l_backend. Tiers come fastest first. Storage of a VM's own
-// may be faster than the slowest of them: then blocks there make it wait longer.
+// which with one tier is H l_tier + (1 - H) l_backend. Tiers come fastest first. Storage of a VM's
+// own may be faster than the slowest of them: then blocks there make it wait longer.
 class LatencyModel {
  public:
   LatencyModel() = default;

@@ -15,6 +15,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,6 @@ __all__ = [
     "FIGURES",
     "CannotDrawError",
     "RunFigure",
-    "begin_to_draw",
     "draw",
     "missing",
     "plot",
@@ -270,12 +270,14 @@ def draw(
     ConfigError
         If there is no such figure, or several runs and no folder.
     """
-    return begin_to_draw(
+    with drawing(
         runs, names, folder, formats=formats, style=style, processes=processes, on_skip=on_skip
-    )()
+    ) as finish:
+        return finish()
 
 
-def begin_to_draw(
+@contextmanager
+def drawing(
     runs: _Runs,
     names: Iterable[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -284,8 +286,11 @@ def begin_to_draw(
     style: Style = "screen",
     processes: int = 1,
     on_skip: Callable[[str], None] = _logger.info,
-) -> Callable[[], list[Path]]:
-    """Begin what `draw` does, if there are other processes for it; return what waits for it."""
+) -> Iterator[Callable[[], list[Path]]]:
+    """Begin what `draw` does, if there are other processes for it; give what waits for it.
+
+    Whoever leaves without waiting leaves nobody behind who still writes.
+    """
     listed = _as_list(runs)
     if folder is None and len(listed) > 1:
         raise ConfigError("figures of several runs need a folder to go to")
@@ -293,18 +298,18 @@ def begin_to_draw(
     wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
     out.mkdir(parents=True, exist_ok=True)
     tasks = [(name, figure, listed, out, formats, style) for name, figure in wanted.items()]
-    under_way = _draw_all(tasks, processes)
+    with _drawing_all(tasks, processes) as under_way:
 
-    def finish() -> list[Path]:
-        written: list[Path] = []
-        for drawn in under_way():
-            if isinstance(drawn, str):
-                on_skip(drawn)
-            else:
-                written += drawn
-        return written
+        def finish() -> list[Path]:
+            written: list[Path] = []
+            for drawn in under_way:
+                if isinstance(drawn, str):
+                    on_skip(drawn)
+                else:
+                    written += drawn
+            return written
 
-    return finish
+        yield finish
 
 
 _Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat], Style]
@@ -325,15 +330,17 @@ def _draw_one(task: _Task) -> list[Path] | str:
     return written
 
 
-def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[Path] | str]]:
-    """Begin the tasks, and return what yields what comes of each, in order.
+@contextmanager
+def _drawing_all(tasks: list[_Task], processes: int) -> Iterator[Iterator[list[Path] | str]]:
+    """Begin the tasks, and give what comes of each, in order.
 
     Other processes are forked: they find matplotlib, the tasks and what all of these read in
     memory, and a script of the user's does not begin anew in them. Where there is no fork, this
     one does it all.
     """
     if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return lambda: map(_draw_one, tasks)
+        yield map(_draw_one, tasks)
+        return
     import matplotlib.backends.backend_agg
     import matplotlib.figure  # noqa: F401
 
@@ -341,15 +348,10 @@ def _draw_all(tasks: list[_Task], processes: int) -> Callable[[], Iterator[list[
         run.vms()
     context = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
-    drawn = pool.map(_draw_inherited, range(len(tasks)))
-
-    def in_order() -> Iterator[list[Path] | str]:
-        try:
-            yield from drawn
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    return in_order
+    try:
+        yield pool.map(_draw_inherited, range(len(tasks)))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 _inherited: list[_Task] = []

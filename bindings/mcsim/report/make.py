@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
-from mcsim.figures import FIGURES, begin_to_draw
+from mcsim.figures import FIGURES, drawing
 from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
@@ -59,9 +60,7 @@ def report(
     if not runs:
         raise ConfigError("name a finished run, or several")
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
-    with tempfile.TemporaryDirectory() as folder:
-        # Other processes draw while this one writes the rest.
-        drawn = _Drawn(opened, folder) if figures else ()
+    with _drawn(opened) if figures else nullcontext(()) as drawn:
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
         text = render(page)
     if html is not None:
@@ -99,12 +98,22 @@ def _of_runs(runs: Sequence[Results], drawn: Sequence[Block]) -> Page:
     return Page(f"{len(runs)} runs: {names}", lead, sections)
 
 
-class _Drawn(Sequence[Block]):
-    """The figures of runs, for print: begun to be drawn at once, waited for when looked at."""
+@contextmanager
+def _drawn(runs: Sequence[Results]) -> Iterator[Sequence[Block]]:
+    """Give the figures of runs, for print, which other processes draw meanwhile."""
+    options: dict[str, Any] = {"formats": ("svg",), "processes": len(os.sched_getaffinity(0))}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        drawing(runs, None, folder, **options) as finish,
+    ):
+        yield _Drawn(finish)
 
-    def __init__(self, runs: Sequence[Results], folder: str) -> None:
-        processes = len(os.sched_getaffinity(0))
-        self._finish = begin_to_draw(runs, None, folder, formats=("svg",), processes=processes)
+
+class _Drawn(Sequence[Block]):
+    """Figures that are waited for when looked at."""
+
+    def __init__(self, finish: Callable[[], list[Path]]) -> None:
+        self._finish = finish
 
     @cached_property
     def _pictures(self) -> list[Picture]:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -463,6 +464,8 @@ def test_what_pages_need_is_named_where_it_is_absent(
     said = capsys.readouterr().err
     assert said == ("mcsim: pages need the packages jinja2 and bokeh: pip install mcsim[report]\n")
     assert list(tmp_path.iterdir()) == []
+    # Whoever draws would write into a folder that is removed meanwhile.
+    assert multiprocessing.active_children() == []
 
 
 def test_a_page_of_no_run_is_refused(tmp_path: Path) -> None:
