@@ -36,7 +36,7 @@ CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
 }
 
 // The number of tiers stands for none of them, and for the backend.
-template <Chain kChain, std::size_t kTiers>
+template <Chain kChain, std::size_t kTiers, bool kMetered>
 class CopyChain::Loop {
  public:
   Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
@@ -47,6 +47,7 @@ class CopyChain::Loop {
         gate_(chain.gate_),
         book_(chain.book_),
         rest_(chain.rest_),
+        meters_(chain.meters_),
         counters_(counters),
         found_(found) {
     for (std::size_t k = 0; k < kTiers; ++k) tiers_[k] = &chain.tiers_[k];
@@ -124,7 +125,12 @@ class CopyChain::Loop {
 
   void look_ahead(BlockId block) const {
     table_.prefetch(block);
+    look_ahead_beside(block);
+  }
+  // What is known of a block besides where it is.
+  void look_ahead_beside(BlockId block) const {
     if (book_.dirty() > 0) book_.prefetch(block);
+    if constexpr (kMetered) meters_->prefetch(block);
   }
 
   // The tier that had the block, and what the VM waited for.
@@ -165,11 +171,14 @@ class CopyChain::Loop {
   }
 
   std::size_t write_around(const Vm& vm, BlockId block) {
+    const bool updates = book_.rules().update_around;
+    if constexpr (kMetered) meters_->around(vm.id, block, fastest_with(vm, block), updates);
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
-      if (book_.rules().update_around) {
+      if (updates) {
         if (!tier(k).touch(vm.part, {.block = block})) continue;
         ++vm.tiers[k].updates;
+        if constexpr (kMetered) meters_->used(k, vm.id, block);
       } else if (!invalidate(k, vm, block)) {
         continue;
       }
@@ -183,11 +192,20 @@ class CopyChain::Loop {
     if (!tier(k).take(vm.part, block)) return false;
     ++vm.tiers[k].invalidations;
     --vm.tiers[k].occupancy;
+    if constexpr (kMetered) meters_->left_from(k, vm.id, block);
     return true;
+  }
+  std::size_t fastest_with(const Vm& vm, BlockId block) {
+    std::size_t k = 0;
+    while (k < kTiers && !tier(k).holds(vm.part, block)) ++k;
+    return k;
   }
 
   [[gnu::always_inline]] Outcome fetch(const Vm& vm, BlockId block) {
     const std::size_t found = look(vm, block);
+    if constexpr (kMetered) {
+      meters_->access(vm.id, block, found, found < kTiers || may_come_in(vm));
+    }
     Outcome outcome{found, found, found};
     if (found == 0) return outcome;
     if constexpr (kChain == Chain::kVictim) {
@@ -207,6 +225,14 @@ class CopyChain::Loop {
       return tier(kFrom).touch(vm.part, {.block = block}) ? kFrom : look<kFrom + 1>(vm, block);
     }
     return kTiers;
+  }
+
+  // Whether a block comes in that no tier has.
+  bool may_come_in(const Vm& vm) {
+    if (kChain == Chain::kInclusive) return has_room(kTiers - 1, vm);
+    std::size_t k = 0;
+    while (k < kTiers && !has_room(k, vm)) ++k;
+    return k < kTiers;
   }
 
   // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
@@ -250,10 +276,11 @@ class CopyChain::Loop {
   template <std::size_t kTo>
   [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
     ++vm.tiers[kTo].occupancy;
+    if constexpr (kMetered) meters_->came_in(kTo, vm.id, block);
     BlockId next = 0;
     const BlockId victim = tier(kTo).insert_in_log(vm.part, block, &next);
     if (victim == kNoBlock) return;
-    if (book_.dirty() > 0) book_.prefetch(next);
+    look_ahead_beside(next);
     if (vm.alone) return leave<kTo>(vm, victim);
     leave<kTo>(vm_of(owners_.vm_of(victim)), victim);
   }
@@ -263,18 +290,28 @@ class CopyChain::Loop {
   void leave(const Vm& owner, BlockId block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
+    if constexpr (kMetered) meters_->evicted_from(kFrom, owner.id, block);
     if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
     const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
     if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
-      ++(rest_.write_on(kFrom, owner.id, block) ? left.moved_down : left.evictions);
+      if (!rest_.write_on(kFrom, owner.id, block)) return go(owner, left, block);
+      ++left.moved_down;
       return;
     }
     if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(owner, block, newest)) {
       ++left.moved_down;
       return;
     }
-    ++left.evictions;
     if (newest) write_back(kFrom, owner, block);
+    go(owner, left, block);
+  }
+
+  // A victim went no further than out of the tier; other tiers may have it.
+  void go(const Vm& owner, TierCounters& left, BlockId block) {
+    ++left.evictions;
+    if constexpr (kMetered) {
+      if (fastest_with(owner, block) == kTiers) meters_->evicted(owner.id, block);
+    }
   }
 
   void write_back(std::size_t from, const Vm& owner, BlockId block) {
@@ -308,6 +345,7 @@ class CopyChain::Loop {
         return push_down<kFrom, kTo + 1>(owner, block, dirty);
       }
       if (dirty) book_.move(block, kFrom, kTo);
+      if (kMetered && has_copy) meters_->used(kTo, owner.id, block);
       if (has_copy) {
         owner.tiers[kTo].updates += dirty ? 1 : 0;
       } else {
@@ -333,6 +371,7 @@ class CopyChain::Loop {
   const Gate& gate_;
   WriteBook& book_;
   Rest& rest_;
+  HostMeters* meters_;  // if metered
   std::span<VmCounters> counters_;
   std::span<Found> found_;
   std::array<Tier*, kTiers> tiers_;
@@ -341,12 +380,17 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  const auto replay = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    (void)((tiers_.size() == kIndex + 1 &&
-            (Loop<kChain, kIndex + 1>(*this, counters, found).replay(trace, range), true)) ||
-           ...);
+  const auto with = [&]<std::size_t kTiers, bool kMetered>() {
+    Loop<kChain, kTiers, kMetered>(*this, counters, found).replay(trace, range);
+    return true;
   };
-  replay(std::make_index_sequence<kMostTiers>{});
+  const auto with_tiers = [&]<std::size_t kTiers>() {
+    return meters_ == nullptr ? with.template operator()<kTiers, false>()
+                              : with.template operator()<kTiers, true>();
+  };
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    (void)((tiers_.size() == kIndex + 1 && with_tiers.template operator()<kIndex + 1>()) || ...);
+  }(std::make_index_sequence<kMostTiers>{});
 }
 
 void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

@@ -11,6 +11,7 @@
 #include "core/engine/chain.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/gate.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/tier.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
@@ -46,6 +47,8 @@ class CopyChain {
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
             std::span<const std::size_t> part_of, const BlockOwners& owners, const Gate& gate,
             WriteBook& book, Rest& rest);
+  // They are told what becomes of every access from now on.
+  void attach(HostMeters& meters) { meters_ = &meters; }
 
   // As BatchedChain's.
   using Found = std::array<std::array<Count, kMaxTiers + 1>, 2>;
@@ -53,7 +56,7 @@ class CopyChain {
               std::span<Found> found);
 
  private:
-  template <Chain kChain, std::size_t kTiers>
+  template <Chain kChain, std::size_t kTiers, bool kMetered>
   class Loop;
 
   template <Chain kChain>
@@ -69,6 +72,7 @@ class CopyChain {
   const Gate& gate_;
   WriteBook& book_;
   Rest& rest_;
+  HostMeters* meters_ = nullptr;
 };
 
 }  // namespace mcsim

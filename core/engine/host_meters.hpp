@@ -223,6 +223,14 @@ class HostMeters {
     whole_.missed(vm, block);
     if (held) whole_.came_in(vm, block);
   }
+  // It was written around all tiers, of which so the fastest had it: that is hit where copies are
+  // updated; where they leave, nobody is asked.
+  void around(VmId vm, BlockId block, std::size_t found, bool updated) {
+    if (found == backend_) return;
+    if (!updated) return left(vm, block);
+    access_whole(vm, block, true, true);
+    asked(found, vm, block, true);
+  }
   // It was a victim, and is in no tier any more.
   void evicted(VmId vm, BlockId block) { whole_.evicted(vm, block); }
   // It leaves all tiers, and not for an access.

@@ -141,7 +141,7 @@ void TieredHost::serve(const Accesses& trace, RequestRange range) {
                       (book_.flushes() && range.end - range.begin < kWorthABatch);
   if (batches_ && !singly) {
     batches_->replay(trace, range, counters_, found_);
-  } else if (copies_ && meters_ == nullptr) {
+  } else if (copies_) {
     copies_->replay(trace, range, counters_, found_);
   } else if (unfiltered() && !knows_future() && !gate_.any_shut()) {
     replay_as<Plain>(trace, range);
@@ -263,22 +263,16 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
   if (!book_.rules().update_around) drop_staged(a.block);
-  if (meters_ != nullptr) tell_around(request.vm, a.block);
+  if (meters_ != nullptr) {
+    meters_->around(request.vm, a.block, fastest_with(request.vm, a.block),
+                    book_.rules().update_around);
+  }
   std::size_t found = backend();
   for (std::size_t k = backend(); k-- > 0;) {
     if (write_past(k, request, a)) found = k;
   }
   ++counters_[request.vm].backend_writes;
   return {found, backend(), backend(), backend()};
-}
-
-// A write around hits the copy that it updates, the fastest one; where copies leave it asks nobody.
-void TieredHost::tell_around(VmId vm, BlockId block) {
-  const std::size_t found = fastest_with(vm, block);
-  if (found == backend()) return;
-  if (!book_.rules().update_around) return meters_->left(vm, block);
-  meters_->access_whole(vm, block, true, true);
-  meters_->asked(found, vm, block, true);
 }
 
 // Around the tier: a copy there leaves, or is updated. False if it has none.
@@ -718,6 +712,7 @@ absl::Status TieredHost::failure() const {
 
 absl::Status TieredHost::attach(HostMeters& meters) {
   meters_ = &meters;
+  if (copies_) copies_->attach(meters);
   return absl::OkStatus();
 }
 

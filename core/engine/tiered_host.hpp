@@ -92,9 +92,8 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
 //
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
-// tiers that keep copies have a loop of their own (CopyChain) for all but a few requests, if there
-// are no meters; else accesses are served one by one. All may take turns: what they leave is the
-// same.
+// tiers that keep copies have a loop of their own (CopyChain) for all but a few requests; else
+// accesses are served one by one. All may take turns: what they leave is the same.
 class TieredHost final : public Host, private CopyChain::Rest {
  public:
   // The trace is the one that will be replayed.
@@ -191,7 +190,6 @@ class TieredHost final : public Host, private CopyChain::Rest {
   template <class Known>
   Outcome write_to_cache(const Request& request, const Access<>& a);
   Outcome write_around(const Request& request, const Access<>& a);
-  void tell_around(VmId vm, BlockId block);
   bool write_past(std::size_t k, const Request& request, const Access<>& a);
   bool invalidate(std::size_t k, const Request& owner, BlockId block);
   Outcome write_by_tier(const Request& request, const Access<>& a);
@@ -287,7 +285,7 @@ class TieredHost final : public Host, private CopyChain::Rest {
   Pages<NextUse> next_use_of_;
   std::optional<BatchedChain> batches_;  // if they are ever possible
   std::optional<CopyChain> copies_;      // the same
-  HostMeters* meters_ = nullptr;         // then accesses are served one by one
+  HostMeters* meters_ = nullptr;         // told what becomes of every access, if there are any
 };
 
 }  // namespace mcsim
