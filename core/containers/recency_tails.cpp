@@ -12,7 +12,7 @@ RecencyTails::RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks,
   for (Log::Stack& stack : stacks) {
     // How many blocks there will be at a time is not known: segments grow as they are squeezed.
     stack.limit = std::min(stack.stop, stack.begin + static_cast<Log::Position>(Log::kMinimum));
-    owners_.push_back({.stack = stack});
+    owners_.push_back({.stack = stack, .cut = stack.begin});
   }
 }
 

@@ -11,7 +11,13 @@
 namespace mcsim {
 
 // Blocks of several owners by when they were used, and of each owner's which are the last so
-// many: of fewer all are. An owner's blocks are a stack of RecencyLog, cut where the tail begins:
+// many: of fewer all are. An owner's blocks are a stack of RecencyLog, and those below a cut are
+// its tail. A use or a removal moves the cut by one block at most:
+//
+//                       cut                          end
+//   … gone …  |  e . d   |  . c . . b . a             |
+//              tail: e d
+//
 // 4 bytes a block of the universe, and 16.4 for those that an owner has at a time.
 class RecencyTails {
  public:
@@ -22,42 +28,39 @@ class RecencyTails {
   // The block is the owner's most recently used one now; whether it was in the tail before.
   bool use(std::size_t owner, BlockId block) {
     Owner& of = owners_[owner];
-    const std::size_t was = log_.access(of.stack, block);
-    of.blocks += was == kNowhere ? 1 : 0;
-    of.in_tail -= was == kTail ? 1 : 0;
-    settle(of);
-    return was == kTail;
+    if (log_.make_room(of.stack)) [[unlikely]]
+      of.cut = of.stack.begin + static_cast<Log::Position>(tail(of));
+    const Log::Position was = log_.move_up(of.stack, block);
+    const bool was_in_tail = was != 0 && was < of.cut;
+    of.blocks += was == 0 ? 1 : 0;
+    const bool all_are = was == 0 && of.blocks <= length_;
+    if (was_in_tail || all_are) of.cut = log_.after_next(of.cut);
+    return was_in_tail;
   }
   // It is no more, if it was.
   void remove(std::size_t owner, BlockId block) {
-    if (!log_.contains(block)) return;
+    const Log::Position was = log_.where(block);
+    if (was == 0) return;
     Owner& of = owners_[owner];
-    of.in_tail -= log_.remove(of.stack, block) == kTail ? 1 : 0;
+    log_.remove(of.stack, block);
     --of.blocks;
-    settle(of);
+    if (was < of.cut && of.blocks >= length_) of.cut = log_.after_next(of.cut);
   }
   // What one of these will touch.
   void prefetch(BlockId block) const { log_.prefetch(block); }
 
  private:
-  using Log = RecencyLog<2>;
-  static constexpr std::size_t kTail = 1;
-  static constexpr std::size_t kNowhere = 2;
+  using Log = RecencyLog<1>;
 
   struct Owner {
     Log::Stack stack;
+    Log::Position cut;
     Count blocks = 0;
-    Count in_tail = 0;
   };
 
   RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks, Count length);
 
-  // A tail lacks one block at most, the oldest of those before it.
-  void settle(Owner& of) {
-    if (of.in_tail == std::min(length_, of.blocks)) return;
-    log_.demote(of.stack, 0);
-    ++of.in_tail;
-  }
+  Count tail(const Owner& of) const { return std::min(length_, of.blocks); }
 
   Count length_;
   Log log_;

@@ -36,7 +36,7 @@ CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
 }
 
 // The number of tiers stands for none of them, and for the backend.
-template <Chain kChain, std::size_t kTiers, bool kMetered>
+template <Chain kChain, std::size_t kTiers, Told kTold>
 class CopyChain::Loop {
  public:
   Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
@@ -80,6 +80,8 @@ class CopyChain::Loop {
   }
 
  private:
+  static constexpr bool kMetered = kTold != Told::kNothing;
+
   // What is looked up of a VM once a request.
   struct Vm {
     VmId id;
@@ -104,6 +106,10 @@ class CopyChain::Loop {
   Tier& tier(std::size_t k) {
     tiers_[k]->assume_only_logs();
     return *tiers_[k];
+  }
+  HostMeters& meters() const {
+    meters_->assume(kTold);
+    return *meters_;
   }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).target(vm.part) > 0; }
 
@@ -130,7 +136,7 @@ class CopyChain::Loop {
   // What is known of a block besides where it is.
   void look_ahead_beside(BlockId block) const {
     if (book_.dirty() > 0) book_.prefetch(block);
-    if constexpr (kMetered) meters_->prefetch(block);
+    if constexpr (kMetered) meters().prefetch(block);
   }
 
   // The tier that had the block, and what the VM waited for.
@@ -172,13 +178,13 @@ class CopyChain::Loop {
 
   std::size_t write_around(const Vm& vm, BlockId block) {
     const bool updates = book_.rules().update_around;
-    if constexpr (kMetered) meters_->around(vm.id, block, fastest_with(vm, block), updates);
+    if constexpr (kMetered) meters().around(vm.id, block, fastest_with(vm, block), updates);
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
       if (updates) {
         if (!tier(k).touch(vm.part, {.block = block})) continue;
         ++vm.tiers[k].updates;
-        if constexpr (kMetered) meters_->used(k, vm.id, block);
+        if constexpr (kMetered) meters().used(k, vm.id, block);
       } else if (!invalidate(k, vm, block)) {
         continue;
       }
@@ -192,7 +198,7 @@ class CopyChain::Loop {
     if (!tier(k).take(vm.part, block)) return false;
     ++vm.tiers[k].invalidations;
     --vm.tiers[k].occupancy;
-    if constexpr (kMetered) meters_->left_from(k, vm.id, block);
+    if constexpr (kMetered) meters().left_from(k, vm.id, block);
     return true;
   }
   std::size_t fastest_with(const Vm& vm, BlockId block) {
@@ -204,7 +210,7 @@ class CopyChain::Loop {
   [[gnu::always_inline]] Outcome fetch(const Vm& vm, BlockId block) {
     const std::size_t found = look(vm, block);
     if constexpr (kMetered) {
-      meters_->access(vm.id, block, found, found < kTiers || may_come_in(vm));
+      meters().access(vm.id, block, found, found < kTiers || may_come_in(vm));
     }
     Outcome outcome{found, found, found};
     if (found == 0) return outcome;
@@ -276,7 +282,7 @@ class CopyChain::Loop {
   template <std::size_t kTo>
   [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
     ++vm.tiers[kTo].occupancy;
-    if constexpr (kMetered) meters_->came_in(kTo, vm.id, block);
+    if constexpr (kMetered) meters().came_in(kTo, vm.id, block);
     BlockId next = 0;
     const BlockId victim = tier(kTo).insert_in_log(vm.part, block, &next);
     if (victim == kNoBlock) return;
@@ -290,7 +296,7 @@ class CopyChain::Loop {
   void leave(const Vm& owner, BlockId block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
-    if constexpr (kMetered) meters_->evicted_from(kFrom, owner.id, block);
+    if constexpr (kMetered) meters().evicted_from(kFrom, owner.id, block);
     if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
     const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
     if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
@@ -310,7 +316,7 @@ class CopyChain::Loop {
   void go(const Vm& owner, TierCounters& left, BlockId block) {
     ++left.evictions;
     if constexpr (kMetered) {
-      if (fastest_with(owner, block) == kTiers) meters_->evicted(owner.id, block);
+      if (fastest_with(owner, block) == kTiers) meters().evicted(owner.id, block);
     }
   }
 
@@ -345,7 +351,7 @@ class CopyChain::Loop {
         return push_down<kFrom, kTo + 1>(owner, block, dirty);
       }
       if (dirty) book_.move(block, kFrom, kTo);
-      if (kMetered && has_copy) meters_->used(kTo, owner.id, block);
+      if (kMetered && has_copy) meters().used(kTo, owner.id, block);
       if (has_copy) {
         owner.tiers[kTo].updates += dirty ? 1 : 0;
       } else {
@@ -380,13 +386,24 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  const auto with = [&]<std::size_t kTiers, bool kMetered>() {
-    Loop<kChain, kTiers, kMetered>(*this, counters, found).replay(trace, range);
+  const auto with = [&]<std::size_t kTiers, Told kTold>() {
+    Loop<kChain, kTiers, kTold>(*this, counters, found).replay(trace, range);
     return true;
   };
   const auto with_tiers = [&]<std::size_t kTiers>() {
-    return meters_ == nullptr ? with.template operator()<kTiers, false>()
-                              : with.template operator()<kTiers, true>();
+    switch (meters_ == nullptr ? Told::kNothing : meters_->told()) {
+      case Told::kNothing:
+        return with.template operator()<kTiers, Told::kNothing>();
+      case Told::kCounts:
+        return with.template operator()<kTiers, Told::kCounts>();
+      case Told::kGhosts:
+        return with.template operator()<kTiers, Told::kGhosts>();
+      case Told::kTails:
+        return with.template operator()<kTiers, Told::kTails>();
+      case Told::kTiers:
+        return with.template operator()<kTiers, Told::kTiers>();
+    }
+    __builtin_unreachable();
   };
   [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     (void)((tiers_.size() == kIndex + 1 && with_tiers.template operator()<kIndex + 1>()) || ...);

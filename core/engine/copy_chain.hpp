@@ -56,7 +56,7 @@ class CopyChain {
               std::span<Found> found);
 
  private:
-  template <Chain kChain, std::size_t kTiers, bool kMetered>
+  template <Chain kChain, std::size_t kTiers, Told kTold>
   class Loop;
 
   template <Chain kChain>

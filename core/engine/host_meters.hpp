@@ -19,6 +19,15 @@
 
 namespace mcsim {
 
+// What is asked of who replays, besides.
+enum class Told : std::uint8_t {
+  kNothing,
+  kCounts,  // of blocks, in all tiers together
+  kGhosts,  // the same, and misses of what was evicted
+  kTails,   // the same, and hits of what was accessed least recently
+  kTiers,   // all of it, also by tier
+};
+
 // One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
 // four more; with tails what RecencyTails takes.
 //
@@ -97,6 +106,15 @@ class CacheMeters {
 
   // For who knows more by itself: what is asked for, that lists are left to it, and how many
   // windows began.
+  Told told() const {
+    if (tail_ > 0) return Told::kTails;
+    return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
+  }
+  [[gnu::always_inline]] void assume(Told told) const {
+    if (told == Told::kCounts && ghosts_ > 0) __builtin_unreachable();
+    if (told == Told::kGhosts && ghosts_ == 0) __builtin_unreachable();
+    if (tails_.has_value() != (told == Told::kTails)) __builtin_unreachable();
+  }
   std::uint32_t ghosts() const { return ghosts_; }
   Count tail() const { return tail_; }
   void leave_lists() {
@@ -268,6 +286,12 @@ class HostMeters {
   }
 
   bool by_tier() const { return !tiers_.empty(); }
+  Told told() const { return by_tier() ? Told::kTiers : whole_.told(); }
+  // For the compiler, of who knows.
+  [[gnu::always_inline]] void assume(Told told) const {
+    if (by_tier() != (told == Told::kTiers)) __builtin_unreachable();
+    if (told != Told::kTiers) whole_.assume(told);
+  }
   std::span<const HostReading> readings() { return whole_.readings(); }
   // By tier, if that was asked for.
   using ByTier = std::vector<std::span<const HostReading>>;

@@ -19,15 +19,6 @@ enum class Sharing : std::uint8_t {
   kContended,  // one per VM, and space that one does not use another may
 };
 
-// What is asked of who replays, besides.
-enum class Told : std::uint8_t {
-  kNothing,
-  kCounts,  // of blocks, in all tiers together
-  kGhosts,  // the same, and misses of what was evicted
-  kTails,   // the same, and hits of what was accessed least recently
-  kTiers,   // all of it, also by tier
-};
-
 constexpr bool has_marks(Told told) { return told == Told::kGhosts || told == Told::kTails; }
 
 // What is known of a replay when the loop that does it is compiled.
@@ -229,9 +220,7 @@ class StackMeters {
   static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
 
   static Told told_for(HostMeters& meters) {
-    if (meters.by_tier() || Log::kTierCount > kMostTiers) return Told::kTiers;
-    if (meters.whole().tail() > 0) return Told::kTails;
-    return meters.whole().ghosts() > 0 ? Told::kGhosts : Told::kCounts;
+    return Log::kTierCount > kMostTiers ? Told::kTiers : meters.told();
   }
 
   template <Way kWay>

@@ -31,6 +31,19 @@ int when_inclusive(WriteMode mode) {
   return mode == WriteMode::kAround ? 0 : mode == WriteMode::kThrough ? 1 : 2;
 }
 
+// The fastest of some tiers, a bit each; or one that they are all faster than, if there are none.
+std::size_t fastest_of(unsigned tiers, std::size_t below) {
+  return tiers == 0 ? below : static_cast<std::size_t>(std::countr_zero(tiers));
+}
+
+// Those that a block comes into in an inclusive chain: one that does not let it in keeps it from
+// those above.
+unsigned without_gaps(unsigned tiers, std::size_t found) {
+  std::size_t top = found;
+  while (top > 0 && (tiers >> (top - 1) & 1) != 0) --top;
+  return tiers >> top << top;
+}
+
 // The target of each part of a tier: what its VMs are granted together.
 std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::size_t> part_of) {
   std::vector<Count> sums(*std::ranges::max_element(part_of) + 1, 0);
@@ -409,10 +422,8 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
 // A tier that refuses the block keeps it from those above: then the write ends below it, where
 // every tier that is left writes back.
 void TieredHost::keep_inclusive(Route& route) {
-  std::size_t top = route.found;
-  while (top > 0 && (route.enters >> (top - 1) & 1) != 0) --top;
-  route.enters = route.enters >> top << top;
-  route.end = std::max(route.end, top);
+  route.enters = without_gaps(route.enters, route.found);
+  route.end = std::max(route.end, fastest_of(route.enters, route.found));
 }
 
 void TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
@@ -440,6 +451,7 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     const bool lets_in = admits<Known>(found, request, a.block);
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
+  if (chain<Known>() == Chain::kInclusive) admitted = without_gaps(admitted, found);
   if (meters_ != nullptr) {
     meters_->access(request.vm, a.block, found, found < backend() || admitted != 0);
   }
@@ -464,7 +476,7 @@ TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& 
 }
 
 // Brings a block that `found` had into the tiers above that admit it: the fastest of
-// them, or all. In an inclusive chain, one that does not keeps it from those above.
+// them, or all.
 template <class Known>
 TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a, std::size_t found,
                                       unsigned admitted) {
@@ -478,9 +490,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
     return outcome;
   }
   for (std::size_t k = found; k-- > 0;) {
-    const bool wanted = (admitted >> k & 1) != 0;
-    if (!wanted && chain<Known>() == Chain::kInclusive) break;
-    if (!wanted) continue;
+    if ((admitted >> k & 1) == 0) continue;
     TierCounters& counts = request.tiers[k];
     ++(found == backend() ? counts.fills : counts.promotions);
     insert<Known>(k, request, a);

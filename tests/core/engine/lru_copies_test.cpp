@@ -1,6 +1,10 @@
-// Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in LruParts.
+// Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in LruParts,
+// with meters and without.
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "core/engine/host_meters.hpp"
 #include "core/engine/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
@@ -88,11 +92,34 @@ void expect_same(const Host& ours, const Host& theirs) {
   ASSERT_TRUE(ours.check_invariants().ok()) << ours.check_invariants();
 }
 
+void expect_same(HostMeters& ours, HostMeters& theirs) {
+  const HostMeters::ByTier tiers = ours.readings_by_tier();
+  const HostMeters::ByTier wanted = theirs.readings_by_tier();
+  for (std::size_t vm = 0; vm < kVms; ++vm) {
+    ASSERT_EQ(ours.readings()[vm], theirs.readings()[vm]) << "VM " << vm;
+    for (std::size_t k = 0; k < tiers.size(); ++k) {
+      ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
+    }
+  }
+}
+
+// Nothing, and what a loop is compiled for each of.
+const std::vector<std::optional<HostMeterSpec>> kMeters{
+    std::nullopt, HostMeterSpec{}, HostMeterSpec{.ghosts = 9},
+    HostMeterSpec{.ghosts = 9, .tail = 4},
+    HostMeterSpec{.ghosts = 9, .tail = 4, .by = MeteredBy::kTier}};
+
 void expect_same_at_random(const DataPathParams& params, const Machine& machine,
                            const Division& division, std::uint64_t seed) {
   const Accesses trace = trace_of(seed);
   const auto ours = make_data_path(params, machine, trace, division, 1).value();
   const auto theirs = make_tiered_host(params, machine, trace, division, 1).value();
+  const std::optional<HostMeterSpec>& spec = kMeters[seed % kMeters.size()];
+  HostMeters of_ours(trace, spec.value_or(HostMeterSpec{}), machine.tiers.size());
+  HostMeters of_theirs(trace, spec.value_or(HostMeterSpec{}), machine.tiers.size());
+  if (spec) {
+    ASSERT_TRUE(ours->attach(of_ours).ok() && theirs->attach(of_theirs).ok());
+  }
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
     SCOPED_TRACE(fmt::format("request {}", r));
     decide_at_random(*ours, machine, division.changeable, seed + r);
@@ -101,6 +128,11 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
     ours->replay(trace, next);
     theirs->replay(trace, next);
     expect_same(*ours, *theirs);
+    if (spec) expect_same(of_ours, of_theirs);
+    if (r % 60 == 0) {
+      of_ours.begin_window();
+      of_theirs.begin_window();
+    }
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -124,14 +156,14 @@ TEST_P(LruCopies, AreWhatThePolicyMakesOfThemWhateverHappens) {
                                                {3, 5, 8, 12, 30}}) {
     Machine machine;
     for (const Count blocks : capacities) machine.tiers.push_back({{}, blocks});
-    for (int variant = 0; variant < 4; ++variant) {
+    for (int variant = 0; variant < 20; ++variant) {
       SCOPED_TRACE(fmt::format("{} tiers, variant {}", capacities.size(), variant));
       DataPathParams params;
       params.chain = chain;
       params.writes = "back";
-      if (variant == 1) params.dirty_limit = 0.2;
-      if (variant == 2) params.flush_every = {300};
-      if (variant == 3) params.update_around = true;
+      if (variant % 4 == 1) params.dirty_limit = 0.2;
+      if (variant % 4 == 2) params.flush_every = {300};
+      if (variant % 4 == 3) params.update_around = true;
       Random random(++seed);
       const Allocation targets = random_targets(machine, random);
       expect_same_at_random(params, machine, one_part_each(targets, rules), seed);
