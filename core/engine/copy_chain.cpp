@@ -32,7 +32,8 @@ CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
       rest_(rest) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
-  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
+  const bool any_lends = std::ranges::any_of(tiers_, &Tier::lends_space);
+  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 && !any_lends ? 1 : 0);
 }
 
 // The number of tiers stands for none of them, and for the backend.
@@ -111,7 +112,7 @@ class CopyChain::Loop {
     meters_->assume(kTold);
     return *meters_;
   }
-  bool has_room(std::size_t k, const Vm& vm) { return tier(k).target(vm.part) > 0; }
+  bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
 
   template <Use kUse>
   void serve(const Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
@@ -217,7 +218,7 @@ class CopyChain::Loop {
     if constexpr (kChain == Chain::kVictim) {
       outcome.top = outcome.low = enter_fastest(vm, block, found);
     } else {
-      enter_all(vm, block, outcome);
+      enter_all(vm, block, rooms(vm), outcome);
       // Victims of the faster tiers may have pushed it out of slower ones.
       while (outcome.low > outcome.top && !tier(outcome.low).holds(vm.part, block)) --outcome.low;
     }
@@ -254,14 +255,22 @@ class CopyChain::Loop {
     return kTiers;
   }
 
+  // By tier, a bit each, whether it has room now: what comes into slower ones may make some.
+  [[gnu::always_inline]] unsigned rooms(const Vm& vm) {
+    unsigned rooms = 0;
+    for (std::size_t k = 0; k < kTiers; ++k) rooms |= static_cast<unsigned>(has_room(k, vm)) << k;
+    return rooms;
+  }
+
   // Into all above, the slowest first. In an inclusive chain one without room keeps it from those
   // above.
   template <std::size_t kBelow = kTiers>
-  [[gnu::always_inline]] void enter_all(const Vm& vm, BlockId block, Outcome& outcome) {
+  [[gnu::always_inline]] void enter_all(const Vm& vm, BlockId block, unsigned rooms,
+                                        Outcome& outcome) {
     if constexpr (kBelow > 0) {
       constexpr std::size_t kTo = kBelow - 1;
       if (kTo < outcome.found) {
-        if (has_room(kTo, vm)) {
+        if ((rooms >> kTo & 1) != 0) {
           come_into<kTo>(vm, block, outcome.found);
           if (outcome.top == outcome.found) outcome.low = kTo;
           outcome.top = kTo;
@@ -269,7 +278,7 @@ class CopyChain::Loop {
           return;
         }
       }
-      enter_all<kTo>(vm, block, outcome);
+      enter_all<kTo>(vm, block, rooms, outcome);
     }
   }
 

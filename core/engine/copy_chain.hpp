@@ -22,8 +22,8 @@ namespace mcsim {
 // loop that is compiled for the chain and its number of tiers.
 //
 // It does what TieredHost says of reads and writes, for tiers that let in whatever they have room
-// for, each part of them as large as its target. So a tier that lacks a block has it from then on,
-// unless it has no room at all, and one block comes in for one that goes. Requests of VMs that are
+// for. So a tier that lacks a block has it from then on, unless it has no room at all, and one
+// block, maybe of another part, goes for one that comes in. Requests of VMs that are
 // shut out, and what is written of those that write tiers in different modes, are left to the host.
 class CopyChain {
  public:
@@ -67,7 +67,7 @@ class CopyChain {
   std::span<Tier> tiers_;
   const SlotTable& table_;
   std::span<const std::size_t> part_of_;
-  std::vector<std::uint8_t> alone_;  // by VM, whether it has its part for itself
+  std::vector<std::uint8_t> alone_;  // by VM, whether none of another's blocks leaves for its own
   const BlockOwners& owners_;
   const Gate& gate_;
   WriteBook& book_;

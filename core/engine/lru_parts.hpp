@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,6 +48,17 @@ class LruParts {
     }
     log_.access(own.stack, block);
     return victim;
+  }
+  // The same in two steps, where capacities follow from what is held.
+  [[gnu::always_inline]] BlockId evict(std::size_t part, BlockId* next) {
+    Part& own = parts_[part];
+    own.capacity = --own.size;
+    return log_.demote(own.stack, 0, next);
+  }
+  [[gnu::always_inline]] void grow(std::size_t part, BlockId block) {
+    Part& own = parts_[part];
+    own.capacity = std::max(own.capacity, ++own.size);
+    log_.access(own.stack, block);
   }
   // The block leaves without being a victim; false if it was not held.
   [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {

@@ -84,6 +84,20 @@ bool Tier::has_room_lazily(std::size_t part) {
   return others_give;
 }
 
+BlockId Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
+  BlockId victim = kNoBlock;
+  if (held_ < capacity_) {
+    ++held_;
+  } else {
+    const std::size_t giver = donor_for(part);
+    victim = lru_->evict(giver, next);
+    if (giver != part) count_excess(giver);
+  }
+  lru_->grow(part, block);
+  count_excess(part);
+  return victim;
+}
+
 void Tier::count_held() {
   held_ = 0;
   for (std::size_t part = 0; part < parts_.size(); ++part) held_ += size(part);

@@ -62,9 +62,11 @@ class Tier {
   std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
   bool has_data(BlockId block) const { return filter_->has_data(block); }
   void drop_data(BlockId block) { filter_->drop_data(block); }
+  // Whether parts use what others leave, and give it back block by block.
+  bool lends_space() const { return rules_.mode == ResizeMode::kLazy; }
   // As far as space goes: another may have to leave for it.
   bool has_room(std::size_t part) {
-    return rules_.mode == ResizeMode::kLazy ? has_room_lazily(part) : parts_[part].target > 0;
+    return lends_space() ? has_room_lazily(part) : parts_[part].target > 0;
   }
   // Brings in a block that was just admitted, or demoted and held nowhere in this tier. The
   // victims, maybe of other parts, are added to those already there: where there is no room,
@@ -74,10 +76,11 @@ class Tier {
     const BlockId victim = insert_in_log(part, a.block);
     if (victim != kNoBlock) victims.push_back(victim);
   }
-  // The same for a part in a log that has a capacity of its own. The victim, or kNoBlock; and, if
-  // wanted, one that may soon follow.
+  // The same of only_logs() for which there is room. The victim, or kNoBlock; and, if wanted, one
+  // that may soon follow.
   [[gnu::always_inline]] BlockId insert_in_log(std::size_t part, BlockId block,
                                                BlockId* next = nullptr) {
+    if (lends_space()) return insert_lazily(part, block, next);
     const BlockId victim = lru_->insert(part, block, next);
     held_ += victim == kNoBlock ? 1 : 0;
     return victim;
@@ -98,8 +101,9 @@ class Tier {
   bool independent_parts() const {
     return rules_.mode == ResizeMode::kEager && !has_filter() && !lru_;
   }
-  // Whether the tier is LRU in logs, each as large as its target; and that it is, for the compiler.
-  bool only_logs() const { return lru_ && !shares_space() && !has_filter(); }
+  // Whether the tier is LRU in logs, and one block at most leaves for one that comes in; and that
+  // it is, for the compiler.
+  bool only_logs() const { return lru_ && rules_.mode != ResizeMode::kStrictOwn && !has_filter(); }
   void assume_only_logs() const {
     if (!only_logs()) __builtin_unreachable();
   }
@@ -132,6 +136,7 @@ class Tier {
   // Whether a part may hold more than its target, or less while it wants more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
   bool has_room_lazily(std::size_t part);
+  BlockId insert_lazily(std::size_t part, BlockId block, BlockId* next);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
   std::size_t donor_for(std::size_t part);
   void count_excess(std::size_t part) {
