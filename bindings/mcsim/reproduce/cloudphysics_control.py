@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
+from mcsim.figures import control, tuning
 from mcsim.figures.looks import system_looks
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
@@ -28,9 +30,6 @@ from mcsim.results.series import Series, clock_of, series_of, vms_of
 from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
-
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
 
 __all__ = ["find_adapting", "find_bending", "find_iops", "find_latency", "find_tuning"]
 
@@ -57,12 +56,8 @@ def find_adapting(context: Context) -> Found:
     after = _adapted(named["multicache"], vms)
     begins = clock_of(results)
 
-    def parts() -> Sheet:
-        from mcsim.figures.control import parts_over_time
-
-        targets = {title: named[title].target.sum(axis=2) for title in shown}
-        return parts_over_time(begins.edges, begins.label, vms, targets)
-
+    targets = {title: named[title].target.sum(axis=2) for title in shown}
+    parts = partial(control.parts_over_time, begins.edges, begins.label, vms, targets)
     return Found(
         values={"intervals until parts adapt": after},
         checks=[
@@ -122,12 +117,10 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     }
     clock = clock_of(results)
 
-    def over_time() -> Sheet:
-        from mcsim.figures.control import promise_over_time
-
-        space = {slo.title: named[slo.title].target[:, vm].sum(axis=1)}
-        return promise_over_time(clock.edges, clock.label, label, achieved, target, space)
-
+    space = {slo.title: named[slo.title].target[:, vm].sum(axis=1)}
+    over_time = partial(
+        control.promise_over_time, clock.edges, clock.label, label, achieved, target, space
+    )
     return Found(
         values={"intervals in which it is met": 100 * met[slo.title].mean()},
         checks=_claims_of_promises(slo.title, met, refused),
@@ -241,11 +234,7 @@ def find_tuning(context: Context) -> Found:
     band = float(guess.latency_ns_margin)
     same = all(best[name] == guess[name] for name in point)
 
-    def objectives() -> Sheet:
-        from mcsim.figures.tuning import objectives_by_block
-
-        return objectives_by_block(full, "latency_ns")
-
+    objectives = partial(tuning.objectives_by_block, full, "latency_ns")
     return Found(
         values={"winner": _named(best)},
         checks=[
@@ -306,14 +295,8 @@ def find_bending(context: Context) -> Found:
     misses = {policy: 1 - alone.hit_ratio[alone.policy == policy] for policy in ("lru", *bent)}
     at = sizes.index(_SPACE)
     mixed = _mixed(loop, epoch, bent[0], context)
-    hull_at, hull = hit_ratio_curve(loop).hull()
-
-    def curves() -> Sheet:
-        from mcsim.figures.control import bent_curves
-
-        named = {policy.partition(":")[0]: 1 - ratio for policy, ratio in misses.items()}
-        return bent_curves(sizes, named, (hull_at, hull), mixed)
-
+    named = {policy.partition(":")[0]: 1 - ratio for policy, ratio in misses.items()}
+    curves = partial(control.bent_curves, sizes, named, hit_ratio_curve(loop).hull(), mixed)
     return Found(
         values={"miss ratio of half a loop": float(misses[bent[0]][at])},
         checks=_claims_of_bending({policy: of[at] for policy, of in misses.items()}, mixed),

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.experiment.experiment import Experiment
+from mcsim.figures.divided import given_over_time, lines_by_panel, multiples_by_vm
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
@@ -223,8 +224,6 @@ _OPEN_PLOTS = [
 
 def _allocation_drawn(results: Results) -> Draw:
     """Draw what VMs were given over time, one panel a system."""
-    from mcsim.figures.divided import given_over_time, lines_by_panel
-
     table = _allocation(results)
     # Between the peaks, too, there is a difference to see.
     in_all = table.group_by(["system", "minute"]).aggregate([("blocks", "sum")])
@@ -293,8 +292,6 @@ def _bars(results: Results) -> pa.Table:
 
 
 def _bars_drawn(results: Results, table: pa.Table) -> Draw:
-    from mcsim.figures.divided import multiples_by_vm
-
     panels = {
         "performance": "Reads a second",
         "per_cost": "Reads a second by blocks given",

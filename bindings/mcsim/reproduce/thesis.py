@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
 from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
+from mcsim.figures.divided import lines_by_panel
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
@@ -140,8 +141,6 @@ def _lines(
     results: Results,
 ) -> Draw:
     """Return what draws lines in panels, named by what they show."""
-    from mcsim.figures.divided import lines_by_panel
-
     title = y[1].partition(" (")[0]
     return drawing(
         {shows: (title, lambda: lines_by_panel(table, panel, line, x, y))}, runs=[results]
