@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import call
+from small import TINY
 
 import mcsim
 from mcsim._core import engine, locality, optimizers
@@ -18,7 +19,6 @@ from mcsim.cli import main as cli
 from mcsim.figures import ALIASES, FIGURES
 
 PACKAGE = Path(mcsim.__file__).parents[1]
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,7 @@ import pytest
 from commands import cells, lines
 from matplotlib import image
 from pyarrow import csv
+from small import TINY
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -82,7 +83,7 @@ def test_one_curve(run: Any, folder: Path) -> None:
 
 
 def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
-    profile = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+    profile = TINY
     assert run("trace", "synth", profile, "made.arrow")[0] == 0
     for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
         code, out, _ = run(command, "made.arrow", *options)

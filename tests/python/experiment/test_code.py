@@ -10,13 +10,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -182,13 +181,13 @@ class Handed:
 
 
 def test_a_class_may_be_handed_over_and_is_the_callers_own(tmp_path: Path) -> None:
-    spec = {
-        "name": "mine",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": [Handed, {"name": Handed, "share": 4, "label": "quarter"}],
-    }
+    spec = small_experiment(
+        Handed,
+        {"name": Handed, "share": 4, "label": "quarter"},
+        tiers={"dram": 400},
+        name="mine",
+        interval="30min",
+    )
     results = run(spec, out=tmp_path, figures=False)
     rows = results.metrics().filter(pc.field("interval") == 1).to_pylist()
     name = f"{Handed.__module__}:Handed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_lru import lru_hits
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -24,20 +24,6 @@ def skewed(length: int, seed: int = 1) -> np.ndarray:
     keys = (3000 * rng.random(length) ** 3).astype(np.int64)
     keys[::5] = 10_000 + np.arange(len(keys[::5])) % 700
     return keys * 4096 + 17  # far from dense
-
-
-def lru_hits(keys: np.ndarray, capacity: int) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for key in keys.tolist():
-        if key in cache:
-            hits += 1
-            cache.move_to_end(key)
-            continue
-        if len(cache) == capacity:
-            cache.popitem(last=False)
-        cache[key] = None
-    return hits
 
 
 def test_a_row_for_every_policy_and_size() -> None:

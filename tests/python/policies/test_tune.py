@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from commands import lines
 from pyarrow import csv
+from small import small_experiment
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
@@ -165,14 +166,14 @@ def test_a_point_is_an_experiment(mode: str, line: int, tmp_path: Path) -> None:
     trace = random_trace(4000)
     sub_block = 4 * KIB
     trace.save(tmp_path / "made.arrow")
-    spec = {
-        "name": "one",
-        "interval": "1s",
-        "ops": "all",
-        "workload": {"vms": [{"name": "made", "trace": "made.arrow"}]},
-        "tiers": [{"device": "flash", "capacity_blocks": 256}],
-        "systems": [{"name": "hierarchy", "policy": "arc", "writes": mode, "line": line}],
-    }
+    spec = small_experiment(
+        {"name": "hierarchy", "policy": "arc", "writes": mode, "line": line},
+        tiers={"flash": 256},
+        name="one",
+        interval="1s",
+        ops="all",
+        workload={"vms": [{"name": "made", "trace": "made.arrow"}]},
+    )
     results = mc.run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
     vms, tiers = results.to_pandas("vms"), results.to_pandas("metrics")
     row = mc.tune(

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_dask import Dask, until
+from small import ROOT
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
@@ -98,7 +99,7 @@ def test_shards_together_are_all_figures(count: int, quick: bool) -> None:
 
 
 def test_figures_that_show_the_same_runs_stay_together() -> None:
-    file = Path(__file__).parents[3] / "docs" / "reproduction.md"
+    file = ROOT / "docs" / "reproduction.md"
     text = file.read_text(encoding="utf-8")
     of_run: dict[str, set[str]] = {}
     for name, ran in re.findall(r"^## (\S+): .*\n\nRun: (.*)", text, re.MULTILINE):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small import small_experiment
 
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError, HostError
@@ -26,12 +27,7 @@ from mcsim.results.schemas import SCHEMAS
 
 RUN_ID = "pair-0123456789ab"
 SPEC = ExperimentSpec.model_validate(
-    {
-        "name": "pair",
-        "workload": {"vms": ["a"]},
-        "tiers": [{"device": "dram", "capacity_blocks": 5}],
-        "systems": ["lru"],
-    }
+    small_experiment("lru", tiers={"dram": 5}, name="pair", workload={"vms": ["a"]})
 )
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import slurm
+from small import ROOT
 
 import mcsim
 from mcsim.sweeps.sweep import Sweep
 
-ROOT = Path(__file__).parents[3]
 RECIPES = ROOT / "docs/clusters.md"
 TINY = (ROOT / "experiments/tiny.yaml").read_text(encoding="utf-8")
 GRID = f"""\

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small import TINY
 
 import mcsim as mc
 from mcsim.cli.main import main
@@ -57,7 +58,7 @@ def test_what_mcsim_wrote_comes_back(own: mc.Trace, name: str) -> None:
 def test_synthetic_traces_stay_so(folder: Path) -> None:
     from mcsim.traces.synth import synth_trace
 
-    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    profile = TINY
     trace = synth_trace(profile)
     again = mc.Trace.open(trace.save("tiny.parquet"))
     assert again.metadata.synthetic
