@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["check_choice", "did_you_mean", "names_matching", "nearest"]
+__all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -74,3 +74,15 @@ def names_matching(
             raise ConfigError(f"no {what} {pattern!r}{did_you_mean(pattern, known)}")
         chosen |= dict.fromkeys(found)
     return list(chosen)
+
+
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Write the first of many names, and how many more there are.
+
+    Examples
+    --------
+    >>> from mcsim.base.suggest import some_of
+    >>> some_of(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")

@@ -134,10 +134,9 @@ def _command(
 def _write(
     reproduction: Reproduction, command: str, html: str | None, markdown: str | None
 ) -> None:
-    from mcsim.base.files import replacing
+    from mcsim.base.files import write_whole
     from mcsim.reproduce.render import in_html, in_markdown
 
     for file, write in ((markdown, in_markdown), (html, in_html)):
         if file is not None:
-            with replacing(Path(file)) as temporary:
-                temporary.write_text(write(reproduction, command), encoding="utf-8")
+            write_whole(Path(file), write(reproduction, command))
