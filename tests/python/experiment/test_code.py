@@ -1,7 +1,6 @@
 # Trusts: files that code would leave behind if it ran; the lines one counts in the texts below.
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -10,17 +9,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from commands import python
 from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def written(folder: Path, systems: str, more: str = "", **modules: str) -> Path:
@@ -48,15 +43,7 @@ def complaint(path: Path, allow_code: Any = True) -> str:
 
 
 def shell(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mcsim", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1]), **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return python("-m", "mcsim", *arguments, env=env, cwd=folder, timeout=120)
 
 
 DEMAND = """

@@ -18,6 +18,7 @@ import numpy as np
 import polars
 import pyarrow.compute as pc
 import pytest
+from commands import environment
 from ruamel.yaml import YAML
 from small import TINY, small_experiment
 
@@ -475,7 +476,7 @@ def stopped(folder: Path, arguments: list[str], sent: signal.Signals) -> tuple[i
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        env=environment(),
         stderr=subprocess.PIPE,
         text=True,
     )

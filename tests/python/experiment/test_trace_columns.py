@@ -37,10 +37,9 @@ class Watcher:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+def folder(folder: Path) -> Path:
     Watcher.told = []
-    return tmp_path
+    return folder
 
 
 def lines_of(seed: int, count: int = 600) -> list[tuple[int, int, int, int]]:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libraries import libcachesim_hits
 from naive_lru import lru_hits
 
 import mcsim as mc
@@ -156,22 +157,14 @@ def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> 
     ],
 )
 def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
-    libcachesim = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
     keys = skewed(30_000)
     for capacity in (20, 150, 1000):
-        cache = getattr(libcachesim, theirs)(capacity, hashpower=14)
-        request = libcachesim.Request()
-        hits = 0
-        for key in keys.tolist():
-            request.obj_id = key
-            request.obj_size = 1
-            hits += cache.get(request)
+        hits = libcachesim_hits(keys.tolist(), capacity, theirs)
         (row,) = mc.simulate(keys, [policy], [capacity])
         assert row.hits == hits, f"{policy}, {capacity} blocks"
 
 
-def test_compare_tabulates_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
     trace = tmp_path / "blocks.txt"
     trace.write_text("\n".join(str(key) for key in skewed(5000).tolist()))
     result = CliRunner().invoke(

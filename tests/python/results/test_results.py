@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from commands import environment
 from hypothesis import given
 from hypothesis import strategies as st
 from small import small_experiment
@@ -158,7 +159,7 @@ time.sleep(60)
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
     )
     try:
         assert other.stdout is not None

@@ -25,12 +25,7 @@ ROWS = [(0, 5), (4, 0), (4, 7), (9, 3), (12, 0)]
 """Milliseconds and classes."""
 WORKLOADS = EXPERIMENTS / "workloads"
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def write(rows: list[tuple[int, Any]] = ROWS, name: str = "a.csv", header: str = "class") -> Path:

@@ -45,12 +45,6 @@ GOOD = textwrap.dedent("""\
     """)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path
-
-
 def written(folder: Path, old: str = "", new: str = "") -> Path:
     assert old in GOOD
     path = folder / "waiting.yaml"

@@ -47,12 +47,9 @@ def fleet(names: list[str], requests: int = 400, seed: int = 3) -> mc.Trace:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     fleet(["web_0", "web_1", "mail", "db.1"]).save("fleet.arrow")
-    return tmp_path
+    return folder
 
 
 def experiment(*entries: str, **more: str) -> Experiment:
