@@ -69,9 +69,7 @@ def find_adapting(context: Context) -> Found:
         ],
         tables={"parts": _over_time(results, named)},
         plots=_PARTS_PLOTS,
-        draw=drawing(
-            {"parts-over-time": ("Parts that follow a change of phase", parts)}, recorded=False
-        ),
+        draw=drawing({"parts-over-time": ("Parts that follow a change of phase", parts)}),
         ran=[results.run_id],
         recorded=False,
     )
@@ -127,8 +125,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
         tables={"over_time": _over_time(results, named), "achieved": _achieved(achieved, goal)},
         plots=_promise_plots(results, goal, label, target),
         draw=drawing(
-            {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)},
-            recorded=False,
+            {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)}
         ),
         ran=[results.run_id],
         recorded=False,
@@ -247,10 +244,7 @@ def find_tuning(context: Context) -> Found:
         ],
         tables={"replayed": full.to_arrow(), "miniatures": mini.to_arrow()},
         plots=_TUNING_PLOTS,
-        draw=drawing(
-            {"objectives-by-block-size": ("A cache tuned by its latency", objectives)},
-            recorded=recorded,
-        ),
+        draw=drawing({"objectives-by-block-size": ("A cache tuned by its latency", objectives)}),
         ran=[f"{trace.metadata.source}, a cache of {size}, {len(full)} combinations"],
         recorded=recorded,
     )
@@ -305,7 +299,7 @@ def find_bending(context: Context) -> Found:
             "mixed": pa.table({"cache": list(mixed), "miss_ratio": list(mixed.values())}),
         },
         plots=_BENDING_PLOTS,
-        draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}, recorded=True),
+        draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}),
         ran=[f"a loop of {_LOOP:,} blocks, {count:,} references; beside it popular blocks"],
         recorded=True,
     )

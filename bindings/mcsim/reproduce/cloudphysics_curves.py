@@ -94,10 +94,7 @@ def find_gallery(context: Context) -> Found:
         ],
         tables={"customers": pa.Table.from_pylist(rows), "curves": _curves_table(found)},
         plots=_GALLERY_PLOTS,
-        draw=drawing(
-            {"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)},
-            recorded=found[0].recorded,
-        ),
+        draw=drawing({"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)}),
         ran=[described(found)],
         recorded=found[0].recorded,
     )
@@ -154,10 +151,7 @@ def find_arc(context: Context) -> Found:
             )
         },
         plots=_ARC_PLOTS,
-        draw=drawing(
-            {"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)},
-            recorded=one.recorded,
-        ),
+        draw=drawing({"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)}),
         ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
         recorded=one.recorded,
     )

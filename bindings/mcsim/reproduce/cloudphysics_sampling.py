@@ -65,8 +65,7 @@ def find_sample_sizes(context: Context) -> Found:
                     f"Error of samples of fixed size: {one.name}",
                     errors_drawn,
                 )
-            },
-            recorded=one.recorded,
+            }
         ),
         ran=[
             f"{one.name}, {len(one.ids):,} references to {one.unique:,} blocks, {len(seeds)} seeds"
@@ -114,13 +113,7 @@ def find_rate(context: Context) -> Found:
         tables={"rates": pa.concat_tables(columns)},
         plots=_rate_plots(tracked),
         draw=drawing(
-            {
-                "sampling-rate-over-references": (
-                    "Sampling rate of a fixed-size sample",
-                    rates_drawn,
-                )
-            },
-            recorded=several[0].recorded,
+            {"sampling-rate-over-references": ("Sampling rate of a fixed-size sample", rates_drawn)}
         ),
         ran=[described(several)],
         recorded=several[0].recorded,
@@ -199,10 +192,7 @@ def find_errors(context: Context) -> Found:
         checks=_claims_of_errors(fixed_size, memory, faster),
         tables={"traces": table},
         plots=_ERROR_PLOTS,
-        draw=drawing(
-            {"errors-over-traces": ("Errors of sampled curves", errors_drawn)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"errors-over-traces": ("Errors of sampled curves", errors_drawn)}),
         ran=[described(several)],
         recorded=several[0].recorded,
     )

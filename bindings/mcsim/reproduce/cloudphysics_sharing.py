@@ -81,10 +81,7 @@ def find_partition(context: Context) -> Found:
         ],
         tables={"mixes": _mixes_table(found), "histogram": _histogram(100 * gains)},
         plots=_PARTITION_PLOTS,
-        draw=drawing(
-            {"effective-size-of-parts": ("What dividing a cache is worth", histogram)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"effective-size-of-parts": ("What dividing a cache is worth", histogram)}),
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
@@ -195,10 +192,7 @@ def find_sizing(context: Context) -> Found:
             "verdicts": pa.Table.from_pylist([each.to_dict() for each in judged]),
         },
         plots=_sizing_plots(judged[1]),
-        draw=drawing(
-            {"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)},
-            recorded=one.recorded,
-        ),
+        draw=drawing({"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)}),
         ran=[f"{one.name}, {len(one.ids):,} references"],
         recorded=one.recorded,
     )
@@ -270,10 +264,7 @@ def find_what_if(context: Context) -> Found:
             "fewer": fewer.rows.to_arrow(),
         },
         plots=_WHAT_IF_PLOTS,
-        draw=drawing(
-            {"clients-before-and-after": ("What if a client leaves", before_and_after)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"clients-before-and-after": ("What if a client leaves", before_and_after)}),
         ran=[f"{described(chosen) if chosen[0].recorded else ', '.join(everybody.vms)}"],
         recorded=several[0].recorded,
     )

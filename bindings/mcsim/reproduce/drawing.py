@@ -20,7 +20,6 @@ def drawing(
     sheets: Mapping[str, tuple[str, Callable[[], Sheet]]],
     *,
     runs: Sequence[Results] = (),
-    recorded: bool = False,
     notes: Iterable[str] = (),
 ) -> Draw:
     """Return what writes figures into a folder.
@@ -31,17 +30,16 @@ def drawing(
         By what they show, as files are called: the title, if the sheet has none of its own, and
         what plots it.
     runs : sequence of Results
-        What they show, if that is runs.
-    recorded : bool
-        Without runs: False, and the titles say that the workload is synthetic.
+        What they show, if that is runs, which say themselves whether they are synthetic.
     notes : iterable of str
         Lines below every one of them.
     """
-    lines, synthetic = list(notes), not recorded and not runs
+    lines = list(notes)
 
-    def draw(folder: Path, formats: Sequence[FigureFormat]) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[FigureFormat], recorded: bool) -> list[Path]:
         from mcsim.figures.style import save, styled
 
+        synthetic = not recorded and not runs
         written = []
         for shows, (title, plot) in sheets.items():
             with styled():

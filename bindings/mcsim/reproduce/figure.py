@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Draw", "Figure", "Found"]
 
-Draw = Callable[[Path, Sequence[FigureFormat]], Sequence[Path]]
-"""Of a folder and formats: the figures written there."""
+Draw = Callable[[Path, Sequence[FigureFormat], bool], Sequence[Path]]
+"""Of a folder, formats, and whether the traces are recorded: the figures written there."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Found:
         How a page shows these tables.
     draw : callable, optional
         Writes figures into a folder in each of some formats, in the style that is around it; a
-        pure function of what was found.
+        pure function of what was found. Titles say so if `recorded` is false.
     ran : sequence of str
         Ids of runs, or the description of an analysis.
     recorded : bool

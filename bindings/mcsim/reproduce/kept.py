@@ -133,7 +133,7 @@ def _write(
     drawn: list[Path] = []
     if found.draw is not None:
         with styled(style):
-            drawn += found.draw(folder, formats)
+            drawn += found.draw(folder, formats, found.recorded)
     seconds = round(time.monotonic() - begun, 3)
     write_json(
         folder / "found.json",
