@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Command",
+    "block_bytes_option",
     "dask_option",
     "file_to_write",
     "folder_to_write",
@@ -62,6 +63,16 @@ quiet_option = click.option(
     expose_value=False,
     callback=_remember,
     help="Say nothing while at work: no stages, no progress.",
+)
+
+
+block_bytes_option = click.option(
+    "--block-bytes",
+    "block_size",
+    metavar="SIZE",
+    default="4KiB",
+    show_default=True,
+    help="Size of a block.",
 )
 
 

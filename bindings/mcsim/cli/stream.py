@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.options import Command, block_bytes_option, reporter_asked, with_options
 from mcsim.cli.output import Output, Picture
 from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
@@ -43,14 +43,7 @@ __all__ = [
 def references_options(command: Command) -> Command:
     """Give a command the options that say which references requests come to."""
     options = [
-        click.option(
-            "--block-bytes",
-            "block_size",
-            metavar="SIZE",
-            default="4KiB",
-            show_default=True,
-            help="Size of a block.",
-        ),
+        block_bytes_option,
         click.option(
             "--ops",
             type=click.Choice(["reads", "all", "writes"]),

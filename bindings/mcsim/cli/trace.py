@@ -11,6 +11,7 @@ import click
 
 from mcsim.cli.options import (
     Command,
+    block_bytes_option,
     file_to_write,
     quiet_option,
     reporter_asked,
@@ -93,14 +94,7 @@ def reading_options(command: Command) -> Command:
 
 @trace.command(short_help="Show what a trace holds, per VM.")
 @_reading_options
-@click.option(
-    "--block-bytes",
-    "block_size",
-    metavar="SIZE",
-    default="4KiB",
-    show_default=True,
-    help="Size of a block.",
-)
+@block_bytes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
 def info(block_size: str, as_json: bool, **reading: Any) -> None:
     """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM."""
