@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcsim.cli.policy_report import PolicyReport
-from mcsim.cli.stream import (
-    StreamReport,
-    print_plainly,
-    sizes_given,
-    table_of,
-)
+from mcsim.cli.stream import StreamReport, print_plainly, sizes_given, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

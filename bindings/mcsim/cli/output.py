@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import (
-    Command,
-    folder_to_write,
-    formats_option,
-    style_option,
-    with_options,
-)
+from mcsim.cli.options import Command, folder_to_write, formats_option, style_option, with_options
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -143,10 +143,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(
-    arguments: list[str],
-    expected: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], expected: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rest = "workload: {vms: [a]}\nsystems: [lru]\n"
     (folder / "bad.yaml").write_text(f"name: bad\ntires: []\n{rest}", encoding="utf-8")

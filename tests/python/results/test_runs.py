@@ -14,15 +14,7 @@ from small import EXPERIMENTS, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.results import (
-    collect,
-    difference,
-    find_run,
-    list_runs,
-    open_run,
-    remove,
-    verify,
-)
+from mcsim.results import collect, difference, find_run, list_runs, open_run, remove, verify
 from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.packs import Held, write_pack
 from mcsim.results.results import Results
