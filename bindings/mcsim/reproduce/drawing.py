@@ -10,17 +10,13 @@ from mcsim.config.spec import FigureFormat
 
 if TYPE_CHECKING:
     from mcsim.figures.style import Sheet
-    from mcsim.reproduce.figure import Draw
-    from mcsim.results.results import Results
+    from mcsim.reproduce.figure import Draw, Found
 
 __all__ = ["drawing"]
 
 
 def drawing(
-    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]],
-    *,
-    runs: Sequence[Results] = (),
-    notes: Iterable[str] = (),
+    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]], *, notes: Iterable[str] = ()
 ) -> Draw:
     """Return what writes figures into a folder.
 
@@ -29,17 +25,15 @@ def drawing(
     sheets : mapping of str to (str, callable)
         By what they show, as files are called: the title, if the sheet has none of its own, and
         what plots it.
-    runs : sequence of Results
-        What they show, if that is runs, which say themselves whether they are synthetic.
     notes : iterable of str
         Lines below every one of them.
     """
     lines = list(notes)
 
-    def draw(folder: Path, formats: Sequence[FigureFormat], recorded: bool) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[FigureFormat], found: Found) -> list[Path]:
         from mcsim.figures.style import save, styled
 
-        synthetic = not recorded and not runs
+        runs, synthetic = found.runs, not found.recorded
         written = []
         for shows, (title, plot) in sheets.items():
             with styled():

@@ -302,7 +302,7 @@ def meet(where):
         time.sleep(0.001)
 
 
-def draw(folder, formats, recorded):
+def draw(folder, formats, found):
     path = folder / "a.png"
     path.write_bytes(bytes([number]) * 1000)
     meet("drawn")
@@ -345,7 +345,7 @@ def test_two_processes_keep_one_finding_at_a_time(
 def test_what_was_kept_stays_until_there_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(folder: Path, formats: Sequence[str], recorded: bool) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[str], found: Found) -> list[Path]:
         if interrupted:
             raise KeyboardInterrupt
         (folder / "a.png").write_bytes(b"drawn")
