@@ -1,9 +1,17 @@
-"""Commands of `mcsim`, run in this process."""
+"""Commands of `mcsim`, run in this process, and Python that runs in another."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import mcsim
 from mcsim.cli.main import main
 
 
@@ -25,6 +33,25 @@ def lines(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, 
     """Run a command as `call` does; what it prints line by line."""
     code, out, err = call(capsys, *arguments)
     return code, out.splitlines(), err
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment in which another process imports the same `mcsim`."""
+    return {**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1]), **more}
+
+
+def python(
+    *arguments: object, env: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in another process; `more` is what `subprocess.run` takes."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env=environment(**(env or {})),
+        capture_output=True,
+        text=True,
+        check=False,
+        **more,
+    )
 
 
 def cells(printed: list[str], first: str) -> list[str]:

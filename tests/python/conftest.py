@@ -22,6 +22,15 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a cache of its own, where no trace is found by its name."""
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def trace_dir() -> Path:
     """Where the real traces are; tests that need them skip without."""

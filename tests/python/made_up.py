@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,37 @@ def spec_of(
     )
 
 
+def written(
+    out: Path,
+    run_id: str,
+    spec: ExperimentSpec | Mapping[str, Any],
+    metrics: Sequence[dict[str, Any]],
+    vms: Sequence[dict[str, Any]],
+    *,
+    environment: Mapping[str, Any] = {"synthetic": True},
+    took: Mapping[str, float] = {"replay_seconds": 0.5, "decide_seconds": 0.25},
+    **tables: pa.Table,
+) -> Results:
+    """Write a run of these rows; what other tables are not given are empty."""
+    spec = ExperimentSpec.model_validate(spec)
+    draft = Draft.begin(out, run_id, "build")
+    tables = {
+        "metrics": table("metrics", metrics),
+        "vms": table("vms", vms),
+        **{
+            name: SCHEMAS[name].empty_table() for name in ("curves", "reuse_intensity", "decisions")
+        },
+        **tables,
+    }
+    for name, of in tables.items():
+        draft.write_table(name, of)
+    draft.write_spec(spec)
+    draft.write_json("environment", environment)
+    systems = {system.title: dict(took) for system in spec.systems}
+    draft.write_json("timings", {"stages": {}, "systems": systems})
+    return draft.finish()
+
+
 def run(
     out: Path,
     *,
@@ -97,7 +128,6 @@ def run(
     spec = spec.model_copy(update={"description": description})
     length = spec.interval.length
     random = np.random.default_rng(1)
-    draft = Draft.begin(out, run_id, "build")
     hours = np.arange(intervals)
     accesses = np.stack(
         [
@@ -128,28 +158,23 @@ def run(
                     metrics.append(row)
                 misses = total - sum(tier_hits)
                 by_vm.append(of_vm(system.title, k, vm, BEGIN + k * length, total, misses))
-    draft.write_table("metrics", table("metrics", metrics))
-    draft.write_table("vms", table("vms", by_vm))
-    draft.write_table("curves", pa.concat_tables([_curve(v, vm) for v, vm in enumerate(vms)]))
     windows = np.arange(0, intervals * length, length // 12)
-    draft.write_table(
-        "reuse_intensity",
-        pa.table(
-            {
-                "vm": np.repeat(list(vms), len(windows)),
-                "window_end_ns": np.tile(BEGIN + windows, len(vms)),
-                "reuse_intensity": random.beta(0.5, 4, len(windows) * len(vms)),
-                "accesses": np.full(len(windows) * len(vms), 10),
-            }
-        ),
+    intensity = {
+        "vm": np.repeat(list(vms), len(windows)),
+        "window_end_ns": np.tile(BEGIN + windows, len(vms)),
+        "reuse_intensity": random.beta(0.5, 4, len(windows) * len(vms)),
+        "accesses": np.full(len(windows) * len(vms), 10),
+    }
+    return written(
+        out,
+        run_id,
+        spec,
+        metrics,
+        by_vm,
+        environment={"synthetic": synthetic, "mcsim": "1.2.3", "host": "my-laptop"},
+        curves=pa.concat_tables([_curve(v, vm) for v, vm in enumerate(vms)]),
+        reuse_intensity=pa.table(intensity),
     )
-    draft.write_table("decisions", SCHEMAS["decisions"].empty_table())
-    draft.write_spec(spec)
-    draft.write_json("environment", {"synthetic": synthetic, "mcsim": "1.2.3", "host": "my-laptop"})
-    took = {"replay_seconds": 0.5, "decide_seconds": 0.25}
-    systems_took = {system.title: took for system in spec.systems}
-    draft.write_json("timings", {"stages": {}, "systems": systems_took})
-    return draft.finish()
 
 
 def _curve(v: int, vm: str) -> pa.Table:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim._core import engine, locality
+from mcsim._core import engine
 
 Block = tuple[int, int]  # a VM, and the number of a block in it
 
@@ -195,11 +195,6 @@ def replay(
     depart(float("inf"))
     close()
     return host.counts, host.counts.interval
-
-
-def ran(accesses: engine.Accesses, system: engine.System, interval: int) -> engine.RunResult:
-    measured = locality.characterise(accesses, system.meters)
-    return engine.run(accesses, system, measured, engine.aligned_cuts(accesses, interval))
 
 
 def differences(workload: Workload, counts: Counts, result: engine.RunResult) -> list[str]:

@@ -30,6 +30,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+from small import ROOT
 
 import mcsim
 from mcsim.cli.main import cli, main
@@ -38,7 +39,6 @@ from mcsim.reproduce.catalogue import chosen
 from mcsim.sweeps.plan import read_grid
 from mcsim.traces.synth import synth_trace
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bindings"
 OURS = ("bindings", "core", "docs", "examples", "experiments", "optimizers", "policies", "tests")
 DOCUMENTS = sorted(

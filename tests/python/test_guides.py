@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from small import ROOT
 
-ROOT = Path(__file__).parents[2]
 GUIDES = ["CONTRIBUTING.md", "policies/README.md", "core/README.md", "bindings/README.md"]
 
 # Files that a reader of the guides is to make.

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from small import ROOT
 
 import mcsim
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bindings" / "mcsim"
 
 # From the top floor down: a room imports from those after it, and from the compiled core.

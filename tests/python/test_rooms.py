@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from small import ROOT
 
 
 def rows(table: str) -> list[list[str]]:

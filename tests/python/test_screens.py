@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from small import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCREEN = 40  # lines between the braces
 REASON = "over a screen"
 

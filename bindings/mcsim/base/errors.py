@@ -14,6 +14,7 @@ __all__ = [
     "McsimError",
     "OutOfMemoryError",
     "TraceError",
+    "mistakes_in",
 ]
 
 CORE_IS_MISSING = (
@@ -32,6 +33,29 @@ class ConfigError(McsimError, ValueError):
     """The user asked for something that cannot be (exit code 2)."""
 
     exit_code = 2
+
+
+@contextmanager
+def mistakes_in(name: str) -> Iterator[None]:
+    """Tell what is wrong with a value that the user gave, after what they call it.
+
+    Raises
+    ------
+    ConfigError
+        For a ValueError of the block.
+
+    Examples
+    --------
+    >>> from mcsim.base.errors import mistakes_in
+    >>> with mistakes_in("--size"):
+    ...     raise ValueError("at least 1 block, got 0")
+    Traceback (most recent call last):
+    mcsim.base.errors.ConfigError: --size: at least 1 block, got 0
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 class Complaints:

@@ -33,6 +33,7 @@ __all__ = [
     "replacing",
     "replacing_folder",
     "temporary_beside",
+    "write_whole",
 ]
 
 # Not of the program: what the disk says of what is written to it.
@@ -70,6 +71,12 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
         reached("file in place")
         flush_folder(path.parent)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file, in UTF-8, that is there whole or not at all; raise as `replacing` does."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager

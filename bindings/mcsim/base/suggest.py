@@ -1,14 +1,14 @@
-"""Names that users write: those that patterns choose, and the nearest to a misspelt one."""
+"""Names that users write: choices, those that patterns choose, the nearest to a misspelt one."""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["did_you_mean", "names_matching", "nearest"]
+__all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -20,6 +20,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)`, or `` if no known name is near enough."""
     near = nearest(word, known)
     return "" if near is None else f" (did you mean {near!r}?)"
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Hold the value of a parameter to be one of those that there are.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of them; the message says which they are.
+    """
+    if value not in choices:
+        raise ConfigError(f"{name}: unknown choice {value!r} (one of {', '.join(choices)})")
 
 
 def names_matching(
@@ -62,3 +74,15 @@ def names_matching(
             raise ConfigError(f"no {what} {pattern!r}{did_you_mean(pattern, known)}")
         chosen |= dict.fromkeys(found)
     return list(chosen)
+
+
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Write the first of many names, and how many more there are.
+
+    Examples
+    --------
+    >>> from mcsim.base.suggest import some_of
+    >>> some_of(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mcsim.cli.terminal import print_columns
+from mcsim.cli.terminal import print_columns, print_json
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
@@ -59,7 +59,7 @@ def list_(folder: Path | None, as_json: bool) -> None:
     total = sum(entry.bytes for entry in found)
     if as_json:
         told = {"folder": str(where), "bytes": total, "limit": cache_limit()}
-        _print_json(told | {"entries": [_as_mapping(entry) for entry in found]})
+        print_json(told | {"entries": [_as_mapping(entry) for entry in found]})
         return
     rows = [_listed(entry) for entry in found if entry.kind.is_listed]
     if rows:
@@ -111,7 +111,7 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
             entry.remove()
     if as_json:
         faults = {str(entry.path): why for entry, why in damaged.items()}
-        _print_json({"verified": len(found), "damaged": faults, "removed": remove})
+        print_json({"verified": len(found), "damaged": faults, "removed": remove})
     else:
         for why in damaged.values():
             click.echo(why)
@@ -153,7 +153,7 @@ def remove_(
     else:
         removed = _make_room(where, limit)
     if as_json:
-        _print_json({"removed": [_as_mapping(entry) for entry in removed]})
+        print_json({"removed": [_as_mapping(entry) for entry in removed]})
         return
     for entry in removed:
         click.echo(f"{entry.path}  {format_size(entry.bytes)}")
@@ -171,14 +171,12 @@ def _chosen(found: list[Entry], names: Sequence[str]) -> list[Entry]:
 
 
 def _make_room(folder: Path, limit: str) -> list[Entry]:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import mistakes_in
     from mcsim.base.units import parse_bytes
     from mcsim.traces.cache import make_room
 
-    try:
+    with mistakes_in("--to"):
         size = parse_bytes(limit)
-    except ValueError as error:
-        raise ConfigError(f"--to: {error}") from None
     return make_room(folder, size)
 
 
@@ -187,9 +185,3 @@ def _entries(folder: Path | None) -> tuple[Path, list[Entry]]:
 
     where = folder or cache_directory()
     return where, list(entries(where))
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, indent=2))

@@ -9,20 +9,9 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import (
-    BOUND,
-    PolicyReport,
-    memory_option,
-    policies_option,
-    simulated,
-)
+from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option, simulated
 from mcsim.cli.sections import Sectioned
-from mcsim.cli.stream import (
-    Source,
-    print_plainly,
-    stream_options,
-    table_of,
-)
+from mcsim.cli.stream import Source, print_plainly, stream_options, table_of
 
 __all__ = ["compare"]
 

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcsim.cli.policy_report import PolicyReport
-from mcsim.cli.stream import (
-    Report,
-    print_plainly,
-    sizes_given,
-    table_of,
-)
+from mcsim.cli.stream import StreamReport, print_plainly, sizes_given, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,12 +67,12 @@ class ByPolicy(PolicyReport):
 
 
 @dataclass
-class Curves(Report):
+class Curves(StreamReport):
     """What is said of curves; here of one."""
 
     measured: list[Measured]
 
-    suffix = ""
+    suffix = "-mrc"
     subject = "Hit ratio of LRU over cache size"
     default_sizes = (2, 14)
     """From one to the next, and how many."""
@@ -137,19 +132,10 @@ class Curves(Report):
 
     def write(self, output: Output) -> None:
         """Write picture and tables, and print their names."""
-        from pyarrow import csv
-
         rows = self._rows([(name, curve.thinned(log=output.log)) for name, curve in self.named()])
         steps = self._rows(self.named())
-        self.write_files(
-            f"{self.source.file_name}-mrc{self.suffix}",
-            output,
-            lambda: self.sheet(log=output.log),
-            {
-                ".csv": lambda sink: csv.write_csv(self.source.marked(rows), sink),
-                ".arrow": lambda sink: _write_arrow(self.source.marked(steps), sink),
-            },
-        )
+        tables = {".csv": self.source.marked(rows), ".arrow": self.source.marked(steps)}
+        self.write_files(output, lambda: self.sheet(log=output.log), tables)
 
     def _rows(self, named: Sequence[tuple[str, HitRatioCurve]]) -> pa.Table:
         """Return one row a step of each curve; a single curve's table is `to_arrow`'s."""
@@ -171,7 +157,7 @@ class Curves(Report):
 class PerVm(Curves):
     """A row a VM."""
 
-    suffix = "-per-vm"
+    suffix = "-mrc-per-vm"
     subject = "Hit ratio of LRU over cache size, by VM"
     default_sizes = (4, 6)
 
@@ -212,7 +198,7 @@ class PerInterval(PerVm):
     length: int = 0
     by_reference: bool = False
 
-    suffix = "-intervals"
+    suffix = "-mrc-intervals"
     subject = "Hit ratio of LRU by interval and cache size"
 
     def table(self, sizes: Sequence[int]) -> Any:
@@ -242,7 +228,7 @@ class PerInterval(PerVm):
 class Compared(Curves):
     """A row an estimator."""
 
-    suffix = "-compare"
+    suffix = "-mrc-compare"
     subject = "Estimates of LRU's hit ratio over cache size"
     default_sizes = (4, 6)
 
@@ -295,10 +281,3 @@ class Compared(Curves):
 def ratio_text(ratio: float, resolved: bool) -> str:
     """Write a hit ratio, after ~ where the estimator does not resolve it."""
     return f"{'' if resolved else '~'}{ratio:.4f}"
-
-
-def _write_arrow(table: pa.Table, sink: Any) -> None:
-    import pyarrow as pa
-
-    with pa.ipc.new_file(sink, table.schema) as file:
-        file.write_table(table)

@@ -26,6 +26,8 @@ from mcsim.cli.options import (
 from mcsim.cli.plugin import plugin_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcsim.base.errors import McsimError
 
 __all__ = ["main"]
@@ -126,7 +128,7 @@ def cli() -> None:
     multiple=True,
     help="Let it use this module or library, wherever it is; may be repeated.",
 )
-@trace_dirs_option
+@trace_dirs_option()
 @results_option
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
@@ -137,7 +139,7 @@ def run(
     overrides: tuple[str, ...],
     allow_code: bool,
     named_code: tuple[str, ...],
-    trace_dirs: tuple[str, ...],
+    trace_dirs: list[Path],
     out: str,
     threads: int | None,
     force: bool,
@@ -147,13 +149,12 @@ def run(
     from mcsim.cli.results import show_tables
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
-    from mcsim.traces.find import default_trace_dirs
 
     results = run_experiment(
         file,
         overrides=overrides,
         allow_code=Permission(allow_code, frozenset(named_code)),
-        trace_dirs=[*trace_dirs, *default_trace_dirs()],
+        trace_dirs=trace_dirs,
         out=out,
         threads=threads,
         force=force,
@@ -212,8 +213,7 @@ def config(what: str | None) -> None:
 @cli.command()
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors."""
-    import json
-
+    from mcsim.cli.terminal import print_json
     from mcsim.config import ExperimentSpec
 
     found = ExperimentSpec.model_json_schema()
@@ -222,7 +222,7 @@ def schema() -> None:
         "sweep": {"type": "object", "description": "axes of a grid, by dotted path: mcsim sweep"},
         "search": {"type": "object", "description": "sizes, policies and limits: mcsim search"},
     }
-    click.echo(json.dumps(found, indent=2))
+    print_json(found)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.output import Output, Picture, picture_options
+from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read
-from mcsim.cli.stream import (
-    Source,
-    print_plainly,
-    table_of,
-)
+from mcsim.cli.stream import Report, print_plainly, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,12 +78,17 @@ def mix(
     answer.write(output)
 
 
-@dataclass(frozen=True)
-class _Answer:
+@dataclass
+class _Answer(Report):
     """What is said of a cache, shared and divided."""
 
-    source: Source
     found: Mix
+
+    subject = "A cache shared or divided"
+    suffix = "-mix"
+
+    def heading(self) -> str:
+        return self.source.heading(self.found.sharing)
 
     def show(self) -> None:
         """Print the misses and effective sizes, and who gets which part."""
@@ -132,21 +133,10 @@ class _Answer:
 
     def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
-        from pyarrow import csv
-
-        from mcsim._core import __version__
         from mcsim.figures.sharing import shared_and_divided
 
-        heading = self.source.heading(self.found.sharing).partition(": ")[2]
-        picture = Picture(
-            lambda: shared_and_divided(self.found, log=output.log),
-            f"A cache shared or divided: {self.source.name}",
-            f"mcsim {__version__}, {heading}",
-            self.source.synthetic,
-        )
-        save = {".csv": lambda sink: csv.write_csv(self.source.marked(self._table()), sink)}
-        for path in output.write(f"{self.source.file_name}-mix", picture, save):
-            click.echo(path)
+        tables = {".csv": self.source.marked(self._table())}
+        self.write_files(output, lambda: shared_and_divided(self.found, log=output.log), tables)
 
     def _table(self) -> pa.Table:
         """Return a row a size, with a column for the part of each VM."""

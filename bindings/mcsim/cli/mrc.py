@@ -150,15 +150,13 @@ def _per_vm(source: Source, estimator: str) -> Curves:
 
 
 def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.units import parse_interval
     from mcsim.locality.measure import parse_estimator
 
     spec = parse_estimator(estimator)
-    try:
+    with mistakes_in("--interval"):
         length, by_reference = parse_interval(interval)
-    except ValueError as error:
-        raise ConfigError(f"--interval: {error}") from None
     if length == 0:
         raise ConfigError("--interval: must be positive")
 

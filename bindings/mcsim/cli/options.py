@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Command",
+    "block_bytes_option",
     "dask_option",
     "file_to_write",
     "folder_to_write",
@@ -65,6 +66,16 @@ quiet_option = click.option(
 )
 
 
+block_bytes_option = click.option(
+    "--block-bytes",
+    "block_size",
+    metavar="SIZE",
+    default="4KiB",
+    show_default=True,
+    help="Size of a block.",
+)
+
+
 def reporter_asked() -> Reporter:
     """Return what tells of the progress of the command under way, or keeps quiet."""
     from mcsim.base.progress import Reporter
@@ -81,14 +92,27 @@ def with_options(command: Command, options: Sequence[Callable[[Command], Command
     return command
 
 
-trace_dirs_option = click.option(
-    "--trace-dir",
-    "trace_dirs",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    multiple=True,
-    help="Where to look for traces, before $MCSIM_TRACE_DIR; may be repeated.",
-)
+def _and_usual_dirs(
+    _ctx: click.Context, _param: click.Parameter, given: Sequence[Path]
+) -> list[Path]:
+    """Put the folders of $MCSIM_TRACE_DIR behind those that are given."""
+    from mcsim.traces.find import default_trace_dirs
+
+    return [*given, *default_trace_dirs()]
+
+
+def trace_dirs_option(sought: str = "traces") -> Callable[[Command], Command]:
+    """Make the option that says where traces are looked for, $MCSIM_TRACE_DIR included."""
+    return click.option(
+        "--trace-dir",
+        "trace_dirs",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        multiple=True,
+        callback=_and_usual_dirs,
+        help=f"Where to look for {sought}, before $MCSIM_TRACE_DIR; may be repeated.",
+    )
+
 
 results_option = click.option(
     "--out",

@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import (
-    Command,
-    folder_to_write,
-    formats_option,
-    style_option,
-    with_options,
-)
+from mcsim.cli.options import Command, folder_to_write, formats_option, style_option, with_options
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Sheet, Style
 
-__all__ = ["Output", "Picture", "output_options", "picture_options"]
+__all__ = ["Output", "Picture", "output_options", "picture_options", "write_table"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +62,7 @@ class Output:
     style: Style
     log: bool = True
 
-    def write(
-        self, base: str, picture: Picture, tables: Mapping[str, Callable[[Any], None]]
-    ) -> list[Path]:
+    def write(self, base: str, picture: Picture, tables: Mapping[str, pa.Table]) -> list[Path]:
         """Write a picture, and tables by their ending; return the names of all.
 
         Parameters
@@ -76,14 +70,15 @@ class Output:
         base : str
             Of all names.
         picture : Picture
-        tables : mapping of str to callable
-            Write to an open file; files are there whole or not at all.
+        tables : mapping of str to pa.Table
+            ``'.csv'`` or ``'.arrow'``, which says the form, too.
         """
         written: list[Path] = []
         if self.figures:
             written += self._draw(self.folder / base, picture)
-        for ending, save in tables.items():
-            written.append(_write_table((self.folder / base).with_suffix(ending), save))
+        for ending, table in tables.items():
+            written.append((self.folder / base).with_suffix(ending))
+            write_table(written[-1], table, ending)
         return written
 
     def _draw(self, path: Path, picture: Picture) -> list[Path]:
@@ -101,14 +96,19 @@ class Output:
         )
 
 
-def _write_table(path: Path, save: Callable[[Any], None]) -> Path:
+def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
+    """Write a table as CSV or, if the form is ``'.arrow'``, as Arrow; whole or not at all."""
     import pyarrow as pa
+    from pyarrow import csv
 
     from mcsim.base.files import replacing
 
     with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-        save(sink)
-    return path
+        if form == ".csv":
+            csv.write_csv(table, sink)
+        else:
+            with pa.ipc.new_file(sink, table.schema) as file:
+                file.write_table(table)
 
 
 def picture_options(command: Command) -> Command:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
-__all__ = ["plugin_option"]
+from mcsim.cli.options import Command
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+__all__ = ["plugin_option"]
 
 
 def plugin_option(command: Command) -> Command:

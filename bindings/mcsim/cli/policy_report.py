@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.cli.options import Command, reporter_asked, with_options
-from mcsim.cli.stream import Report, Source, sizes_given
+from mcsim.cli.stream import Source, StreamReport, sizes_given
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
@@ -182,14 +182,13 @@ class _Run:
 
 
 @dataclass
-class PolicyReport(Report):
+class PolicyReport(StreamReport):
     """What is drawn and written of caches under policies; what is printed is of the command."""
 
     capacities: list[int]
     rows: Rows
 
     subject = "Hit ratio of eviction policies over cache size"
-    suffix: ClassVar[str]
 
     @property
     def policies(self) -> list[str]:
@@ -222,12 +221,5 @@ class PolicyReport(Report):
 
     def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
-        from pyarrow import csv
-
         table = self.source.marked(self.rows.to_arrow())
-        self.write_files(
-            f"{self.source.file_name}{self.suffix}",
-            output,
-            lambda: self.sheet(log=output.log),
-            {".csv": lambda sink: csv.write_csv(table, sink)},
-        )
+        self.write_files(output, lambda: self.sheet(log=output.log), {".csv": table})

@@ -41,7 +41,7 @@ __all__ = ["reproduce"]
     type=click.IntRange(min=0),
     help="Of all experiments, instead of their own; synthetic workloads stay as they are.",
 )
-@trace_dirs_option
+@trace_dirs_option()
 @results_option
 @click.option(
     "--html",
@@ -100,14 +100,10 @@ def _list(names: Sequence[str], quick: bool, shard: str | None) -> None:
         click.echo(line)
 
 
-def _run(
-    names: Sequence[str], *, trace_dirs: Sequence[str], scheduler: str | None, **options: Any
-) -> Reproduction:
+def _run(names: Sequence[str], *, scheduler: str | None, **options: Any) -> Reproduction:
     from mcsim.reproduce.reproduction import reproduce
     from mcsim.sweeps.dask import dask_executor
-    from mcsim.traces.find import default_trace_dirs
 
-    options["trace_dirs"] = [*map(Path, trace_dirs), *default_trace_dirs()]
     options["reporter"] = reporter_asked()
     if scheduler is None:
         return reproduce(*names, **options)
@@ -138,10 +134,9 @@ def _command(
 def _write(
     reproduction: Reproduction, command: str, html: str | None, markdown: str | None
 ) -> None:
-    from mcsim.base.files import replacing
+    from mcsim.base.files import write_whole
     from mcsim.reproduce.render import in_html, in_markdown
 
     for file, write in ((markdown, in_markdown), (html, in_html)):
         if file is not None:
-            with replacing(Path(file)) as temporary:
-                temporary.write_text(write(reproduction, command), encoding="utf-8")
+            write_whole(Path(file), write(reproduction, command))

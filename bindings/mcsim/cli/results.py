@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.terminal import print_columns, terminal
+from mcsim.cli.terminal import print_columns, print_json, terminal
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
@@ -53,7 +53,7 @@ def list_(out: str, as_json: bool) -> None:
 
     rows = list_runs(out).to_pylist()
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     if not rows:
         click.echo(f"no runs in {out}")
@@ -102,7 +102,7 @@ def show(run: str, out: str, configuration: bool, as_json: bool) -> None:
 
     found = open_run(run, out)
     if as_json:
-        _print_json(_whole(found))
+        print_json(_whole(found))
     elif configuration:
         click.echo(yaml_of(found.spec.expanded()), nl=False)
     else:
@@ -138,7 +138,7 @@ def diff(a: str, b: str, out: str, as_json: bool) -> None:
     left, right = open_run(a, out), open_run(b, out)
     found = difference(left, right)
     if as_json:
-        _print_json(_as_mapping(left, right, found))
+        print_json(_as_mapping(left, right, found))
     else:
         _show_difference(left, right, found)
     if found:
@@ -190,8 +190,7 @@ def _show_results(found: Difference) -> None:
 
 
 def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
-    from mcsim.base.units import format_latency
-    from mcsim.results.render import percent
+    from mcsim.results.render import latency, percent
 
     (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
     both = hit_a is not None and hit_b is not None
@@ -201,7 +200,8 @@ def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
         percent(hit_a),
         percent(hit_b),
         f"{100 * (hit_b - hit_a):+.2f}" if both else "–",
-        *("–" if ns is None else format_latency(ns) for ns in (ns_a, ns_b)),
+        latency(ns_a),
+        latency(ns_b),
         f"{ns_b / ns_a:.3f}" if ns_a and ns_b else "–",
     )
 
@@ -246,7 +246,7 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
 
     freed = collect(out, dry_run=dry_run)
     if as_json:
-        _print_json({"dry_run": dry_run, "freed": {str(path): n for path, n in freed.items()}})
+        print_json({"dry_run": dry_run, "freed": {str(path): n for path, n in freed.items()}})
         return
     for path, size in freed.items():
         click.echo(f"{path}  {format_size(size)}")
@@ -269,7 +269,7 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     count, wrong = hold(out, runs)
     if as_json:
         unsound = {str(path): names for path, names in wrong.items()}
-        _print_json({"verified": count, "unsound": unsound})
+        print_json({"verified": count, "unsound": unsound})
     else:
         for path, names in wrong.items():
             click.echo(f"{path}: not what was written, or gone: {', '.join(names)}")
@@ -298,9 +298,3 @@ def show_tables(found: Results) -> None:
         console.print(render(found))
         console.print()
     console.print(f"Results in {found.path}", highlight=False, soft_wrap=True)
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, indent=2, default=lambda other: other.isoformat()))

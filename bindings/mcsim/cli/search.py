@@ -15,7 +15,9 @@ from mcsim.cli.options import (
     reporter_asked,
     trace_dirs_option,
 )
+from mcsim.cli.output import write_table
 from mcsim.cli.stream import print_plainly, table_of
+from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from mcsim.searches.hunt import Found
@@ -85,7 +87,7 @@ _SOUGHT = {
 )
 @overrides_option("Change a value of the file; may be repeated.")
 @click.option("--allow-code", is_flag=True, help="Let the experiment use code in its folder.")
-@trace_dirs_option
+@trace_dirs_option()
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
 @click.option(
     "--csv",
@@ -103,7 +105,6 @@ def search(
     limits: tuple[str, ...],
     no_refine: bool,
     rate: str,
-    trace_dirs: tuple[str, ...],
     table: Path | None,
     as_json: bool,
     **asked: Any,
@@ -125,7 +126,6 @@ def search(
     from mcsim.base.errors import ConfigError
     from mcsim.cli.stream import share_given
     from mcsim.searches.search import search as find
-    from mcsim.traces.find import default_trace_dirs
 
     found = find(
         file,
@@ -133,12 +133,12 @@ def search(
         limits=_limits(limits),
         refine=not no_refine,
         rate=share_given("--mini", rate),
-        trace_dirs=[*trace_dirs, *default_trace_dirs()],
         reporter=reporter_asked(),
         **asked,
     )
     if table is not None:
-        _write(found, table)
+        write_table(table, found.rows.to_arrow())
+        click.echo(table)
     if as_json:
         _print_json(found)
     else:
@@ -242,7 +242,6 @@ def _refusal(found: Found) -> str:
 
 
 def _print_json(found: Found) -> None:
-    import json
     import math
 
     def plain(value: Any) -> Any:
@@ -262,15 +261,4 @@ def _print_json(found: Found) -> None:
         "best": rows[0] if found.best is not None else None,
         "rows": rows,
     }
-    click.echo(json.dumps(told, indent=2))
-
-
-def _write(found: Found, path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from mcsim.base.files import replacing
-
-    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-        csv.write_csv(found.rows.to_arrow(), sink)
-    click.echo(path)
+    print_json(told)

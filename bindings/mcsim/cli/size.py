@@ -19,6 +19,7 @@ from mcsim.cli.stream import (
     share_given,
     table_of,
 )
+from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from mcsim.config.devices import Device
@@ -79,9 +80,7 @@ def size(
     blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
     answer = _Answer(measured.curve, target, latency)
     if as_json:
-        import json
-
-        click.echo(json.dumps(answer.to_dict() | {"trace": source.name}, indent=2))
+        print_json(answer.to_dict() | {"trace": source.name})
     else:
         answer.show(source.heading(blocks, str(spec)))
     if answer.blocks is None:
@@ -129,7 +128,7 @@ class _Target:
 
 
 def _target(ratio: str | None, latency: str | None, model: _Latency) -> _Target:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.units import parse_duration
 
     if (ratio is None) == (latency is None):
@@ -137,10 +136,8 @@ def _target(ratio: str | None, latency: str | None, model: _Latency) -> _Target:
     if ratio is not None:
         value = share_given("--target-hit-ratio", ratio)
         return _Target(f"a hit ratio of {value:g}", value)
-    try:
+    with mistakes_in("--target-latency"):
         ns = parse_duration(latency)
-    except ValueError as error:
-        raise ConfigError(f"--target-latency: {error}") from None
     return _Target(f"a mean latency of {latency}", max(0.0, model.ratio_for(ns)), ns)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.options import Command, block_bytes_option, reporter_asked, with_options
 from mcsim.cli.output import Output, Picture
 from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Report",
     "Source",
+    "StreamReport",
     "curve_options",
     "estimator_option",
     "make_curves",
@@ -42,14 +43,7 @@ __all__ = [
 def references_options(command: Command) -> Command:
     """Give a command the options that say which references requests come to."""
     options = [
-        click.option(
-            "--block-bytes",
-            "block_size",
-            metavar="SIZE",
-            default="4KiB",
-            show_default=True,
-            help="Size of a block.",
-        ),
+        block_bytes_option,
         click.option(
             "--ops",
             type=click.Choice(["reads", "all", "writes"]),
@@ -183,15 +177,14 @@ class Report:
     """What is printed, drawn and written of one kind of question about a source."""
 
     source: Source
-    blocks: Blocks
-    by: str
-    """What its references were looked at by; may be empty."""
 
     subject: ClassVar[str]
+    suffix: ClassVar[str]
+    """Of the names of files."""
 
     def heading(self) -> str:
-        """Say in a line what all is about."""
-        return self.source.heading(self.blocks, self.by)
+        """Say in a line what all is about, the source first."""
+        raise NotImplementedError
 
     @property
     def title(self) -> str:
@@ -206,23 +199,38 @@ class Report:
 
     def write_files(
         self,
-        base: str,
         output: Output,
         plot: Callable[[], Sheet],
-        tables: Mapping[str, Callable[[Any], None]],
+        tables: Mapping[str, pa.Table],
+        *,
+        told: bool = True,
     ) -> None:
-        """Write pictures, and tables by their ending; print the names of all."""
+        """Write pictures, and tables by their ending; print the names of all if that is wanted."""
         picture = Picture(plot, self.title, self.footer(), self.source.synthetic)
-        for path in output.write(base, picture, tables):
+        written = output.write(f"{self.source.file_name}{self.suffix}", picture, tables)
+        for path in written if told else []:
             click.echo(path)
+
+
+@dataclass
+class StreamReport(Report):
+    """What is told of references."""
+
+    blocks: Blocks
+    by: str
+    """What they were looked at by; may be empty."""
+
+    def heading(self) -> str:
+        """Say in a line what all is about."""
+        return self.source.heading(self.blocks, self.by)
 
 
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
     """Read `--sizes`: capacities in blocks, in their order and each once."""
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import mistakes_in
     from mcsim.base.units import parse_capacities
 
-    try:
+    with mistakes_in("--sizes"):
         return sorted(
             {
                 capacity
@@ -230,8 +238,6 @@ def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
                 for capacity in parse_capacities(size, unique, block_bytes)
             }
         )
-    except ValueError as error:
-        raise ConfigError(f"--sizes: {error}") from None
 
 
 def table_of(headings: Sequence[str], left: int = 0) -> Any:

@@ -58,7 +58,7 @@ set_option = overrides_option("As of mcsim run.")
 @set_option
 @click.option("--allow-code", is_flag=True, help="As of mcsim run.")
 @click.option("--code", "named_code", metavar="NAME", multiple=True, help="As of mcsim run.")
-@trace_dirs_option
+@trace_dirs_option()
 @results_option
 @click.option("--dry-run", is_flag=True, help="Only say what there is to run and what it takes.")
 @click.option(
@@ -78,18 +78,15 @@ set_option = overrides_option("As of mcsim run.")
 def run(
     allow_code: bool,
     named_code: tuple[str, ...],
-    trace_dirs: tuple[str, ...],
     only: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run the cells of FILE that are not there yet."""
     from mcsim.experiment.code import Permission
     from mcsim.sweeps.selection import values_by_axis
-    from mcsim.traces.find import default_trace_dirs
 
     _run(
         allow_code=Permission(allow_code, frozenset(named_code)),
-        trace_dirs=[*trace_dirs, *default_trace_dirs()],
         only=values_by_axis(only),
         **options,
     )

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import (
+    Command,
+    block_bytes_option,
+    file_to_write,
+    quiet_option,
+    reporter_asked,
+    trace_dirs_option,
+    with_options,
+)
 from mcsim.cli.synth import synth
+from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
@@ -18,8 +27,6 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 __all__ = ["open_trace", "reading_options", "trace", "vms_option", "words_of"]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group()
@@ -48,14 +55,7 @@ def words_of(text: str) -> list[str]:
 def reading_options(command: Command) -> Command:
     """Give a command the options that say how its traces are to be found and read."""
     options = [
-        click.option(
-            "--trace-dir",
-            "trace_dirs",
-            metavar="DIR",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            multiple=True,
-            help="Where to look for traces by name, before $MCSIM_TRACE_DIR; may be repeated.",
-        ),
+        trace_dirs_option("traces by name"),
         click.option(
             "--format", help="Format of the file (see mcsim list); by its content if not given."
         ),
@@ -89,21 +89,12 @@ def reading_options(command: Command) -> Command:
         ),
         quiet_option,
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, options)
 
 
 @trace.command(short_help="Show what a trace holds, per VM.")
 @_reading_options
-@click.option(
-    "--block-bytes",
-    "block_size",
-    metavar="SIZE",
-    default="4KiB",
-    show_default=True,
-    help="Size of a block.",
-)
+@block_bytes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
 def info(block_size: str, as_json: bool, **reading: Any) -> None:
     """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM."""
@@ -113,10 +104,9 @@ def info(block_size: str, as_json: bool, **reading: Any) -> None:
     opened = _open(**reading)
     found = opened.info(block_bytes)
     if as_json:
-        import json
         from dataclasses import asdict
 
-        click.echo(json.dumps(asdict(opened.metadata) | asdict(found), indent=2))
+        print_json(asdict(opened.metadata) | asdict(found))
     else:
         _show(opened, found)
 
@@ -194,7 +184,7 @@ def open_trace(
     name: str,
     reporter: Reporter,
     *,
-    trace_dirs: tuple[Path, ...],
+    trace_dirs: Sequence[Path],
     format: str | None,
     options: tuple[str, ...],
     mapping: Path | None,
@@ -212,7 +202,7 @@ def open_trace(
         If an option is wrong, or the file is the one that is to be written, `out`.
     """
     from mcsim.base.errors import ConfigError
-    from mcsim.traces.find import default_trace_dirs, file_of
+    from mcsim.traces.find import file_of
     from mcsim.traces.mapping import write_mapping
     from mcsim.traces.trace import Trace
 
@@ -222,7 +212,7 @@ def open_trace(
         if not equals:
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
-    file = file_of(name, [*trace_dirs, *default_trace_dirs()])
+    file = file_of(name, trace_dirs)
     if out is not None and out.exists() and out.samefile(file):
         raise ConfigError(f"{out}: that is the trace itself; give it another name")
     with _in_words_of_the_shell(), reporter.stage("read", unit="B", about=file.name) as stage:
@@ -256,13 +246,11 @@ def _in_words_of_the_shell() -> Iterator[None]:
 
 
 def _time_of(option: str, value: str, opened: Trace) -> int:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import mistakes_in
     from mcsim.base.units import parse_duration, parse_references
 
-    try:
+    with mistakes_in(option):
         return parse_duration(value) if opened.time_base == "clock" else parse_references(value)
-    except ValueError as error:
-        raise ConfigError(f"{option}: {error}") from None
 
 
 def _show(opened: Trace, found: TraceInfo) -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.options import reporter_asked
-from mcsim.cli.output import Output, Picture, output_options
+from mcsim.cli.output import Output, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.sections import Sectioned
-from mcsim.cli.stream import (
-    Source,
-    print_plainly,
-    table_of,
-)
+from mcsim.cli.stream import Report, Source, print_plainly, table_of
 from mcsim.cli.trace import reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
@@ -205,13 +202,20 @@ class _MemoryTold:
         self.reporter.note(f"  {format_bytes(block) + of:<15} {held}")
 
 
-@dataclass(frozen=True)
-class _Report:
-    source: Source
+@dataclass
+class _Report(Report):
     size: int
     devices: str
     objective: Objective
     rows: Rows
+
+    suffix = "-tune"
+
+    @property
+    def title(self) -> str:
+        from mcsim.base.units import format_bytes
+
+        return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
 
     def show(self) -> None:
         """Print the table, and which rows are worth a look."""
@@ -264,22 +268,11 @@ class _Report:
 
     def write(self, output: Output) -> None:
         """Write picture and table, and print their names."""
-        from pyarrow import csv
-
-        from mcsim._core import __version__
-        from mcsim.base.units import format_bytes
         from mcsim.figures.tuning import objectives_by_block
         from mcsim.policies.scaled import OBJECTIVES
 
-        picture = Picture(
-            lambda: objectives_by_block(self.rows, OBJECTIVES[self.objective]),
-            f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}",
-            f"mcsim {__version__}, {self.heading().partition(': ')[2]}",
-            self.source.synthetic,
-        )
-        save = {".csv": lambda sink: csv.write_csv(self.rows.to_arrow(), sink)}
-        for path in output.write(f"{self.source.file_name}-tune", picture, save):
-            click.echo(path)
+        sheet = partial(objectives_by_block, self.rows, OBJECTIVES[self.objective])
+        self.write_files(output, sheet, {".csv": self.rows.to_arrow()})
 
 
 def _margin(margin: float, write: Any) -> str:

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.output import Output, Picture, picture_options
+from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
-from mcsim.cli.stream import (
-    Source,
-    print_plainly,
-    table_of,
-)
+from mcsim.cli.stream import Report, print_plainly, table_of
+from mcsim.cli.terminal import print_json
 from mcsim.cli.trace import words_of
 
 if TYPE_CHECKING:
@@ -83,12 +80,17 @@ def whatif(
     answer.write(output, told=not as_json)
 
 
-@dataclass(frozen=True)
-class _Answer:
+@dataclass
+class _Answer(Report):
     """What is said of a change, or of a cache as it is."""
 
-    source: Source
     found: WhatIf
+
+    subject = "What a cache hits, shared by its VMs"
+    suffix = "-whatif"
+
+    def heading(self) -> str:
+        return self.source.heading(self.found.before.sharing)
 
     @property
     def changes(self) -> bool:
@@ -159,8 +161,6 @@ class _Answer:
 
     def print_json(self) -> None:
         """Print all there is to know."""
-        import json
-
         told = {
             when: {
                 "blocks": situation.size,
@@ -170,32 +170,24 @@ class _Answer:
             }
             for when, situation in self.situations()
         }
-        click.echo(json.dumps({"trace": self.source.name, **told}, indent=2))
+        print_json({"trace": self.source.name, **told})
 
     def write(self, output: Output, *, told: bool) -> None:
         """Write picture and table, and print their names if that is wanted."""
         import pyarrow as pa
-        from pyarrow import csv
 
-        from mcsim._core import __version__
         from mcsim.figures.sharing import before_and_after
 
         tables = [
             situation.rows.to_arrow().add_column(0, "when", pa.array([when] * len(situation.rows)))
             for when, situation in self.situations()
         ]
-        table = pa.concat_tables(tables)
-        heading = self.source.heading(self.found.before.sharing).partition(": ")[2]
-        picture = Picture(
+        self.write_files(
+            output,
             lambda: before_and_after(self.situations(), log=output.log),
-            f"What a cache hits, shared by its VMs: {self.source.name}",
-            f"mcsim {__version__}, {heading}",
-            self.source.synthetic,
+            {".csv": self.source.marked(pa.concat_tables(tables))},
+            told=told,
         )
-        save = {".csv": lambda sink: csv.write_csv(self.source.marked(table), sink)}
-        written = output.write(f"{self.source.file_name}-whatif", picture, save)
-        for path in written if told else []:
-            click.echo(path)
 
 
 def said_of(situation: Situation) -> str:

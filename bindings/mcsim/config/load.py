@@ -179,12 +179,14 @@ class Source:
         return ConfigError(": ".join(filter(None, (self.blame(where), place, message))))
 
     @contextmanager
-    def blaming(self, where: Sequence[str | int]) -> Iterator[None]:
-        """Say of what is refused inside that it was asked for at a location."""
+    def blaming(
+        self, where: Sequence[str | int], *, about: Sequence[str | int] | None = None
+    ) -> Iterator[None]:
+        """Say of what is refused inside where it was asked for, as `complain` does."""
         try:
             yield
         except ConfigError as error:
-            raise self.complain(where, str(error)) from error
+            raise self.complain(where, str(error), about=about) from error
 
     def order(self, where: Sequence[str | int]) -> int:
         """The line of a location, for sorting complaints; overrides come first."""

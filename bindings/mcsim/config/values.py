@@ -6,13 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import (
-    BeforeValidator,
-    InstanceOf,
-    PlainSerializer,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer, ValidationInfo, WithJsonSchema
 
 from mcsim.base import units
 

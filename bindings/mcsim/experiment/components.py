@@ -241,28 +241,20 @@ class Components:
 
     def _build_python(self, given: ComponentSpec, kind: Kind, where: Location) -> Any:
         made = self._find_class(given.name, kind, (*where, "name"), where)
-        try:
-            with blamed(f"{given.name}()"):
-                return made(**given.params)
-        except ConfigError as error:
-            raise self._source.complain(where, str(error)) from error
+        with self._source.blaming(where), blamed(f"{given.name}()"):
+            return made(**given.params)
 
     def _put_policies(self, policy: object, where: Location) -> None:
         """Let the core find the policies that are classes of Python."""
+        at: Location = (*where, "policy")
         for name in python_policies(policy):
-            made = self._find_class(name, _POLICY, (*where, "policy"), where)
-            try:
-                with blamed(f"{name}()"):
-                    put_policy(name, made)
-            except ConfigError as error:
-                at = (*where, "policy")
-                raise self._source.complain(at, str(error), about=where) from error
+            made = self._find_class(name, _POLICY, at, where)
+            with self._source.blaming(at, about=where), blamed(f"{name}()"):
+                put_policy(name, made)
 
     def _find_class(self, name: str, kind: Kind, at: Location, where: Location) -> type[Any]:
-        try:
+        with self._source.blaming(at, about=where):
             return self._code.class_named(name, kind)
-        except ConfigError as error:
-            raise self._source.complain(at, str(error), about=where) from error
 
 
 @cache

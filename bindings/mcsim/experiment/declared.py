@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_bytes, parse_duration
 from mcsim.experiment.answers import are_words
@@ -161,10 +161,8 @@ class Declared:
     def _duration(self, key: str, given: Any) -> int:
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given > 0:
             return int(given)
-        try:
+        with mistakes_in(f"{self._name}.{key}"):
             length = parse_duration(given)
-        except ValueError as error:
-            raise ConfigError(f"{self._name}.{key}: {error}") from None
         if length == 0:
             raise ConfigError(f"{self._name}.{key}: must be positive, got {given!r}")
         return length

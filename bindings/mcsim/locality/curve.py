@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import locality as _locality
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Tabular
+from mcsim.base.suggest import check_choice
 from mcsim.locality.knees import Knee, knees_of
 from mcsim.locality.steps import COLUMNS, Steps, capacities_given
 
@@ -234,8 +235,7 @@ class HitRatioCurve(Steps, Tabular):
             If the curve was made without operations, or by an estimator that does not tell
             reads from writes.
         """
-        if denominator not in ("reads", "all"):
-            raise ConfigError(f"denominator: unknown choice {denominator!r} (one of reads, all)")
+        check_choice("denominator", denominator, ("reads", "all"))
         if self.reads is None or self.read_hits is None:
             raise ConfigError(
                 f"the curve by {self.estimator!r} does not tell reads from writes: make it with "
@@ -297,8 +297,7 @@ class HitRatioCurve(Steps, Tabular):
         """
         if unit == "blocks":
             return capacities
-        if unit not in _BYTES:
-            raise ConfigError(f"unit: unknown choice {unit!r} (one of blocks, {', '.join(_BYTES)})")
+        check_choice("unit", unit, ("blocks", *_BYTES))
         if self.block_bytes is None:
             raise ConfigError(f"unit: {unit} needs block_bytes, which this curve does not have")
         return capacities.astype(np.float64) * (self.block_bytes / _BYTES[unit])

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of
-from mcsim.base.errors import ConfigError
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import parse_capacities, parse_capacity
 from mcsim.locality.curve import HitRatioCurve
@@ -62,8 +62,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     >>> sharing({"a": [1, 2, 1, 2], "b": [7, 7]}, "rates").vm.tolist()
     [0, 1, 0, 0, 1, 0]
     """
-    if order not in get_args(Order):
-        raise ConfigError(f"order: unknown choice {order!r} (one of {', '.join(get_args(Order))})")
+    check_choice("order", order, get_args(Order))
     if isinstance(references, Mapping):
         if order == "time":
             raise ConfigError("order: arrays of block numbers have no times; take order 'rates'")
@@ -252,14 +251,12 @@ class Sharing:
         ConfigError
             If it is none, or less than a block; the message begins with `what`.
         """
-        try:
+        with mistakes_in(what):
             return parse_capacity(given, self.unique, self.block_bytes)
-        except ValueError as error:
-            raise ConfigError(f"{what}: {error}") from None
 
     def sizes(self, what: str, given: Iterable[int | str]) -> list[int]:
         """Read sizes as `size` does, and ``'1%:100%:13'``; increasing, each once."""
-        try:
+        with mistakes_in(what):
             return sorted(
                 {
                     blocks
@@ -267,8 +264,6 @@ class Sharing:
                     for blocks in parse_capacities(size, self.unique, self.block_bytes)
                 }
             )
-        except ValueError as error:
-            raise ConfigError(f"{what}: {error}") from None
 
     def _sized(self, curve: HitRatioCurve) -> HitRatioCurve:
         from dataclasses import replace

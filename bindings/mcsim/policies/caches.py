@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
 from mcsim.base.columns import keys_of, operations_of
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.rows import Rows
 from mcsim.base.specs import ParamValue
 from mcsim.base.units import parse_bytes, parse_capacities
@@ -66,14 +66,12 @@ class Caches:
             operations = None if ops is None else operations_of(ops)
         if not isinstance(sizes, Iterable):
             raise ConfigError(f"sizes: expected a list, such as [{sizes!r}], got {sizes!r}")
-        try:
+        with mistakes_in("sizes"):
             capacities = [
                 capacity
                 for size in ([sizes] if isinstance(sizes, str) else sizes)
                 for capacity in parse_capacities(size, unique, block_bytes)
             ]
-        except ValueError as error:
-            raise ConfigError(f"sizes: {error}") from None
         return cls(blocks, unique, operations, specs, capacities)
 
     @property
@@ -102,7 +100,5 @@ def memory_given(memory: int | str | None) -> int:
     """Return bytes, those of `default_memory` if it is not said."""
     if memory is None:
         return default_memory()
-    try:
+    with mistakes_in("memory"):
         return memory if isinstance(memory, int) else parse_bytes(memory)
-    except ValueError as error:
-        raise ConfigError(f"memory: {error}") from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_bytes, parse_bytes, parse_capacity
 from mcsim.policies.miniatures import rates_of
@@ -125,10 +125,8 @@ def _is_share(what: str, value: int | str) -> bool:
     """Whether it is a share, which is held to be one from 0 to 100 %."""
     if not isinstance(value, str) or not value.strip().endswith("%"):
         return False
-    try:
+    with mistakes_in(what):
         parse_capacity(value, 1, None)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from None
     return True
 
 
@@ -150,10 +148,8 @@ def _check(size: int, block: int, sub_block: int) -> None:
 
 
 def _bytes(what: str, value: int | str) -> int:
-    try:
+    with mistakes_in(what):
         size = parse_bytes(value)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from None
     if size < 1:
         raise ConfigError(f"{what}: must be positive")
     return size

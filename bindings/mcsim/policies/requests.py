@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mcsim.base.columns import keys_of
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.units import format_bytes, parse_capacity
 from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
@@ -33,10 +33,8 @@ def bytes_of_share(size: str, references: References, block_bytes: int) -> int:
     workload, ops = workload_of(references, block_bytes)
     view = {"block_bytes": block_bytes, "ops": ops, "key": "aligned"}
     accesses = workload.intern(view | {"whole_seconds": False, "line_blocks": 1})
-    try:
+    with mistakes_in("size"):
         return parse_capacity(size, accesses.id_count, None) * block_bytes
-    except ValueError as error:
-        raise ConfigError(f"size: {error}") from None
 
 
 def workload_of(

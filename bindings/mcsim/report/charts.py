@@ -79,11 +79,6 @@ class Chart:
     marks: Sequence[tuple[float, str]] = ()
     levels: Sequence[tuple[float, str]] = ()
 
-    @property
-    def categorical(self) -> bool:
-        """Whether positions are names."""
-        return self.kind in ("bars", "stacked")
-
     def table(self) -> Table:
         """Return what the chart shows as a table, thinned to `MOST_ROWS`."""
         if any(series.x is not None for series in self.series):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.files import replacing
+from mcsim.base.files import write_whole
 from mcsim.figures import FIGURES, drawing
 from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
@@ -64,8 +64,7 @@ def report(
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
         text = render(page)
     if html is not None:
-        with replacing(Path(html)) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_whole(Path(html), text)
     return text
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from mcsim.base import units
+from mcsim.results.render import points, signed
 
 __all__ = ["Cell", "Table", "from_arrow", "number_cell"]
 
@@ -91,17 +92,7 @@ def percent(share: float) -> str:
 
 def signed_percent(share: float) -> str:
     """Write a relative difference in percent."""
-    return f"{_signed(100 * share, 1)} %"
-
-
-def points(share: float) -> str:
-    """Write a difference of shares in percentage points."""
-    return _signed(100 * share, 2)
-
-
-def _signed(value: float, digits: int) -> str:
-    rounded = round(value, digits)
-    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+    return f"{signed(100 * share, 1)} %"
 
 
 def _seconds(value: float) -> str:

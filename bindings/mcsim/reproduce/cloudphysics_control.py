@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
+from mcsim.figures import control, tuning
 from mcsim.figures.looks import system_looks
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
@@ -28,9 +30,6 @@ from mcsim.results.series import Series, clock_of, series_of, vms_of
 from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
-
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
 
 __all__ = ["find_adapting", "find_bending", "find_iops", "find_latency", "find_tuning"]
 
@@ -57,12 +56,8 @@ def find_adapting(context: Context) -> Found:
     after = _adapted(named["multicache"], vms)
     begins = clock_of(results)
 
-    def parts() -> Sheet:
-        from mcsim.figures.control import parts_over_time
-
-        targets = {title: named[title].target.sum(axis=2) for title in shown}
-        return parts_over_time(begins.edges, begins.label, vms, targets)
-
+    targets = {title: named[title].target.sum(axis=2) for title in shown}
+    parts = partial(control.parts_over_time, begins.edges, begins.label, vms, targets)
     return Found(
         values={"intervals until parts adapt": after},
         checks=[
@@ -74,9 +69,7 @@ def find_adapting(context: Context) -> Found:
         ],
         tables={"parts": _over_time(results, named)},
         plots=_PARTS_PLOTS,
-        draw=drawing(
-            {"parts-over-time": ("Parts that follow a change of phase", parts)}, recorded=False
-        ),
+        draw=drawing({"parts-over-time": ("Parts that follow a change of phase", parts)}),
         ran=[results.run_id],
         recorded=False,
     )
@@ -122,20 +115,17 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     }
     clock = clock_of(results)
 
-    def over_time() -> Sheet:
-        from mcsim.figures.control import promise_over_time
-
-        space = {slo.title: named[slo.title].target[:, vm].sum(axis=1)}
-        return promise_over_time(clock.edges, clock.label, label, achieved, target, space)
-
+    space = {slo.title: named[slo.title].target[:, vm].sum(axis=1)}
+    over_time = partial(
+        control.promise_over_time, clock.edges, clock.label, label, achieved, target, space
+    )
     return Found(
         values={"intervals in which it is met": 100 * met[slo.title].mean()},
         checks=_claims_of_promises(slo.title, met, refused),
         tables={"over_time": _over_time(results, named), "achieved": _achieved(achieved, goal)},
         plots=_promise_plots(results, goal, label, target),
         draw=drawing(
-            {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)},
-            recorded=False,
+            {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)}
         ),
         ran=[results.run_id],
         recorded=False,
@@ -241,11 +231,7 @@ def find_tuning(context: Context) -> Found:
     band = float(guess.latency_ns_margin)
     same = all(best[name] == guess[name] for name in point)
 
-    def objectives() -> Sheet:
-        from mcsim.figures.tuning import objectives_by_block
-
-        return objectives_by_block(full, "latency_ns")
-
+    objectives = partial(tuning.objectives_by_block, full, "latency_ns")
     return Found(
         values={"winner": _named(best)},
         checks=[
@@ -258,10 +244,7 @@ def find_tuning(context: Context) -> Found:
         ],
         tables={"replayed": full.to_arrow(), "miniatures": mini.to_arrow()},
         plots=_TUNING_PLOTS,
-        draw=drawing(
-            {"objectives-by-block-size": ("A cache tuned by its latency", objectives)},
-            recorded=recorded,
-        ),
+        draw=drawing({"objectives-by-block-size": ("A cache tuned by its latency", objectives)}),
         ran=[f"{trace.metadata.source}, a cache of {size}, {len(full)} combinations"],
         recorded=recorded,
     )
@@ -306,14 +289,8 @@ def find_bending(context: Context) -> Found:
     misses = {policy: 1 - alone.hit_ratio[alone.policy == policy] for policy in ("lru", *bent)}
     at = sizes.index(_SPACE)
     mixed = _mixed(loop, epoch, bent[0], context)
-    hull_at, hull = hit_ratio_curve(loop).hull()
-
-    def curves() -> Sheet:
-        from mcsim.figures.control import bent_curves
-
-        named = {policy.partition(":")[0]: 1 - ratio for policy, ratio in misses.items()}
-        return bent_curves(sizes, named, (hull_at, hull), mixed)
-
+    named = {policy.partition(":")[0]: 1 - ratio for policy, ratio in misses.items()}
+    curves = partial(control.bent_curves, sizes, named, hit_ratio_curve(loop).hull(), mixed)
     return Found(
         values={"miss ratio of half a loop": float(misses[bent[0]][at])},
         checks=_claims_of_bending({policy: of[at] for policy, of in misses.items()}, mixed),
@@ -322,7 +299,7 @@ def find_bending(context: Context) -> Found:
             "mixed": pa.table({"cache": list(mixed), "miss_ratio": list(mixed.values())}),
         },
         plots=_BENDING_PLOTS,
-        draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}, recorded=True),
+        draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}),
         ran=[f"a loop of {_LOOP:,} blocks, {count:,} references; beside it popular blocks"],
         recorded=True,
     )

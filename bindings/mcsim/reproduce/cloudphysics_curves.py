@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mcsim.figures import estimates
 from mcsim.locality.estimators import COLD, reuse_distances
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
@@ -17,9 +19,6 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import Customer, customers, described, largest
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
-
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
 
 __all__ = [
     "find_arc",
@@ -83,12 +82,7 @@ def find_gallery(context: Context) -> Found:
             replayed &= misses.tolist() == [round(curve.at(sizes[0]) * curve.accesses)]
     falls = [name for name, curve in curves if (np.diff(curve.hits) < 0).any()]
     knees_of = [len(row["knees"]) for row in rows]
-
-    def panels() -> Sheet:
-        from mcsim.figures.estimates import gallery
-
-        return gallery(curves)
-
+    panels = partial(estimates.gallery, curves)
     return Found(
         checks=[
             Check("LRU never hits less in a larger cache", not falls, f"{len(curves)} curves"),
@@ -100,10 +94,7 @@ def find_gallery(context: Context) -> Found:
         ],
         tables={"customers": pa.Table.from_pylist(rows), "curves": _curves_table(found)},
         plots=_GALLERY_PLOTS,
-        draw=drawing(
-            {"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)},
-            recorded=found[0].recorded,
-        ),
+        draw=drawing({"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)}),
         ran=[described(found)],
         recorded=found[0].recorded,
     )
@@ -142,17 +133,11 @@ def find_arc(context: Context) -> Found:
     apart = np.abs(mini.hit_ratio[at] - exact.hit_ratio)
     memory = float(exact.bytes.max() / mini.bytes.max())
 
-    def both() -> Sheet:
-        from mcsim.figures.estimates import replayed_and_estimated
-
-        return replayed_and_estimated(
-            [
-                ("replayed", np.array(picked), exact.hit_ratio, True),
-                ("in miniature, a thousandth", np.array(sizes), mini.hit_ratio, False),
-            ],
-            "blocks",
-        )
-
+    shown = [
+        ("replayed", np.array(picked), exact.hit_ratio, True),
+        ("in miniature, a thousandth", np.array(sizes), mini.hit_ratio, False),
+    ]
+    both = partial(estimates.replayed_and_estimated, shown, "blocks")
     return Found(
         values={"error": float(apart.mean()), "memory": memory},
         checks=_claims_of_miniatures(apart, memory),
@@ -166,10 +151,7 @@ def find_arc(context: Context) -> Found:
             )
         },
         plots=_ARC_PLOTS,
-        draw=drawing(
-            {"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)},
-            recorded=one.recorded,
-        ),
+        draw=drawing({"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)}),
         ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
         recorded=one.recorded,
     )

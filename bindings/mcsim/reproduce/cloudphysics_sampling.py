@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mcsim.figures import estimates
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
 from mcsim.report.declared import Plot
@@ -18,13 +20,7 @@ from mcsim.reproduce.customers import Customer, customers, described, largest
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
-
 __all__ = ["find_errors", "find_monitoring", "find_rate", "find_sample_sizes"]
-
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
 
 TRACKED = 8192
 """Blocks that the talk's fixed-size samples track: its s_max of 8K."""
@@ -46,11 +42,7 @@ def find_sample_sizes(context: Context) -> Found:
     slope, constant = np.polyfit(np.log(tracked), np.log(mean), 1)
     accurate = mean[tracked.index(2048) :].max()
 
-    def errors_drawn() -> Sheet:
-        from mcsim.figures.estimates import error_over_sample
-
-        return error_over_sample(tracked, errors, slope, constant)
-
+    errors_drawn = partial(estimates.error_over_sample, tracked, errors, slope, constant)
     return Found(
         values={"slope": slope},
         checks=[
@@ -73,8 +65,7 @@ def find_sample_sizes(context: Context) -> Found:
                     f"Error of samples of fixed size: {one.name}",
                     errors_drawn,
                 )
-            },
-            recorded=one.recorded,
+            }
         ),
         ran=[
             f"{one.name}, {len(one.ids):,} references to {one.unique:,} blocks, {len(seeds)} seeds"
@@ -104,11 +95,7 @@ def find_rate(context: Context) -> Found:
         apart.append(float(np.abs(rate / true - 1).max()))
     rising = [name for name, rate in rates.items() if (np.diff(rate) > 0).any()]
 
-    def rates_drawn() -> Sheet:
-        from mcsim.figures.estimates import rate_over_references
-
-        return rate_over_references(references, rates)
-
+    rates_drawn = partial(estimates.rate_over_references, references, rates)
     columns = [
         pa.table({"customer": [name] * len(rate), "references": references[name], "rate": rate})
         for name, rate in rates.items()
@@ -126,13 +113,7 @@ def find_rate(context: Context) -> Found:
         tables={"rates": pa.concat_tables(columns)},
         plots=_rate_plots(tracked),
         draw=drawing(
-            {
-                "sampling-rate-over-references": (
-                    "Sampling rate of a fixed-size sample",
-                    rates_drawn,
-                )
-            },
-            recorded=several[0].recorded,
+            {"sampling-rate-over-references": ("Sampling rate of a fixed-size sample", rates_drawn)}
         ),
         ran=[described(several)],
         recorded=several[0].recorded,
@@ -196,12 +177,8 @@ def find_errors(context: Context) -> Found:
     rate = max((row["references"], row["references"] / row["8k_s"]) for row in rows)[1] / 1e6
     memory = {row["8k_bytes"] for row in rows}
 
-    def errors_drawn() -> Sheet:
-        from mcsim.figures.estimates import errors_of_many
-
-        named = {"8,192 blocks": fixed_size, "rate 0.001": np.array(table["error_rate"])}
-        return errors_of_many(named, 0.03)
-
+    named = {"8,192 blocks": fixed_size, "rate 0.001": np.array(table["error_rate"])}
+    errors_drawn = partial(estimates.errors_of_many, named, 0.03)
     return Found(
         values={
             "median error": float(np.median(fixed_size)),
@@ -215,10 +192,7 @@ def find_errors(context: Context) -> Found:
         checks=_claims_of_errors(fixed_size, memory, faster),
         tables={"traces": table},
         plots=_ERROR_PLOTS,
-        draw=drawing(
-            {"errors-over-traces": ("Errors of sampled curves", errors_drawn)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"errors-over-traces": ("Errors of sampled curves", errors_drawn)}),
         ran=[described(several)],
         recorded=several[0].recorded,
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.devices import device_named
+from mcsim.figures import sharing as figures
 from mcsim.locality.estimators import estimate
 from mcsim.locality.mix import Mix, mix_of
 from mcsim.locality.sharing import Sharing
@@ -21,9 +23,6 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import Customer, customers, described, shared_by
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
-
-if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
 
 __all__ = ["SHARES", "find_partition", "find_sizing", "find_what_if"]
 
@@ -58,11 +57,7 @@ def find_partition(context: Context) -> Found:
     gains = np.array([mix.rows.gain for mix in found])
     replays = [_replayed(mix) for mix in found[:2]]
 
-    def histogram() -> Sheet:
-        from mcsim.figures.sharing import effective_sizes
-
-        return effective_sizes(gains, list(SHARES))
-
+    histogram = partial(figures.effective_sizes, gains, list(SHARES))
     mean, most, fewer = gains.mean(), gains.max(), float((gains < 0).mean())
     return Found(
         values={"mean gain": 100 * mean, "most gain": 100 * most},
@@ -86,10 +81,7 @@ def find_partition(context: Context) -> Found:
         ],
         tables={"mixes": _mixes_table(found), "histogram": _histogram(100 * gains)},
         plots=_PARTITION_PLOTS,
-        draw=drawing(
-            {"effective-size-of-parts": ("What dividing a cache is worth", histogram)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"effective-size-of-parts": ("What dividing a cache is worth", histogram)}),
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
@@ -175,11 +167,7 @@ def find_sizing(context: Context) -> Found:
     judged = [verdict(exact, size) for size in (blocks, exact.capacity_for(0.35) or one.unique)]
     wanted_ns, reached_ns = (miss - r * (miss - hit) for r in (ratio, judged[0].ratio))
 
-    def dashboard() -> Sheet:
-        from mcsim.figures.sharing import sized
-
-        return sized(exact, judged[1])
-
+    dashboard = partial(figures.sized, exact, judged[1])
     return Found(
         values={"hit ratio at 128 GB": f"another trace; here {_said(judged[1])}"},
         checks=[
@@ -204,10 +192,7 @@ def find_sizing(context: Context) -> Found:
             "verdicts": pa.Table.from_pylist([each.to_dict() for each in judged]),
         },
         plots=_sizing_plots(judged[1]),
-        draw=drawing(
-            {"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)},
-            recorded=one.recorded,
-        ),
+        draw=drawing({"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)}),
         ran=[f"{one.name}, {len(one.ids):,} references"],
         recorded=one.recorded,
     )
@@ -265,11 +250,8 @@ def find_what_if(context: Context) -> Found:
     larger = change(everybody, size, to="+50%")
     fewer = change(everybody, size, leaving=largest)
 
-    def before_and_after() -> Sheet:
-        from mcsim.figures.sharing import before_and_after as plotted
-
-        return plotted([("before", fewer.before), (f"without {largest}", fewer.after)], log=True)
-
+    situations = [("before", fewer.before), (f"without {largest}", fewer.after)]
+    before_and_after = partial(figures.before_and_after, situations, log=True)
     return Found(
         values={"gain of half as much more": 100 * larger.gain},
         checks=[
@@ -282,10 +264,7 @@ def find_what_if(context: Context) -> Found:
             "fewer": fewer.rows.to_arrow(),
         },
         plots=_WHAT_IF_PLOTS,
-        draw=drawing(
-            {"clients-before-and-after": ("What if a client leaves", before_and_after)},
-            recorded=several[0].recorded,
-        ),
+        draw=drawing({"clients-before-and-after": ("What if a client leaves", before_and_after)}),
         ran=[f"{described(chosen) if chosen[0].recorded else ', '.join(everybody.vms)}"],
         recorded=several[0].recorded,
     )

@@ -10,18 +10,13 @@ from mcsim.config.spec import FigureFormat
 
 if TYPE_CHECKING:
     from mcsim.figures.style import Sheet
-    from mcsim.reproduce.figure import Draw
-    from mcsim.results.results import Results
+    from mcsim.reproduce.figure import Draw, Found
 
 __all__ = ["drawing"]
 
 
 def drawing(
-    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]],
-    *,
-    runs: Sequence[Results] = (),
-    recorded: bool = False,
-    notes: Iterable[str] = (),
+    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]], *, notes: Iterable[str] = ()
 ) -> Draw:
     """Return what writes figures into a folder.
 
@@ -30,18 +25,15 @@ def drawing(
     sheets : mapping of str to (str, callable)
         By what they show, as files are called: the title, if the sheet has none of its own, and
         what plots it.
-    runs : sequence of Results
-        What they show, if that is runs.
-    recorded : bool
-        Without runs: False, and the titles say that the workload is synthetic.
     notes : iterable of str
         Lines below every one of them.
     """
-    lines, synthetic = list(notes), not recorded and not runs
+    lines = list(notes)
 
-    def draw(folder: Path, formats: Sequence[FigureFormat]) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[FigureFormat], found: Found) -> list[Path]:
         from mcsim.figures.style import save, styled
 
+        runs, synthetic = found.runs, not found.recorded
         written = []
         for shows, (title, plot) in sheets.items():
             with styled():

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.experiment.experiment import Experiment
+from mcsim.figures.divided import given_over_time, lines_by_panel, multiples_by_vm
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
@@ -88,8 +89,7 @@ def _find_unlimited(context: Context) -> Found:
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=[*_allocation_plots(results), *_SYSTEM_PLOTS],
         draw=_allocation_drawn(results),
-        ran=[results.run_id],
-        recorded=not results.synthetic,
+        runs=[results],
     )
 
 
@@ -129,8 +129,7 @@ def _find_limited(context: Context) -> Found:
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=_allocation_plots(results),
         draw=_allocation_drawn(results),
-        ran=[results.run_id],
-        recorded=not results.synthetic,
+        runs=[results],
     )
 
 
@@ -223,8 +222,6 @@ _OPEN_PLOTS = [
 
 def _allocation_drawn(results: Results) -> Draw:
     """Draw what VMs were given over time, one panel a system."""
-    from mcsim.figures.divided import given_over_time, lines_by_panel
-
     table = _allocation(results)
     # Between the peaks, too, there is a difference to see.
     in_all = table.group_by(["system", "minute"]).aggregate([("blocks", "sum")])
@@ -238,7 +235,7 @@ def _allocation_drawn(results: Results) -> Draw:
         "given-over-time": ("Blocks given to each VM", each),
         "given-in-all-over-time": ("Blocks given to all VMs together", together),
     }
-    return drawing(sheets, runs=[results])
+    return drawing(sheets)
 
 
 def _find_bars(context: Context) -> Found:
@@ -270,9 +267,8 @@ def _find_bars(context: Context) -> Found:
         ],
         tables={"bars": table},
         plots=[_MULTIPLES],
-        draw=_bars_drawn(results, table),
-        ran=[results.run_id],
-        recorded=not results.synthetic,
+        draw=_bars_drawn(table),
+        runs=[results],
     )
 
 
@@ -292,19 +288,14 @@ def _bars(results: Results) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def _bars_drawn(results: Results, table: pa.Table) -> Draw:
-    from mcsim.figures.divided import multiples_by_vm
-
+def _bars_drawn(table: pa.Table) -> Draw:
     panels = {
         "performance": "Reads a second",
         "per_cost": "Reads a second by blocks given",
         "writes": "Blocks written to flash",
     }
     title = "ECI-Cache by VM, as multiples of Centaur"
-    return drawing(
-        {"multiples-by-vm": (title, lambda: multiples_by_vm(table, panels, "Centaur"))},
-        runs=[results],
-    )
+    return drawing({"multiples-by-vm": (title, lambda: multiples_by_vm(table, panels, "Centaur"))})
 
 
 def _find_open(context: Context) -> Found:
@@ -342,8 +333,7 @@ def _find_open(context: Context) -> Found:
         ],
         tables={"open": pa.Table.from_pylist(rows)},
         plots=_OPEN_PLOTS,
-        ran=[small.run_id, large.run_id],
-        recorded=not small.synthetic,
+        runs=[small, large],
     )
 
 
@@ -372,8 +362,7 @@ def _find_systems(context: Context) -> Found:
         ],
         tables={"systems": table},
         plots=_SYSTEM_PLOTS,
-        ran=[results.run_id],
-        recorded=not results.synthetic,
+        runs=[results],
     )
 
 

@@ -179,5 +179,5 @@ def find_placement(context: Context) -> Found:
         ],
         tables={"places": pa.Table.from_pylist(rows)},
         plots=_PLACE_PLOTS,
-        ran=[host.run_id, array.run_id],
+        runs=[host, array],
     )

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from mcsim.report.declared import Plot
     from mcsim.reproduce.context import Context
+    from mcsim.results.results import Results
 
 __all__ = ["Check", "Draw", "Figure", "Found"]
 
-Draw = Callable[[Path, Sequence[FigureFormat]], Sequence[Path]]
-"""Of a folder and formats: the figures written there."""
+Draw = Callable[[Path, Sequence[FigureFormat], "Found"], Sequence[Path]]
+"""Of a folder, formats, and what was found: the figures written there."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,13 @@ class Found:
     draw : callable, optional
         Writes figures into a folder in each of some formats, in the style that is around it; a
         pure function of what was found.
+    runs : sequence of Results
+        What the figures show, if that is runs.
     ran : sequence of str
-        Ids of runs, or the description of an analysis.
+        Ids of runs, or the description of an analysis; the ids of `runs` if not given.
     recorded : bool
-        False: a synthetic stand-in took the place of the recorded traces.
+        False: a synthetic stand-in took the place of the recorded traces. Of `runs` it need not
+        be given.
     """
 
     values: Mapping[str, float | str] = field(default_factory=dict)
@@ -68,6 +72,7 @@ class Found:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     plots: Sequence[Plot] = ()
     draw: Draw | None = None
+    runs: Sequence[Results] = ()
     ran: Sequence[str] = ()
     recorded: bool = False
 

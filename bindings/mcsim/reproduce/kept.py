@@ -115,7 +115,7 @@ def find(figure: Figure, context: Context, *, force: bool = False) -> tuple[Find
     if not force and (finding := opened(figure, context)) is not None:
         return finding, False
     begun = time.monotonic()
-    found = _in_plain_values(figure.find(context))
+    found = _settled(figure.find(context))
     folder = folder_of(figure, context)
     with replacing_folder(folder, lambda: not force and opened(figure, context) is not None) as new:
         drawn, seconds = _write(new, figure, context, found, begun)
@@ -133,7 +133,7 @@ def _write(
     drawn: list[Path] = []
     if found.draw is not None:
         with styled(style):
-            drawn += found.draw(folder, formats)
+            drawn += found.draw(folder, formats, found)
     seconds = round(time.monotonic() - begun, 3)
     write_json(
         folder / "found.json",
@@ -156,14 +156,17 @@ def _write(
     return [path.name for path in drawn], seconds
 
 
-def _in_plain_values(found: Found) -> Found:
-    """Return a finding without NumPy's numbers and truths, which JSON does not have."""
+def _settled(found: Found) -> Found:
+    """Return a finding with what its runs tell, in plain values: JSON does not have NumPy's."""
     values = {item: v if isinstance(v, str) else float(v) for item, v in found.values.items()}
     checks = [
         replace(check, holds=None if check.holds is None else bool(check.holds))
         for check in found.checks
     ]
-    return replace(found, values=values, checks=checks)
+    runs = found.runs
+    ran = found.ran or [run.run_id for run in runs]
+    recorded = found.recorded or (bool(runs) and not any(run.synthetic for run in runs))
+    return replace(found, values=values, checks=checks, ran=ran, recorded=recorded)
 
 
 def cause_of(figure: Figure, context: Context) -> str:

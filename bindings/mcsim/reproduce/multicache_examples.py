@@ -77,10 +77,8 @@ def find_curve(context: Context) -> Found:
         checks=checks,
         tables={"curve": run.curves()},
         plots=[_curve_plot(run, "example", "curve")],
-        draw=drawing(
-            {"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}, runs=[run]
-        ),
-        ran=[run.run_id],
+        draw=drawing({"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}),
+        runs=[run],
     )
 
 
@@ -128,8 +126,8 @@ def find_split(context: Context) -> Found:
             "curves": pa.concat_tables([run.curves() for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
-        draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}, runs=both),
-        ran=[run.run_id for run in both],
+        draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}),
+        runs=both,
     )
 
 
@@ -168,9 +166,9 @@ def find_scan(context: Context) -> Found:
                     ),
                 )
             },
-            runs=[beside],
             notes=[f"From hour {_BEGINS} on the job scans; the server alone is in the table."],
         ),
+        runs=[beside],
         ran=[alone.run_id, beside.run_id],
     )
 

@@ -61,14 +61,12 @@ def find_hit_ratio_over_time(context: Context) -> Found:
                     lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
                 ),
             },
-            runs=[run],
             notes=[
                 BY_HISTORY,
                 "The authors' code never clears its counts: theirs is the ratio so far.",
             ],
         ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        runs=[run],
     )
 
 
@@ -144,11 +142,9 @@ def find_latency(context: Context) -> Found:
         plots=_latency_plots(run),
         draw=drawing(
             {"latency": ("Mean latency by volume", lambda: comparison.latency_by_vm(run))},
-            runs=[run],
             notes=[BY_HISTORY],
         ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        runs=[run],
     )
 
 
@@ -193,11 +189,9 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         plots=_tier_plots(run),
         draw=drawing(
             {"hit-ratio-by-tier": ("Hit ratio by tier", lambda: comparison.hit_ratio_by_tier(run))},
-            runs=[run],
             notes=[BY_HISTORY],
         ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        runs=[run],
     )
 
 

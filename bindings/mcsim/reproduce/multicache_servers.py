@@ -133,7 +133,6 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
     gain = {title: _gain(runs, title, GLOBAL) for title in MULTICACHES}
     over_coded = {title: _gain(runs, title, GLOBAL_CODED) for title in MULTICACHES}
     volume, best = min(_latencies(runs, HISTORY).items(), key=lambda entry: entry[1])
-    synthetic = any(run.synthetic for run in runs)
     checks = [
         Check(
             "no volume hits less than under Global LRU by more than half a point",
@@ -163,11 +162,10 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         plots=_volume_plots(runs),
         draw=drawing(
             {"hit-ratio": ("Hit ratio by volume", lambda: comparison.hit_ratio_by_vm(runs))},
-            runs=runs,
             notes=[BY_HISTORY],
         ),
+        runs=runs,
         ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
-        recorded=not synthetic,
     )
 
 
@@ -285,11 +283,9 @@ def find_hit_ratio_by_size(context: Context) -> Found:
                     lambda: comparison.hit_ratio_by_capacity(every),
                 )
             },
-            runs=every,
             notes=[BY_HISTORY],
         ),
-        ran=[run.run_id for run in every],
-        recorded=not any(run.synthetic for run in every),
+        runs=every,
     )
 
 

@@ -109,11 +109,9 @@ def find_intensity(context: Context) -> Found:
                     "Reuse intensity over time",
                     lambda: timeline.reuse_intensity(run),
                 )
-            },
-            runs=[run],
+            }
         ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        runs=[run],
     )
 
 
@@ -156,11 +154,8 @@ def find_curves(context: Context) -> Found:
         checks=checks,
         tables={"curves": run.curves()},
         plots=_curve_plots(run),
-        draw=drawing(
-            {"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}, runs=[run]
-        ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        draw=drawing({"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}),
+        runs=[run],
     )
 
 
@@ -193,11 +188,8 @@ def find_occupancy_over_time(context: Context) -> Found:
         checks=checks,
         tables={"occupancy": _blocks_table(run, (GLOBAL,))},
         plots=_block_plots(run, "occupancy", "occupancy", "Blocks held", (GLOBAL,)),
-        draw=drawing(
-            {"occupancy": ("", lambda: timeline.occupancy_over_time(run, system))}, runs=[run]
-        ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        draw=drawing({"occupancy": ("", lambda: timeline.occupancy_over_time(run, system))}),
+        runs=[run],
     )
 
 
@@ -239,9 +231,8 @@ def find_granted_over_time(context: Context) -> Found:
         checks=checks,
         tables={"targets": _blocks_table(run, MULTICACHES)},
         plots=_block_plots(run, "targets", "target", "Blocks granted", MULTICACHES),
-        draw=drawing(sheets, runs=[run], notes=[_BY_CODED]),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        draw=drawing(sheets, notes=[_BY_CODED]),
+        runs=[run],
     )
 
 
@@ -280,11 +271,9 @@ def find_shares(context: Context) -> Found:
                 ),
                 "tier-shares": ("Mean share of each tier", lambda: comparison.tier_shares(run)),
             },
-            runs=[run],
             notes=["The paper's figure is taken to show what Multi-Cache as coded grants."],
         ),
-        ran=[run.run_id],
-        recorded=not run.synthetic,
+        runs=[run],
     )
 
 

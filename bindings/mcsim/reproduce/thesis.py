@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
 from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
+from mcsim.figures.divided import lines_by_panel
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
@@ -121,13 +122,11 @@ def _find_files(system: str, context: Context) -> Found:
         ]
     )
     axes = ("file_mib", "Size of the file (MiB)"), ("used_percent", "Share of its part held (%)")
-    draw = _lines(table, "system", "vm", *axes, "held-over-file-size", results)
+    draw = _lines(table, "system", "vm", *axes, "held-over-file-size")
     says = "At the end of a VM's turn with each file."
     columns, labels = zip(*axes, strict=True)
     plot = Plot("Share of its part held", says, "used", *columns, *labels, by=["vm"])
-    return Found(
-        checks=[check], tables={"used": table}, plots=[plot], draw=draw, ran=[results.run_id]
-    )
+    return Found(checks=[check], tables={"used": table}, plots=[plot], draw=draw, runs=[results])
 
 
 def _lines(
@@ -137,15 +136,10 @@ def _lines(
     x: tuple[str, str],
     y: tuple[str, str],
     shows: str,
-    results: Results,
 ) -> Draw:
     """Return what draws lines in panels, named by what they show."""
-    from mcsim.figures.divided import lines_by_panel
-
     title = y[1].partition(" (")[0]
-    return drawing(
-        {shows: (title, lambda: lines_by_panel(table, panel, line, x, y))}, runs=[results]
-    )
+    return drawing({shows: (title, lambda: lines_by_panel(table, panel, line, x, y))})
 
 
 def _find_utilization(vm: str, context: Context) -> Found:
@@ -174,8 +168,8 @@ def _find_utilization(vm: str, context: Context) -> Found:
         ],
         tables={"used": table},
         plots=_used_plots(vm, turn),
-        draw=_lines(table, "vm", "system", *axes, "held-over-time", results),
-        ran=[results.run_id],
+        draw=_lines(table, "vm", "system", *axes, "held-over-time"),
+        runs=[results],
     )
 
 
@@ -232,7 +226,7 @@ def _find_response(context: Context) -> Found:
         ],
         tables={"response": table},
         plots=_RESPONSE_PLOTS,
-        ran=[results.run_id],
+        runs=[results],
     )
 
 

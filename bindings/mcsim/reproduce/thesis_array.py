@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
+from mcsim.figures.divided import lines_by_panel
 from mcsim.locality.estimators import reuse_distances
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
@@ -281,8 +282,6 @@ def _array_plots(shown: str, called: str) -> list[Plot]:
 
 
 def _array_drawn(table: pa.Table, shown: str, called: str) -> Draw:
-    from mcsim.figures.divided import lines_by_panel
-
     axes = ("read_percent", "Reads among the requests (%)"), (shown, called)
     shows = {"hits": "hits-over-reads", "read_ms": "read-time-over-reads"}[shown]
     title = f"{called.partition(' (')[0]}, by size of requests"

@@ -20,7 +20,7 @@ import pyarrow as pa
 from mcsim.base.claims import claim_folder, is_claimed, let_go, where_others_tidy
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
-from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, replacing
+from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, write_whole
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
 from mcsim.results.parts import Part
@@ -237,8 +237,7 @@ class Draft:
         with self._lock:
             for name in sorted(self._unsaved):
                 os.utime(self._mine)  # there, and still ours
-                with replacing(self._mine / _PARTS / name) as file:
-                    file.write_bytes(self._parts[name].to_bytes(self._build))
+                write_whole(self._mine / _PARTS / name, self._parts[name].to_bytes(self._build))
                 self._unsaved.discard(name)
                 reached("part saved")
             self._saved_at = time.monotonic()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
-from mcsim.base.files import replacing
+from mcsim.base.files import write_whole
 
 __all__ = [
     "json_of",
@@ -34,8 +34,7 @@ def parquet_of(table: pa.Table) -> bytes:
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a table, which is there whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(parquet_of(table))
+    write_whole(path, parquet_of(table))
 
 
 def json_of(value: Mapping[str, Any]) -> bytes:
@@ -81,8 +80,7 @@ def yaml_of(value: Mapping[str, Any]) -> bytes:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a mapping as JSON for people, which is there whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(json_of(value))
+    write_whole(path, json_of(value))
 
 
 def read_parquet(source: Path | pa.BufferReader) -> pa.Table:

@@ -13,7 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
 from mcsim.results.loads import Load, loads
-from mcsim.results.render import STYLE, percent, says_nothing
+from mcsim.results.render import STYLE, Columns, cells_of, latency, percent, speaking
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -326,7 +326,7 @@ def render_requests(results: Results) -> RenderableType:
             row["system"],
             f"{row['requests']:,}",
             *(percent(row[name]) for name in ("read_hit_ratio", "served_by_cache")),
-            *("–" if ns is None else units.format_latency(ns) for ns in latencies),
+            *map(latency, latencies),
         )
     table.caption = "cache: served without waiting for the backend; a request waits for its slowest"
     return table
@@ -336,8 +336,7 @@ def _wait(ns: float) -> str:
     return "0" if ns < 0.01 else units.format_latency(ns)
 
 
-# Column of `devices`, its head, and how a value is shown.
-_OF_DEVICES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+_OF_DEVICES: Columns = (
     ("reads", "reads", units.format_count),
     ("writes", "writes", units.format_count),
     ("written_bytes_per_day", "GB/day", lambda written: f"{written * 1e-9:.3g}"),
@@ -363,11 +362,7 @@ def render_devices(results: Results) -> RenderableType:
     from rich.table import Table
 
     rows = devices(results).to_pylist()
-    columns = [
-        (name, head, show)
-        for name, head, show in _OF_DEVICES
-        if not says_nothing(name, [row.get(name) for row in rows])
-    ]
+    columns = speaking(_OF_DEVICES, rows)
     table = Table(title=f"{results.title}: devices", **STYLE)
     table.add_column("system", overflow="fold")
     table.add_column("device")
@@ -378,7 +373,7 @@ def render_devices(results: Results) -> RenderableType:
         table.add_row(
             row["system"] if row["system"] != shown else "",
             row["device"],
-            *("–" if row[name] is None else show(row[name]) for name, _, show in columns),
+            *cells_of(row, columns),
         )
         shown = row["system"]
     explained = {

@@ -21,7 +21,6 @@ and written together, as one file that is there whole or not at all:
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 import zipfile
@@ -35,13 +34,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import Draft, SystemTables
-from mcsim.results.files import read_parquet
+from mcsim.results.files import parquet_of, read_parquet
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, below, joined_curves, schema_of, spoken
 from mcsim.results.seals import digest_of_bytes, listed, parsed
@@ -166,18 +164,12 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     content = {
         _IDS: "".join(f"{run.run_id}\n" for run in runs).encode(),
         "environment.json": f"{json.dumps(environments.values, indent=2)}\n".encode(),
-    } | {f"{of}.parquet": _parquet(table) for of, table in tables.items()}
+    } | {f"{of}.parquet": parquet_of(table) for of, table in tables.items()}
     content["DONE"] = listed({of: digest_of_bytes(data) for of, data in content.items()}).encode()
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         for of, data in content.items():
             file.writestr(of, data)
     return path
-
-
-def _parquet(table: pa.Table) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
 
 
 def unsound_in(path: Path) -> list[str]:

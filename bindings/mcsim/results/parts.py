@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from mcsim.results.seals import digest_of_bytes
 
 __all__ = ["Part"]
 
@@ -27,7 +28,7 @@ class Part:
         lengths = {name: len(content) for name, content in self.files.items()}
         head = json.dumps({"build": build, "facts": self.facts, "files": lengths})
         content = b"\n".join([head.encode(), b"".join(self.files.values())])
-        return _digest_of(content) + b"\n" + content
+        return digest_of_bytes(content).encode() + b"\n" + content
 
     @classmethod
     def from_bytes(cls, data: bytes, build: str) -> Part | None:
@@ -39,7 +40,7 @@ class Part:
             If it is not whole.
         """
         digest, _, content = data.partition(b"\n")
-        if digest != _digest_of(content):
+        if digest != digest_of_bytes(content).encode():
             raise ValueError("not what its checksum is of")
         line, _, rest = content.partition(b"\n")
         head = json.loads(line)
@@ -50,7 +51,3 @@ class Part:
             files[name] = rest[begin : begin + length]
             begin += length
         return cls(files, head["facts"])
-
-
-def _digest_of(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()

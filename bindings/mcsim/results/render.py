@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -18,11 +18,20 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_VMS",
     "STYLE",
+    "Columns",
+    "cells_of",
+    "latency",
     "percent",
+    "points",
     "render_comparison",
     "render_systems",
     "says_nothing",
+    "signed",
+    "speaking",
 ]
+
+Columns = Sequence[tuple[str, str, Callable[[Any], str]]]
+"""The name of a column in a table of results, its head, and how a value is shown."""
 
 # So many VMs are shown one by one.
 MOST_VMS = 24
@@ -51,6 +60,20 @@ def says_nothing(name: str, values: Sequence[Any]) -> bool:
             return len(values) == 1  # of itself
         case _:
             return name in _COUNTS and not any(known)
+
+
+def speaking(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return those columns that say something in a table of these rows."""
+    return [
+        column
+        for column in columns
+        if not says_nothing(column[0], [r.get(column[0]) for r in rows])
+    ]
+
+
+def cells_of(row: Mapping[str, Any], columns: Columns) -> Iterator[str]:
+    """Write what a row has in these columns; a dash where it has nothing."""
+    return ("–" if row[name] is None else show(row[name]) for name, _, show in columns)
 
 
 def render_comparison(results: Results) -> RenderableType:
@@ -86,7 +109,7 @@ def render_comparison(results: Results) -> RenderableType:
                 row["system"],
                 percent(row["hit_ratio"]),
                 *map(percent, shares),
-                _latency(row["mean_latency_ns"]),
+                latency(row["mean_latency_ns"]),
                 *(_against_baseline(row) if has_baseline else ()),
                 style="bold" if vm is None else None,
             )
@@ -105,7 +128,7 @@ def _against_baseline(row: Mapping[str, Any]) -> tuple[str, str, str]:
     saved = row["latency_gain"]
     return (
         _signed_percent(row["gain"]),
-        _points(row["gain_absolute"]),
+        points(row["gain_absolute"]),
         "–" if saved is None or saved == 1 else f"{1 / (1 - saved):.2f}×",
     )
 
@@ -128,12 +151,12 @@ def render_systems(results: Results) -> RenderableType:
     for name in ("cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])):
         table.add_column(name, justify="right")
     for row in rows:
-        gained, points = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
+        gained, lead = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
         writes = [units.format_count(blocks) for blocks in row["device_writes"]]
         rate = row["accesses_per_second"]
         table.add_row(
             row["system"],
-            *((_signed_percent(gained), _points(points)) if has_baseline else ()),
+            *((_signed_percent(gained), points(lead)) if has_baseline else ()),
             *writes,
             *["–"] * (len(spec.tiers) - len(writes)),
             f"{row['cost_dollars']:.3g}",
@@ -174,17 +197,20 @@ def percent(ratio: float | None) -> str:
 
 
 def _signed_percent(ratio: float | None) -> str:
-    return "–" if ratio is None else _signed(100 * ratio, 1) + "%"
+    return "–" if ratio is None else signed(100 * ratio, 1) + "%"
 
 
-def _points(difference: float | None) -> str:
-    return "–" if difference is None else _signed(100 * difference, 2)
+def points(difference: float | None) -> str:
+    """Write a difference of shares in percentage points."""
+    return "–" if difference is None else signed(100 * difference, 2)
 
 
-def _signed(value: float, digits: int) -> str:
+def signed(value: float, digits: int) -> str:
+    """Write a difference, what is rounded to nothing without a sign."""
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
 
 
-def _latency(ns: float | None) -> str:
+def latency(ns: float | None) -> str:
+    """Write a latency for people."""
     return "–" if ns is None else units.format_latency(ns)

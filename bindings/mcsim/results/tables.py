@@ -17,9 +17,9 @@ is in `mcsim.results.models`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,11 @@ __all__ = [
 ]
 
 _Quantity = TypeVar("_Quantity", int, float)
+_Counts = Callable[[str], NDArray[np.int64]]
+
+DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
+_REMOTE = ("remote_reads", "remote_requests")
+_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
 COMPARISON = pa.schema(
     [
@@ -119,11 +124,20 @@ class Totals:
     staged_requests: NDArray[np.int64]
     staged_ns: NDArray[np.int64]
 
-
-DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
-_REMOTE = ("remote_reads", "remote_requests")
-
-_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
+    @classmethod
+    def of(cls, system: SystemSpec, vms: Iterable[str], by_vm: _Counts, by_tier: _Counts) -> Self:
+        """Take every count by its column: of the VMs, and of the VMs and tiers."""
+        return cls(
+            system=system,
+            vms=tuple(vms),
+            accesses=by_vm("accesses"),
+            misses=by_vm("misses"),
+            hits=by_tier("hits"),
+            device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
+            **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED},
+            **{name: by_tier(name) for name in _REMOTE},
+            **{name: by_vm(name) for name in STAGED},
+        )
 
 
 def totals(results: Results) -> list[Totals]:
@@ -143,18 +157,7 @@ def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     def by_tier(name: str) -> NDArray[np.int64]:
         return np.asarray(np.sum(tier_counts[name], axis=0))
 
-    served = {name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED}
-    return Totals(
-        system=system,
-        vms=tuple(pc.unique(of_vm["vm"]).to_pylist()),
-        accesses=by_vm("accesses"),
-        misses=by_vm("misses"),
-        hits=by_tier("hits"),
-        device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
-        **served,
-        **{name: by_tier(name) for name in _REMOTE},
-        **{name: by_vm(name) for name in STAGED},
-    )
+    return Totals.of(system, pc.unique(of_vm["vm"]).to_pylist(), by_vm, by_tier)
 
 
 def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.render import STYLE, percent, says_nothing
+from mcsim.results.render import STYLE, Columns, cells_of, percent, points, speaking
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
@@ -186,15 +186,9 @@ def churn(results: Results, system: str) -> float | None:
     return float(np.maximum(np.diff(targets, axis=0), 0).sum()) / (intervals - 1)
 
 
-def _points(difference: float) -> str:
-    rounded = round(100 * difference, 2)
-    return f"{rounded:+.2f}" if rounded else "0.00"
-
-
-# Column, its head, and how a value is shown.
-_SHOWN = (
+_SHOWN: Columns = (
     ("share_of_opt", "% of\nOPT", percent),
-    ("over_hindsight", "points over\nhindsight", _points),
+    ("over_hindsight", "points over\nhindsight", points),
     ("fairness", "fair", "{:.3f}".format),
     ("worst_slowdown", "worst\nslowdown", "{:.2f}×".format),
     ("churn", "blocks moved\nan interval", "{:,.0f}".format),
@@ -208,22 +202,14 @@ def render_yardsticks(results: Results) -> RenderableType:
     from rich.table import Table
 
     rows = yardsticks(results).to_pylist()
-    columns = [
-        (name, head, show)
-        for name, head, show in _SHOWN
-        if not says_nothing(name, [row[name] for row in rows])
-    ]
+    columns = speaking(_SHOWN, rows)
     table = Table(title=f"{results.title}: what was possible", **STYLE)
     table.add_column("system", overflow="fold")
     table.add_column("hit %", justify="right")
     for _, head, _ in columns:
         table.add_column(head, justify="right")
     for row in rows:
-        table.add_row(
-            row["system"],
-            percent(row["hit_ratio"]),
-            *("–" if row[name] is None else show(row[name]) for name, _, show in columns),
-        )
+        table.add_row(row["system"], percent(row["hit_ratio"]), *cells_of(row, columns))
     explained = {
         "share_of_opt": "OPT: in one cache of all VMs, with a block more: nothing can hit more",
         "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.units import parse_capacities
 from mcsim.config import Source
 from mcsim.config.load import check
@@ -128,15 +128,13 @@ def sizes_of(
         raise ConfigError(f"sizes: expected those of {tiers} tiers, divided by /, got {len(given)}")
     found = []
     for index, texts in enumerate(given):
-        try:
+        with mistakes_in(f"sizes: of tier {index}"):
             of_tier = [
                 blocks
                 for text in texts
                 for part in (text.split(",") if isinstance(text, str) else [text])
                 for blocks in parse_capacities(part, unique, spec.block_bytes)
             ]
-        except ValueError as error:
-            raise ConfigError(f"sizes: of tier {index}: {error}") from None
         found.append(sorted(set(of_tier)))
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from mcsim.experiment.components import Components
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
-from mcsim.results.schemas import STAGED
-from mcsim.results.tables import DEVICE_WRITES, Totals, whole
+from mcsim.results.tables import Totals, whole
 from mcsim.searches.space import Outcome, Point
 
 __all__ = ["Replays", "Sample"]
@@ -124,7 +122,13 @@ class Replays:
         cuts = np.unique(np.array(ends, dtype=np.int64))
         with blamed(spec.systems[0].title, surely=False):
             result = engine.run(of.accesses, system, locality.Characterised(), cuts, progress)
-        return _totals(spec.systems[0], [vm.name for vm in of.accesses.vms], result)
+        # The warm-up and what is not counted are intervals of their own, before the last.
+        return Totals.of(
+            spec.systems[0],
+            [vm.name for vm in of.accesses.vms],
+            lambda name: result.vms[name][-1],
+            lambda name: result.tiers[name][-1],
+        )
 
     def _adjusted(self, totals: Totals, sample: Sample) -> Totals:
         """Give a sample the reads that it should have had: the whole's, times the rate."""
@@ -138,26 +142,3 @@ class Replays:
         hits[0, 0] += missing
         accesses[0] += missing
         return replace(totals, reads_served=reads, hits=hits, accesses=accesses)
-
-
-def _totals(system: SystemSpec, vms: list[str], result: engine.RunResult) -> Totals:
-    """Sum what was counted in the last interval."""
-
-    def by_tier(name: str) -> Any:
-        return result.tiers[name][-1]
-
-    def by_vm(name: str) -> Any:
-        return result.vms[name][-1]
-
-    served = ("reads_served", "writes_served", "read_requests", "write_requests")
-    return Totals(
-        system=system,
-        vms=tuple(vms),
-        accesses=by_vm("accesses"),
-        misses=by_vm("misses"),
-        hits=by_tier("hits"),
-        device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
-        **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in served},
-        **{name: by_tier(name) for name in ("remote_reads", "remote_requests")},
-        **{name: by_vm(name) for name in STAGED},
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcsim.base.files import replacing
+from mcsim.base.files import write_whole
 from mcsim.report.sweep import sweep_page
 from mcsim.sweeps.swept import Sweep
 
@@ -30,5 +30,4 @@ def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> 
         lead=f"How do hits and latency depend on {', '.join(swept.axes)}?",
         facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} are there")],
     )
-    with replacing(Path(html)) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_whole(Path(html), text)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.config.sweep import Cell, Grid
 
 __all__ = ["chosen", "shard_given", "values_by_axis"]
@@ -80,11 +80,9 @@ def _check_value(grid: Grid, name: str, given: object) -> None:
     if not any(value.is_meant_by(given) for value in there):
         shown = [str(value.shown) for value in there]
         near = did_you_mean(str(given), shown)
-        raise ConfigError(f"the axis {name!r} has no value {given!r}{near}; it has {_some(shown)}")
-
-
-def _some(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")
+        raise ConfigError(
+            f"the axis {name!r} has no value {given!r}{near}; it has {some_of(shown)}"
+        )
 
 
 def _numbers(text: str, count: int) -> set[int]:

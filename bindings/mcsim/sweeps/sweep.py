@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcsim import _core
-from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.notebook import notebook_reporter
 from mcsim.base.progress import Reporter
@@ -214,10 +214,8 @@ def bytes_given(memory: int | str | None) -> int | None:
     """Read an amount of memory."""
     if memory is None:
         return None
-    try:
+    with mistakes_in("memory"):
         return parse_bytes(memory)
-    except ValueError as error:
-        raise ConfigError(f"memory: {error}") from None
 
 
 def run_missing(

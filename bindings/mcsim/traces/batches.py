@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mcsim.traces.values import view_of
+
 __all__ = [
     "CLASSED_SCHEMA",
     "SCHEMA",
@@ -106,16 +108,7 @@ def schema_of(batches: Iterable[pa.RecordBatch]) -> tuple[pa.Schema, Iterator[pa
 
 def batch_of(record_batch: pa.RecordBatch) -> Batch:
     """View the columns of a record batch as arrays, without a copy."""
-    return batch_with(map(_view, record_batch.columns))
-
-
-def _view(column: pa.Array) -> npt.NDArray[Any]:
-    """View a column as an array; from its buffer, because to_numpy() imports pandas."""
-    kind = np.dtype(str(column.type))
-    if len(column) == 0:
-        return np.empty(0, kind)
-    values = np.frombuffer(column.buffers()[1], kind)
-    return values[column.offset : column.offset + len(column)]
+    return batch_with(map(view_of, record_batch.columns))
 
 
 def record_batch_of(batch: Batch) -> pa.RecordBatch:

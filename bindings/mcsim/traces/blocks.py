@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mcsim._core import engine
 from mcsim._core import policies as _policies
-from mcsim.base.errors import ConfigError
-from mcsim.base.suggest import names_matching
+from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
 from mcsim.traces.interned import MANY_ACCESSES, interned
 from mcsim.traces.workload import Workload, WorkloadVm
@@ -85,8 +85,7 @@ class Blocks:
             As of `Trace.blocks`, or if some of the traces have a clock and some do not.
         """
         several = list(traces) if isinstance(traces, Sequence) else [traces]
-        if ops not in ("reads", "all", "writes"):
-            raise ConfigError(f"ops: unknown choice {ops!r} (one of reads, all, writes)")
+        check_choice("ops", ops, get_args(Ops))
         if line < 1:
             raise ConfigError(f"line: expected at least one block, got {line}")
         workload = Workload(vms_of(several, ops, vms), synthetic=False)
@@ -207,10 +206,8 @@ class Blocks:
         ConfigError
             If the interval is none, or of another kind than the times.
         """
-        try:
+        with mistakes_in("interval"):
             length, by_reference = parse_interval(interval)
-        except ValueError as error:
-            raise ConfigError(f"interval: {error}") from None
         if length == 0:
             raise ConfigError("interval: must be positive")
         if by_reference == self.has_clock:
@@ -330,10 +327,8 @@ def bytes_of_block(what: str, value: int | str) -> int:
     ConfigError
         If it is none; the message begins with `what`.
     """
-    try:
+    with mistakes_in(what):
         size = parse_bytes(value)
-    except ValueError as error:
-        raise ConfigError(f"{what}: {error}") from None
     if not 0 < size < 2**32:
         raise ConfigError(f"{what}: expected 1 byte to 4 GiB less one, got {value!r}")
     return size

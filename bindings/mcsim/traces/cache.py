@@ -19,7 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
-from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.errors import McsimError, mistakes_in
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.store import open_store
 
@@ -143,10 +143,8 @@ def cache_limit() -> int:
     said = os.environ.get("MCSIM_CACHE_LIMIT")
     if not said:
         return DEFAULT_LIMIT
-    try:
+    with mistakes_in("MCSIM_CACHE_LIMIT"):
         return parse_bytes(said)
-    except ValueError as error:
-        raise ConfigError(f"MCSIM_CACHE_LIMIT: {error}") from None
 
 
 def entries(folder: Path) -> Iterator[Entry]:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
+from mcsim.base.suggest import check_choice
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.kept import write_store
 from mcsim.traces.store import TraceMetadata, schema_with
+from mcsim.traces.values import FILETIME_OF_1970, FILETIME_TICK
 
 __all__ = ["Layout", "check_ending", "save_trace"]
 
 Layout = Literal["csv", "msr"]
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-
-# A Windows filetime counts 100 ns from 1601.
-_FILETIME_TICK = 100
-_FILETIME_OF_1970 = 116_444_736_000_000_000
 
 
 def check_ending(path: Path) -> Literal["arrow", "parquet", "csv"]:
@@ -75,8 +73,7 @@ def _save_text(
 ) -> None:
     import pyarrow.csv as text
 
-    if layout not in ("csv", "msr"):
-        raise ConfigError(f"layout: unknown choice {layout!r} (one of csv, msr)")
+    check_choice("layout", layout, get_args(Layout))
     schema, batches = schema_of(batches)
     header = _csv_header(metadata, schema)
     rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata, header)
@@ -130,22 +127,22 @@ def _msr_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
     def rows_of(batch: Batch) -> pa.RecordBatch:
         if batch.classes is not None:
             raise ConfigError("layout msr: it has no classes; layout csv keeps them")
-        response = np.where(batch.response < 0, -_FILETIME_TICK, batch.response)
+        response = np.where(batch.response < 0, -FILETIME_TICK, batch.response)
         for column, values in (("time", batch.time), ("response", response)):
-            if np.any(values % _FILETIME_TICK):
+            if np.any(values % FILETIME_TICK):
                 raise ConfigError(
                     f"layout msr: a {column} is no multiple of 100 ns; use layout csv"
                 )
         if len(batch.time) and batch.time[0] < 0:
             raise ConfigError("layout msr: a time is before 1970; use layout csv")
         columns = [
-            batch.time // _FILETIME_TICK + _FILETIME_OF_1970,
+            batch.time // FILETIME_TICK + FILETIME_OF_1970,
             hosts.take(pa.array(batch.vm)),
             disks.take(pa.array(batch.vm)),
             ops.take(pa.array(batch.op)),
             batch.offset,
             batch.length,
-            response // _FILETIME_TICK,
+            response // FILETIME_TICK,
         ]
         names = ["time", "host", "disk", "type", "offset", "size", "response"]
         return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], names)

@@ -14,7 +14,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import replacing
@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
-__all__ = ["FEW_ACCESSES", "MANY_ACCESSES", "interned", "is_kept", "is_many", "name_of"]
+__all__ = [
+    "FEW_ACCESSES",
+    "MANY_ACCESSES",
+    "interned",
+    "is_kept",
+    "is_many",
+    "name_of",
+    "opened_if_whole",
+]
+
+_Kept = TypeVar("_Kept")
 
 _log = logging.getLogger(__name__)
 
@@ -62,11 +72,13 @@ def interned(
     ConfigError, TraceError
         As of `Workload.intern`, and as of `cache_limit`.
     """
+    from mcsim._core import engine
+
     if not is_many(workload, view, at_least):
         return workload.intern(dict(view), progress)
     cache = folder or cache_directory()
     path = cache / INTERNED / name_of(workload, view, "accesses")
-    if (found := _found(path)) is not None:
+    if (found := opened_if_whole(path, engine.open_accesses)) is not None:
         return found
     limit = cache_limit()
     try:
@@ -111,15 +123,14 @@ def name_of(
     return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}"
 
 
-def _found(path: Path) -> engine.Accesses | None:
-    from mcsim._core import engine
-
+def opened_if_whole(path: Path, open_file: Callable[[str], _Kept]) -> _Kept | None:
+    """Open what is kept as a file; None if it is not there, or damaged, of which the log tells."""
     if not path.is_file():
         return None
     try:
-        accesses = engine.open_accesses(str(path))
+        found = open_file(str(path))
     except (TraceError, HostError, ConfigError) as error:
         _log.warning("%s", error)
         return None
     used(path)
-    return accesses
+    return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError, McsimError
-from mcsim.base.suggest import did_you_mean, names_matching
+from mcsim.base.suggest import did_you_mean, names_matching, some_of
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
@@ -195,7 +195,7 @@ def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> lis
         raise source.complain(
             (*where, "vm") if vm.vm else where,
             f"no VM {wanted!r} in {_sought(vm)!r}{did_you_mean(wanted, trace.vms)}; "
-            f"it holds {_some(trace.vms)}",
+            f"it holds {some_of(trace.vms)}",
         )
     return [
         WorkloadVm(shown, trace, only=number[name])
@@ -213,15 +213,11 @@ def _chosen(
         chosen = names_matching(list(vm.vms) if isinstance(vm.vms, dict) else vm.vms, names)
     except ConfigError as error:
         raise source.complain(
-            (*where, "vms"), f"{error} in {vm.trace!r}; it holds {_some(names)}"
+            (*where, "vms"), f"{error} in {vm.trace!r}; it holds {some_of(names)}"
         ) from None
     if isinstance(vm.vms, dict):
         return [(name, vm.vms.get(name, name)) for name in chosen]
     return [(name, vm.name.replace("{vm}", name) if vm.name else name) for name in chosen]
-
-
-def _some(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")
 
 
 def _synthesise(

@@ -14,7 +14,7 @@ from typing import Any
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
-from mcsim.base.files import replacing
+from mcsim.base.files import write_whole
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import used
@@ -91,8 +91,7 @@ class Parse:
         # Within the clock's grain of a change the next one might not show.
         settled = time.time_ns() - before[1] > _GRAIN_NS
         if settled and before == self._state():
-            with replacing(note) as file:
-                file.write_text(json.dumps({"state": before, "digest": digest}))
+            write_whole(note, json.dumps({"state": before, "digest": digest}))
         return digest
 
     def _state(self) -> list[int]:

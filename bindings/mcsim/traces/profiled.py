@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcsim._core import locality
-from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.base.errors import HostError
 from mcsim.base.files import replacing
-from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
-from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of
+from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room
+from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of, opened_if_whole
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def profiled(
         return locality.characterise(accesses, meters, progress)
     cache = folder or cache_directory()
     files = dict(_files(workload, view, meters, cache))
-    known = {
-        path: found
-        for path, meter in files.items()
-        if (found := _found(accesses, meter, path)) is not None
-    }
+    known = {}
+    for path, meter in files.items():
+        read = partial(locality.read_profile, accesses, meter)
+        if (found := opened_if_whole(path, read)) is not None:
+            known[path] = found
     whole = locality.characterise(accesses, meters, progress, known=list(known.values()))
     missing = {path: meter for path, meter in files.items() if path not in known}
     if missing:
@@ -100,20 +101,6 @@ def _files(
     for meter in (None, *(meter.measured_as for meter in beside)):
         more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}
         yield cache / name_of(workload, view, "profile", more), meter
-
-
-def _found(
-    accesses: engine.Accesses, meter: locality.MeterSpec | None, path: Path
-) -> locality.Characterised | None:
-    if not path.is_file():
-        return None
-    try:
-        found = locality.read_profile(accesses, meter, str(path))
-    except (TraceError, HostError, ConfigError) as error:
-        _log.warning("%s", error)
-        return None
-    used(path)
-    return found
 
 
 def _keep(

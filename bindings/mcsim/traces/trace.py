@@ -15,7 +15,7 @@ import pyarrow as pa
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Tabular
-from mcsim.base.suggest import names_matching
+from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.by_vm import ByVm
 from mcsim.traces.cache import cache_directory
@@ -109,8 +109,8 @@ class Trace(MadeOfColumns, Tabular):
             If the file cannot be read or the store not written.
         """
         source = Path(path)
-        _check_choice("on_bad_line", on_bad_line, ("error", "skip"))
-        _check_choice("on_unsorted", on_unsorted, ("error", "sort"))
+        check_choice("on_bad_line", on_bad_line, ("error", "skip"))
+        check_choice("on_unsorted", on_unsorted, ("error", "sort"))
         if mapping is not None:
             of_file, kept = read_mapping(mapping)
             format, options = format or of_file, kept | dict(options or {})
@@ -250,7 +250,7 @@ class Trace(MadeOfColumns, Tabular):
         ConfigError
             If the trace has no such VM, or there is no such choice of operations.
         """
-        _check_choice("ops", ops, ("all", "reads", "writes"))
+        check_choice("ops", ops, ("all", "reads", "writes"))
         origin = self._metadata.counts.first_time
         chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
         kept = tuple(name for name in self.vms if name in chosen)
@@ -343,8 +343,3 @@ class Trace(MadeOfColumns, Tabular):
         return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
             schema_with(self._metadata, schema).metadata
         )
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"{name}: unknown choice {value!r} (one of {', '.join(choices)})")

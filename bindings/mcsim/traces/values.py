@@ -9,7 +9,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["NS", "bytes_of", "classes_of", "ns_of", "view_of", "words_of"]
+__all__ = [
+    "FILETIME_OF_1970",
+    "FILETIME_TICK",
+    "NS",
+    "bytes_of",
+    "classes_of",
+    "ns_of",
+    "view_of",
+    "words_of",
+]
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds of the units that a column's name may end in."""
@@ -17,12 +26,12 @@ NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _MOST_CLASSES = 8
 
 # A Windows filetime counts 100 ns from 1601.
-_FILETIME_TICK = 100
-_FILETIME_OF_1970 = 116_444_736_000_000_000
+FILETIME_TICK = 100
+FILETIME_OF_1970 = 116_444_736_000_000_000
 
 
 def view_of(column: pa.Array) -> npt.NDArray[Any]:
-    """View a column without missing values as an array, by its buffer."""
+    """View a column without missing values as an array; to_numpy() would import pandas."""
     name = str(column.type)
     kind = np.dtype(
         {"float": "float32", "double": "float64", "halffloat": "float16"}.get(name, name)
@@ -67,13 +76,13 @@ def classes_of(values: npt.NDArray[Any], bad: npt.NDArray[np.bool_]) -> npt.NDAr
 
 def ns_of(values: npt.NDArray[Any], unit: str, bad: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Bring times to ns, fractions rounded; references stay as they are."""
-    scale = {"filetime": _FILETIME_TICK, "references": 1}.get(unit) or NS[unit]
+    scale = {"filetime": FILETIME_TICK, "references": 1}.get(unit) or NS[unit]
     if values.dtype.kind == "f":
         scaled = np.rint(values.astype(np.float64) * scale)
         bad |= ~(np.abs(scaled) < 2.0**63)
         return np.where(bad, 0, scaled).astype(np.int64)
     limit = (2**63 - 1) // scale
-    shift = _FILETIME_OF_1970 if unit == "filetime" else 0
+    shift = FILETIME_OF_1970 if unit == "filetime" else 0
     bad |= values > min(limit + shift, np.iinfo(values.dtype).max)
     if values.dtype.kind == "i":
         bad |= values.astype(np.int64) - shift < -limit

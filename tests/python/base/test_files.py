@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import environment
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import replacing, temporary_beside
@@ -91,7 +92,7 @@ with replacing(Path({str(tmp_path)!r}) / "file.txt") as temporary:
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
     )
     with other:
         assert other.stdout is not None

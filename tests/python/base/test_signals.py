@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import environment
 
-import mcsim
 from mcsim.base.signals import Terminated, ending_in_time
 
 PROGRAM = """
@@ -53,7 +52,7 @@ def test_both_signals_end_a_process_in_a_second(
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(work=work)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

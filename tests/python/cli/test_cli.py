@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commands import call
+from commands import call, environment, python
+from small import TINY
 
 import mcsim
 from mcsim._core import engine, locality, optimizers
@@ -17,24 +17,12 @@ from mcsim.base.errors import HostError, InternalError
 from mcsim.cli import main as cli
 from mcsim.figures import ALIASES, FIGURES
 
-PACKAGE = Path(mcsim.__file__).parents[1]
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-
-
-def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
 
 def test_an_instruction_set_that_cannot_be_had_is_an_error() -> None:
     done = python(
+        "-c",
         "import os; os.environ['MCSIM_ISA'] = 'sse9'\n"
-        "from mcsim.cli.main import main; main(['list'])"
+        "from mcsim.cli.main import main; main(['list'])",
     )
     assert done.returncode == 2
     assert (
@@ -53,7 +41,7 @@ except SystemExit as stop:
 heavy = {"numpy", "pyarrow", "pandas", "polars", "matplotlib", "pydantic", "rich", "mcsim._core"}
 sys.exit(", ".join(heavy & set(sys.modules)) or None)
 """
-    done = python(code)
+    done = python("-c", code)
     assert (done.returncode, done.stderr) == (0, "")
     for command in (
         "run",
@@ -76,18 +64,13 @@ def test_help_is_quick() -> None:
 
     # Processor time: how busy the machine is is not ours to answer for.
     before = cpu_seconds()
-    assert python("from mcsim.cli.main import main; main(['--help'])").returncode == 0
+    assert python("-c", "from mcsim.cli.main import main; main(['--help'])").returncode == 0
     assert cpu_seconds() - before < 0.3
 
 
 def test_the_package_can_be_run_as_a_module() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mcsim", "--help"],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-m", "mcsim", "--help")
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage: mcsim ")
 
 
@@ -160,15 +143,10 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(
-    arguments: list[str],
-    expected: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], expected: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     rest = "workload: {vms: [a]}\nsystems: [lru]\n"
-    Path("bad.yaml").write_text(f"name: bad\ntires: []\n{rest}", encoding="utf-8")
+    (folder / "bad.yaml").write_text(f"name: bad\ntires: []\n{rest}", encoding="utf-8")
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
     assert expected in err.splitlines()[-1]
@@ -203,11 +181,9 @@ def test_other_errors_have_their_exit_codes(
 
 
 def test_run_prints_the_tables_and_report_prints_them_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    Path("small.yaml").write_text(
+    (folder / "small.yaml").write_text(
         f"""
 name: small
 workload: {{profile: {TINY}}}
@@ -220,24 +196,22 @@ systems: [lru, static]
     assert code == 0
     assert "replay lru " in err
     assert "small (synthetic workload): reads, 100 + 1,000 blocks of 4KiB" in first
-    (folder,) = (tmp_path / "results").iterdir()
-    assert f"Results in results/{folder.name}" in first
-    code, again, _ = call(capsys, "report", f"results/{folder.name}")
+    (run,) = (folder / "results").iterdir()
+    assert f"Results in results/{run.name}" in first
+    code, again, _ = call(capsys, "report", f"results/{run.name}")
     assert code == 0
     assert again == first
     assert call(capsys, "report", "small")[:2] == (0, first)  # by the beginning of its id
-    assert call(capsys, "figures", folder.name, "--list")[0] == 0
+    assert call(capsys, "figures", run.name, "--list")[0] == 0
     code, _, err = call(capsys, "report", "smell")
     assert code == 2
     assert "no run 'smell' (did you mean 'small'?)" in err
 
 
 def test_figures_compare_runs_at_several_sizes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    Path("sizes.yaml").write_text(
+    (folder / "sizes.yaml").write_text(
         f"""
 name: sizes
 workload: {{profile: [{TINY}]}}
@@ -249,7 +223,7 @@ systems: [lru, multicache]
     for slow in (1000, 2000):
         size = f"tiers.1.capacity_blocks={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
-    runs = [str(folder) for folder in Path("results").iterdir()]
+    runs = list(Path("results").iterdir())
     wanted = ("--only", "fig14", "--out", "both", "--format", "png", "--format", "pdf")
     code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
@@ -290,14 +264,15 @@ def test_the_public_names_are_those_announced() -> None:
 
 
 def test_a_missing_core_is_said_in_a_sentence() -> None:
-    done = python("import sys; sys.modules['mcsim._core'] = None; import mcsim; mcsim.run")
+    done = python("-c", "import sys; sys.modules['mcsim._core'] = None; import mcsim; mcsim.run")
     assert done.returncode == 1
     assert (
         "the compiled core of mcsim is missing: run `pip install .`" in done.stderr.splitlines()[-1]
     )
     done = python(
+        "-c",
         "import sys; sys.modules['mcsim._core'] = None\n"
-        "from mcsim.cli.main import main; main(['list'])"
+        "from mcsim.cli.main import main; main(['list'])",
     )
     assert done.returncode == 3
     assert done.stderr.startswith("mcsim: the compiled core of mcsim is missing")
@@ -327,7 +302,7 @@ def work():
 print("printed before")
 cli.main(["work"])
 """
-    done = python(program)
+    done = python("-c", program)
     assert done.returncode == code
     assert done.stdout == "printed before\n"
     assert done.stderr.strip() == f"mcsim: {what}; what had finished is kept"
@@ -343,7 +318,7 @@ def test_no_terminal_ends_a_run(encoding: str) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONIOENCODING": encoding},
+        env=environment(PYTHONIOENCODING=encoding),
         capture_output=True,
         check=False,
     )

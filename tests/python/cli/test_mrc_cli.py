@@ -7,10 +7,7 @@ matplotlib's own record of what it plots.
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from commands import cells, lines
+from commands import cells, lines, python
 from matplotlib import image
 from pyarrow import csv
+from small import TINY
 
-import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.figures import locality as pictures
 from mcsim.figures.style import styled
@@ -46,12 +43,10 @@ def loops() -> Trace:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path) -> Path:
     """A working directory with a trace of two VMs."""
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    loops().save(tmp_path / "loops.csv")
-    return tmp_path
+    loops().save(folder / "loops.csv")
+    return folder
 
 
 @pytest.fixture
@@ -82,7 +77,7 @@ def test_one_curve(run: Any, folder: Path) -> None:
 
 
 def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
-    profile = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+    profile = TINY
     assert run("trace", "synth", profile, "made.arrow")[0] == 0
     for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
         code, out, _ = run(command, "made.arrow", *options)
@@ -254,13 +249,7 @@ mcsim.locality.measure._Total.add = interrupted
 main(sys.argv[1:])
 """
     for mode in ([], ["--per-vm"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, "mrc", "loops.csv", *mode],
-            env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python("-c", code, "mrc", "loops.csv", *mode)
         assert done.returncode == 128 + signal.SIGINT
         assert done.stderr.splitlines()[-1] == "mcsim: interrupted; what had finished is kept"
         assert "Traceback" not in done.stderr

@@ -8,12 +8,11 @@ import click
 import pytest
 from click.testing import CliRunner
 from commands import call
+from small import TINY
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import check_writable
 from mcsim.cli import main as cli
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 @pytest.fixture

@@ -36,11 +36,8 @@ Call = Callable[..., list[Path]]
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Call:
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     """Call a command in a folder with a trace of two VMs; return the pictures that it names."""
-    monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(1)
     blocks = np.concatenate([draw.zipf(1.3, 3000) % 500, np.arange(1000)])
     order = draw.permutation(len(blocks))
@@ -51,7 +48,7 @@ def run(
         vm=(order >= 3000).astype(int),
         vms=("zipf", "scan"),
         source="made",
-    ).save(tmp_path / "made.arrow")
+    ).save(folder / "made.arrow")
 
     def call(*arguments: str) -> list[Path]:
         main([*arguments, "--out", "out"])

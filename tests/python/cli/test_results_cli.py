@@ -7,6 +7,7 @@ from pathlib import Path
 
 import commands
 import pytest
+from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.units import format_size
@@ -15,7 +16,7 @@ from mcsim.results import collect, list_runs, open_run
 from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.schemas import SCHEMAS
 
-TINY = Path(__file__).parents[3] / "experiments" / "tiny.yaml"
+TINY = EXPERIMENTS / "tiny.yaml"
 
 
 @pytest.fixture(scope="module")

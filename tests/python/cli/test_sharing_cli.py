@@ -23,19 +23,17 @@ SECOND = 10**9
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path) -> Path:
     """A working directory with traces: a loop over 4 blocks 25 times, a scan of 400."""
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
     loop, scan = np.arange(100) % 4, np.arange(400)
     Trace.from_arrays(
         4 * np.arange(100) * SECOND, loop * 4096, 4096, vm=[0] * 100, vms=["loop"], source="loop"
-    ).save(tmp_path / "loop.csv")
+    ).save(folder / "loop.csv")
     Trace.from_arrays(
         np.arange(400) * SECOND, scan * 4096, 4096, vm=[0] * 400, vms=["scan"], source="scan"
-    ).save(tmp_path / "scan.csv")
-    (tmp_path / "keys.txt").write_text("\n".join(map(str, loop)) + "\n")
-    return tmp_path
+    ).save(folder / "scan.csv")
+    (folder / "keys.txt").write_text("\n".join(map(str, loop)) + "\n")
+    return folder
 
 
 @pytest.fixture

@@ -24,10 +24,8 @@ ROWS = f"""time_ns,vm,op,offset,length
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
-    path = tmp_path / "web.csv"
+def file(folder: Path) -> Path:
+    path = folder / "web.csv"
     path.write_text(ROWS)
     return path
 
@@ -110,13 +108,8 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_end_in_one_line_and_code_2(
-    file: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    message: str,
+    file: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.chdir(file.parent)
     assert run(*arguments) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("mcsim: ")
@@ -128,7 +121,6 @@ def test_traces_are_found_by_name(
 ) -> None:
     below = tmp_path / "traces" / "msr"
     below.mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
     file.rename(below / "fleet.csv")
     assert run("info", "fleet") == 2
     assert "fleet: no such file; --trace-dir says where to look" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from small import EXPERIMENTS
 
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
@@ -18,8 +19,6 @@ from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.sweep import take_sweep
 from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, source_of
-
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
 GOOD = textwrap.dedent("""\
     name: pair

@@ -4,13 +4,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ruamel.yaml import YAML
+from small import EXPERIMENTS
 
 import mcsim
 from mcsim._core import engine
 from mcsim.config import ExperimentSpec
 from mcsim.results.yardsticks import yardsticks
 
-FILE = Path(__file__).parents[3] / "experiments" / "all-systems.yaml"
+FILE = EXPERIMENTS / "all-systems.yaml"
 
 
 def test_no_system_is_missing() -> None:

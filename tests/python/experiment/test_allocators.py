@@ -14,6 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hosts import ran
+from naive_lru import lru_hits
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim._core import engine, locality
@@ -21,7 +24,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.experiment import Experiment
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 NAMES = ("a", "b", "c")
 CAPACITY = 24
 GHOSTS = 5
@@ -170,18 +172,6 @@ class NaiveCache:
             self.shrink(vm)
 
 
-def lru_hits(accesses: list[tuple[int, int]], size: int, counted_from: int = 0) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for i, (block, _) in enumerate(accesses):
-        hits += block in cache and i >= counted_from
-        cache[block] = None
-        cache.move_to_end(block)
-        if len(cache) > size:
-            cache.popitem(last=False)
-    return hits
-
-
 @dataclass
 class Watcher:
     """Keeps what it sees; at every other ring of the slow timer it moves space."""
@@ -237,8 +227,7 @@ def run(workload: Workload, allocator: Any, interval: int = 100) -> engine.RunRe
     system = engine.System.from_python(
         answering(allocator, "mine"), machine(CAPACITY), interval=interval
     )
-    measured = locality.characterise(accesses, system.meters)
-    return engine.run(accesses, system, measured, engine.aligned_cuts(accesses, interval))
+    return ran(accesses, system, interval)
 
 
 @pytest.mark.parametrize("departs", [None, 500])
@@ -342,9 +331,7 @@ def test_every_tier_is_metered_as_a_cache_alone() -> None:
     watcher = TierWatcher()
     allocator = answering(watcher, "mine")
     system = engine.System.from_python(allocator, machine(12, 12), interval=100)
-    accesses = workload.intern()
-    measured = locality.characterise(accesses, system.meters)
-    engine.run(accesses, system, measured, engine.aligned_cuts(accesses, 100))
+    ran(workload.intern(), system, 100)
     assert len(watcher.seen) > 5
     for vm in range(3):
         tiers = NaiveTiers()
@@ -423,7 +410,7 @@ def check_meters(seen: mcsim.Observation, workload: Workload, gone: list[bool], 
         curve = seen.curves[vm]
         assert curve.accesses == len(counted)
         for size in (1, 3, 8, 20):
-            hits = lru_hits(known, size, len(known) - len(counted))
+            hits = lru_hits([block for block, _ in known], size, len(known) - len(counted))
             assert curve.at(size) == (hits / len(counted) if counted else 0)
         check_own_meters(seen, workload, vm, gone[vm], slow, fast)
 
@@ -464,9 +451,9 @@ def check_own_meters(
     useful = seen.meters["useful"][vm]
     assert useful.accesses == sum(op == READ for _, op in period)
     if useful.accesses:
-        expected = 0
+        expected, blocks = 0, [block for block, _ in past]
         for i in range(len(past) - len(period), len(past)):
-            expected += past[i][1] == READ and lru_hits(past[: i + 1], 5, i)
+            expected += past[i][1] == READ and lru_hits(blocks[: i + 1], 5, i)
         assert useful.at(5) * useful.accesses == pytest.approx(expected)
 
 
@@ -795,13 +782,7 @@ def test_results_say_what_could_not_be_had(tmp_path: Path) -> None:
                 return mcsim.Decision(seen.current)
             return mcsim.Decision(infeasible=f"{seen.meters['hot'].sum()} blocks are hot")
 
-    spec = {
-        "name": "tiny",
-        "interval": "10min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": ["lru", {"name": Wants}],
-    }
+    spec = small_experiment("lru", {"name": Wants}, tiers={"dram": 400}, interval="10min")
     decisions = mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
     assert [d["interval"] for d in decisions] == [3, 6, 6, 9, 12, 12, 15, 18, 18, 21]
     of_hour = [d["infeasible"] for d in decisions if d["interval"] % 6 == 0][1::2]
@@ -821,16 +802,15 @@ def test_results_say_who_was_shut_out(tmp_path: Path) -> None:
             return mcsim.Decision(admits=[seen.interval == 1] + [True] * (len(seen.vms) - 1))
 
     def decisions(name: str, *shuts: bool) -> list[dict[str, Any]]:
-        spec = {
-            "name": name,
-            "interval": "30min",
-            "workload": {"profile": str(TINY)},
-            "tiers": [{"device": "dram", "capacity_blocks": 400}],
-            "systems": [
+        spec = small_experiment(
+            *(
                 {"name": Shuts, "shuts": of, "label": f"{index} {of}"}
                 for index, of in enumerate(shuts)
-            ],
-        }
+            ),
+            tiers={"dram": 400},
+            name=name,
+            interval="30min",
+        )
         return mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
 
     assert {"admits" in row for row in decisions("nobody", False)} == {False}

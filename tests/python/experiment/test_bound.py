@@ -1,24 +1,18 @@
 # Trusts: every way to fill a tiny cache, and that a bound is one, whatever system runs.
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from hosts import tiered
 
 from mcsim._core import engine, locality
 from mcsim.experiment.bound import opt_hits
 
-DEVICE = {"read_ns": 30.0, "write_ns": 30.0, "dollars_per_gb": 10.0}
-
-
-def machine(*capacities: int) -> engine.Machine:
-    tiers = [
-        (engine.Device(f"t{k}", 30.0 * 10**k, 30.0 * 10**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 1e6, 1e6, 0.1))
+machine = partial(tiered, read_ns=30.0, slower=10, disk_ns=1e6)
 
 
 def interned(rng: np.random.Generator, count: int, vms: int, blocks: int) -> engine.Accesses:

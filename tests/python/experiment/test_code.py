@@ -1,7 +1,6 @@
 # Trusts: files that code would leave behind if it ran; the lines one counts in the texts below.
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -10,18 +9,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from commands import python
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def written(folder: Path, systems: str, more: str = "", **modules: str) -> Path:
@@ -49,15 +43,7 @@ def complaint(path: Path, allow_code: Any = True) -> str:
 
 
 def shell(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mcsim", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1]), **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return python("-m", "mcsim", *arguments, env=env, cwd=folder, timeout=120)
 
 
 DEMAND = """
@@ -182,13 +168,13 @@ class Handed:
 
 
 def test_a_class_may_be_handed_over_and_is_the_callers_own(tmp_path: Path) -> None:
-    spec = {
-        "name": "mine",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": [Handed, {"name": Handed, "share": 4, "label": "quarter"}],
-    }
+    spec = small_experiment(
+        Handed,
+        {"name": Handed, "share": 4, "label": "quarter"},
+        tiers={"dram": 400},
+        name="mine",
+        interval="30min",
+    )
     results = run(spec, out=tmp_path, figures=False)
     rows = results.metrics().filter(pc.field("interval") == 1).to_pylist()
     name = f"{Handed.__module__}:Handed"

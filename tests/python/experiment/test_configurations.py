@@ -4,14 +4,13 @@ the backend become fewer the longer they may wait."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from small import EXPERIMENTS
 
 from mcsim.experiment.runner import run
 from mcsim.results.results import Results
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 Sums = dict[str, int]
 
 

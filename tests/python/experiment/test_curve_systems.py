@@ -6,14 +6,15 @@ where they look ahead; every division there is, where there are few.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import naive_curves as naive
 import numpy as np
 import pytest
+from hosts import ran, tiered
 from naive_multicache import AuthorsTwin, JointTwin, MultiCacheTwin
-from naive_replay import Workload, ran, random_workload
+from naive_replay import Workload, random_workload
 
 from mcsim._core import engine
 from mcsim.experiment.allocator import answering
@@ -23,13 +24,7 @@ INTERVAL = 500
 LENGTH = 9 * INTERVAL
 
 
-def machine(*capacities: int) -> engine.Machine:
-    """Tiers of 1 µs, 100 µs, … before 10 ms."""
-    tiers = [
-        (engine.Device(f"tier {k}", 1e3 * 100**k, 1e3 * 100**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
+machine = partial(tiered, read_ns=1e3)  # 1 µs, 100 µs, … before 10 ms
 
 
 @cache

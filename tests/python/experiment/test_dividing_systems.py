@@ -4,15 +4,17 @@ publications and arithmetic say of runs that one can see through."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import naive_dividing as naive
 import numpy as np
 import pytest
+from hosts import add_vm, ran, tiered
 from numpy.typing import NDArray
 
-from mcsim._core import engine, locality
+from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import Allocator, Observation, answering
 
@@ -20,12 +22,7 @@ PERIOD = 1_000
 Blocks = Callable[[np.random.Generator, int], NDArray[np.int64]]
 
 
-def machine(*capacities: int) -> engine.Machine:
-    tiers = [
-        (engine.Device(f"tier {k}", 100.0 * 10**k, 100.0 * 10**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 5e6, 5e6, 0.1))
+machine = partial(tiered, read_ns=100.0, slower=10, disk_ns=5e6)
 
 
 def skewed(blocks: int) -> Blocks:
@@ -52,16 +49,10 @@ class Trace:
             times.append(np.sort(self.rng.integers(begin, begin + length, count)))
             blocks.append(of(self.rng, count))
             begin += length
-        time, block = np.concatenate(times), np.concatenate(blocks).astype(np.uint64)
-        self.builder.begin_vm(f"vm{self.vms}")
+        time, block = np.concatenate(times), np.concatenate(blocks)
+        writes = self.rng.random(len(time)) < self.writes
+        add_vm(self.builder, f"vm{self.vms}", time, writes, block)
         self.vms += 1
-        self.builder.add(
-            time,
-            np.zeros(len(time), np.uint16),
-            (self.rng.random(len(time)) < self.writes).astype(np.uint8),
-            block * np.uint64(4096),
-            np.full(len(time), 4096, np.uint32),
-        )
         if departs:
             self.builder.depart(begin)
 
@@ -84,9 +75,7 @@ def mixed(seed: int) -> engine.Accesses:
 
 
 def run(accesses: engine.Accesses, system: engine.System) -> engine.RunResult:
-    measured = locality.characterise(accesses, system.meters)
-    cuts = engine.aligned_cuts(accesses, PERIOD)
-    return engine.run(accesses, system, measured, cuts)
+    return ran(accesses, system, PERIOD)
 
 
 def ours(name: str, on: engine.Machine, **params: Any) -> engine.System:
@@ -256,13 +245,7 @@ HOSTS = engine.Fleet(
 )
 
 
-def fleet(*capacities: int) -> engine.Machine:
-    """Three hosts, a block in 10 ns between them."""
-    tiers = [
-        (engine.Device(f"tier {k}", 100.0 * 10**k, 100.0 * 10**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 5e6, 5e6, 0.1), fleet=HOSTS)
+fleet = partial(machine, fleet=HOSTS)  # a block in 10 ns between them
 
 
 class TestCloudCacheOnHosts:
@@ -298,8 +281,7 @@ class TestCloudCacheOnHosts:
         for blocks in (30, 50, 45):
             trace.vm((scan(blocks), 20 * PERIOD, 10 * PERIOD))
         hosts = engine.Fleet(["a", "b"], {"vm2": 1}, latency_ns=50.0, blocks_per_second=1e8)
-        tiers = [(engine.Device("tier 0", 100.0, 100.0, 1.0), 79)]
-        on = engine.Machine(tiers, engine.Device("disk", 5e6, 5e6, 0.1), fleet=hosts)
+        on = machine(79, fleet=hosts)
         result = run(trace.done(), ours("cloudcache", on, overload="migrate"))
         # 80 and 45 blocks become 50 and 75, or 30 and 95.
         assert result.decisions[0]["migrations"] == [(0, 1, True, 0.0, "dirty")]
@@ -364,28 +346,19 @@ class TestCloudCache:
         result = run(trace.done(), ours("cloudcache", machine(100)))
         assert result.tiers["fills"].sum() == 0
 
-    @pytest.mark.parametrize("staged", [1, 2, 3])
-    def test_all_that_is_reused_comes_in(self, staged: int) -> None:
+    @pytest.mark.parametrize("least", [1, 2, 3])
+    @pytest.mark.parametrize("said", ["staged", "reuses"])
+    def test_a_block_is_staged_until_it_was_asked_for_so_often(self, said: str, least: int) -> None:
         trace = Trace(9, writes=0)
         trace.vm((skewed(300), 700, 2 * PERIOD))
         accesses = trace.done()
-        system = ours(
-            "cloudcache",
-            machine(1_000),
-            period=1_000 * PERIOD,
-            admission=f"staged(n={staged}, space=1000)",
-        )
+        ways: dict[str, dict[str, Any]] = {
+            "staged": {"admission": f"staged(n={least}, space=1000)"},
+            "reuses": {"reuses": least - 1},
+        }
+        system = ours("cloudcache", machine(1_000), period=1_000 * PERIOD, **ways[said])
         _, times = np.unique(accesses.ids, return_counts=True)
-        assert run(accesses, system).tiers["fills"].sum() == (times >= staged).sum()
-
-    @pytest.mark.parametrize("reuses", [0, 1, 2])
-    def test_a_block_is_staged_until_it_was_reused_so_often(self, reuses: int) -> None:
-        trace = Trace(9, writes=0)
-        trace.vm((skewed(300), 700, 2 * PERIOD))
-        accesses = trace.done()
-        system = ours("cloudcache", machine(1_000), period=1_000 * PERIOD, reuses=reuses)
-        _, times = np.unique(accesses.ids, return_counts=True)
-        assert run(accesses, system).tiers["fills"].sum() == (times > reuses).sum()
+        assert run(accesses, system).tiers["fills"].sum() == (times >= least).sum()
 
     def test_nothing_comes_in_where_nothing_is_staged(self) -> None:
         system = ours("cloudcache", machine(100), admission="staged(space=0)")

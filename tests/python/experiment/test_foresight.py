@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hosts import add_vm, ran, tiered
 
-from mcsim._core import engine, locality
+from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import Observation, answering
 from mcsim.locality.curve import HitRatioCurve
@@ -22,13 +24,7 @@ from mcsim.optimizers import optimize
 INTERVAL = 300
 
 
-def machine(*capacities: int) -> engine.Machine:
-    """Tiers of 1 µs, 100 µs, ... before 10 ms."""
-    tiers = [
-        (engine.Device(f"tier {k}", 1e3 * 100**k, 2e3 * 100**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
+machine = partial(tiered, read_ns=1e3, write_ns=2e3)  # 1 µs, 100 µs, … before 10 ms
 
 
 def drawn(seed: int, vms: int = 3, length: int = 2000) -> engine.Accesses:
@@ -43,22 +39,14 @@ def drawn(seed: int, vms: int = 3, length: int = 2000) -> engine.Accesses:
         footprint = np.where(time < length // 2, rng.integers(4, 20), rng.integers(4, 20))
         skewed = footprint * rng.random(len(time)) ** rng.choice([1, 2, 4])
         blocks = np.arange(len(time)) % footprint if rng.random() < 0.3 else skewed
-        builder.begin_vm(f"vm{v}")
-        builder.add(
-            time.astype(np.int64),
-            np.zeros(len(time), np.uint16),
-            (rng.random(len(time)) < 0.2).astype(np.uint8),
-            blocks.astype(np.uint64) * np.uint64(4096),
-            np.full(len(time), 4096, np.uint32),
-        )
+        add_vm(builder, f"vm{v}", time, rng.random(len(time)) < 0.2, blocks)
         if v == 0 and departs is not None:
             builder.depart(departs)
     return builder.finish()
 
 
 def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
-    measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, INTERVAL))
+    return ran(trace, system, INTERVAL)
 
 
 def asked(allocator: Any, *capacities: int) -> engine.System:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hosts import add_vm
 
 import mcsim
 from mcsim._core import engine, locality
@@ -51,16 +52,16 @@ def accesses(seed: int) -> engine.Accesses:
     for v, name in enumerate(VMS):
         first, last = ((0, LENGTH), (0, 700), (300, LENGTH))[v]
         time = np.sort(draw.integers(first, last, 450))
-        blocks = (60 * draw.random(len(time)) ** (1, 2, 3)[v]).astype(np.uint64)
-        builder.begin_vm(name)
-        builder.add(
-            time.astype(np.int64),
-            np.zeros(len(time), np.uint16),
-            (draw.random(len(time)) < (0.2, 0.7, 0.4)[v]).astype(np.uint8),
-            blocks * np.uint64(4096),
-            draw.integers(1, 4, len(time)).astype(np.uint32) * np.uint32(4096),
-            draw.integers(-1, 40, len(time)).astype(np.int64),
-            draw.integers(0, 4, len(time)).astype(np.uint8),
+        blocks = 60 * draw.random(len(time)) ** (1, 2, 3)[v]
+        add_vm(
+            builder,
+            name,
+            time,
+            draw.random(len(time)) < (0.2, 0.7, 0.4)[v],
+            blocks,
+            draw.integers(1, 4, len(time)),
+            response=draw.integers(-1, 40, len(time)).astype(np.int64),
+            classes=draw.integers(0, 4, len(time)).astype(np.uint8),
         )
         if v == 1:
             builder.depart(750)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -14,7 +15,6 @@ from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 from mcsim.results.yardsticks import yardsticks
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 LINK = {"latency": "100us", "bandwidth": "409.6MB/s"}  # 10 us for a block of 4 KiB
 ELSEWHERE_NS = 110_000
 

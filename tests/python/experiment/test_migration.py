@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from hosts import add_vm, ran
 from ruamel.yaml import YAML
+from small import EXPERIMENTS
 
 import mcsim
-from mcsim._core import engine, locality
+from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.runner import run
@@ -26,7 +28,7 @@ OF_HOSTS = {
     "metrics": {"transfers", "remote_reads", "remote_requests"},
     "vms": {"host", "sent", "transferred", "on_demand", "left_behind", "on_the_way"},
 }
-FILE = Path(__file__).parents[3] / "experiments" / "migration.yaml"
+FILE = EXPERIMENTS / "migration.yaml"
 FLASH_READ_NS, FLASH_WRITE_NS, DISK_NS, LINK_NS = 25_000, 200_000, 6_500_000, 100_000
 
 
@@ -190,15 +192,8 @@ def loops() -> engine.Accesses:
     """Two VMs write four blocks each, one after the other."""
     builder = engine.AccessBuilder(ops="all")
     for vm in ("a", "b"):
-        builder.begin_vm(vm)
-        time = np.arange(10 * INTERVAL, dtype=np.int64)
-        builder.add(
-            time,
-            np.zeros(len(time), np.uint16),
-            (time < INTERVAL).astype(np.uint8),
-            (time % 4).astype(np.uint64) * np.uint64(4096),
-            np.full(len(time), 4096, np.uint32),
-        )
+        time = np.arange(10 * INTERVAL)
+        add_vm(builder, vm, time, time < INTERVAL, time % 4)
     return builder.finish()
 
 
@@ -220,8 +215,7 @@ class Moves:
 def replayed(allocator: Any) -> engine.RunResult:
     accesses = loops()
     system = engine.System.from_python(answering(allocator, "mine"), MACHINE, interval=INTERVAL)
-    measured = locality.characterise(accesses, system.meters)
-    return engine.run(accesses, system, measured, engine.aligned_cuts(accesses, INTERVAL))
+    return ran(accesses, system, INTERVAL)
 
 
 def test_an_allocator_sees_hosts_and_moves_vms() -> None:

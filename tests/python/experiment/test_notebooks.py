@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from small import EXPERIMENTS
 
-NOTEBOOKS = sorted((Path(__file__).parents[3] / "experiments" / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((EXPERIMENTS / "notebooks").glob("*.ipynb"))
 
 
 def test_there_are_notebooks() -> None:

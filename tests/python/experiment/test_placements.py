@@ -6,29 +6,26 @@ by one; `dss` with the same classes.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hosts import add_vm, ran, tiered
 from numpy.typing import NDArray
+from small import small_experiment
 
 import mcsim
-from mcsim._core import engine, locality
+from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import Decision, Observation, answering
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 EXTENT = 4
 EPOCH = 100
 
 
-def machine(*capacities: int) -> engine.Machine:
-    tiers = [
-        (engine.Device(f"tier {k}", 1e3 * 100**k, 2e3 * 100**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
+machine = partial(tiered, read_ns=1e3, write_ns=2e3)
 
 
 def drawn(seed: int, *, line_blocks: int = EXTENT) -> engine.Accesses:
@@ -41,23 +38,16 @@ def drawn(seed: int, *, line_blocks: int = EXTENT) -> engine.Accesses:
         time = time[time < (departs or 1500)]
         hot = np.where(time < 700, 0, 20) + rng.integers(0, 5, len(time))
         extent = np.where(rng.random(len(time)) < 0.3, rng.integers(0, 40, len(time)), hot)
-        builder.begin_vm(f"vm{v}")
-        builder.add(
-            time.astype(np.int64),
-            np.zeros(len(time), np.uint16),
-            (rng.random(len(time)) < 0.25).astype(np.uint8),
-            (extent * EXTENT + rng.integers(0, EXTENT, len(time))).astype(np.uint64)
-            * np.uint64(4096),
-            rng.integers(1, 7, len(time)).astype(np.uint32) * np.uint32(4096),
-        )
+        writes = rng.random(len(time)) < 0.25
+        blocks = extent * EXTENT + rng.integers(0, EXTENT, len(time))
+        add_vm(builder, f"vm{v}", time, writes, blocks, rng.integers(1, 7, len(time)))
         if departs is not None:
             builder.depart(departs)
     return builder.finish()
 
 
 def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
-    measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, EPOCH))
+    return ran(trace, system, EPOCH)
 
 
 def asked(allocator: Any, on: engine.Machine) -> engine.System:
@@ -584,16 +574,12 @@ def test_an_experiment_sees_the_trace_by_extents(tmp_path: Path) -> None:
         def allocate(self, seen: Observation) -> None:
             pass
 
-    spec: dict[str, Any] = {
-        "name": "tiny",
-        "interval": "10min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": [
-            {"name": "vfrm", "extent": 16, "epoch": "10min"},
-            {"name": Frequent, "label": "mine"},
-        ],
-    }
+    spec: dict[str, Any] = small_experiment(
+        {"name": "vfrm", "extent": 16, "epoch": "10min"},
+        {"name": Frequent, "label": "mine"},
+        tiers={"dram": 400},
+        interval="10min",
+    )
     results = mcsim.run(spec, out=tmp_path, figures=False)
     for name in ("metrics", "vms"):
         table = results.table(name)

@@ -11,7 +11,8 @@ from typing import Any
 import naive_placing as naive
 import numpy as np
 import pytest
-from naive_replay import Request, Workload, differences, ran, random_workload, replay
+from hosts import ran
+from naive_replay import Request, Workload, differences, random_workload, replay
 
 from mcsim._core import engine
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
-from naive_replay import Request, Workload, ran, random_workload
+from hosts import ran, tiered
+from naive_replay import Request, Workload, random_workload
 from naive_systems import hits
 
 from mcsim._core import engine
@@ -26,13 +27,7 @@ SYSTEMS = {
 }
 
 
-def machine(*capacities: int) -> engine.Machine:
-    """Tiers of 100 µs, 300 µs, … before 10 ms."""
-    tiers = [
-        (engine.Device(f"tier {k}", 1e5 * 3**k, 1e5 * 3**k, 1.0), blocks)
-        for k, blocks in enumerate(capacities)
-    ]
-    return engine.Machine(tiers, engine.Device("disk", 1e7, 1e7, 0.1))
+machine = partial(tiered, read_ns=1e5, slower=3)  # 100 µs, 300 µs, … before 10 ms
 
 
 def skewed_reads(seed: int, vms: int, per_interval: int, intervals: int) -> Workload:

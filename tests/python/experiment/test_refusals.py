@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim._core import engine
@@ -15,8 +16,6 @@ from mcsim.experiment.bound import opt_hits
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 def written(folder: Path, system: str, interval: str = "30min") -> Path:
@@ -138,12 +137,7 @@ def test_the_engine_keeps_as_many_intervals_as_are_let_through(tmp_path: Path) -
     (tmp_path / "a.csv").write_text("time,offset\n0,0\n1048575,4096\n", encoding="utf-8")
     vm: dict[str, Any] = {"name": "a", "trace": "a.csv", "format": "csv"}
     vm["options"] = {"time": "time", "offset": "offset", "time_unit": "s"}
-    given = {
-        "name": "long",
-        "workload": {"vms": [vm]},
-        "tiers": [{"device": "dram", "capacity_blocks": 4}],
-        "systems": ["lru"],
-    }
+    given = small_experiment("lru", tiers={"dram": 4}, name="long", workload={"vms": [vm]})
     for interval, fits in (("1s", True), ("999999us", False)):
         experiment = Experiment.load(given | {"interval": interval})
         workload = open_workload(experiment.spec, experiment.source, [tmp_path], Reporter())

@@ -18,7 +18,9 @@ import numpy as np
 import polars
 import pyarrow.compute as pc
 import pytest
+from commands import environment
 from ruamel.yaml import YAML
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -29,7 +31,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 
 yaml = YAML()
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,23 +41,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def tiny(**changes: Any) -> dict[str, Any]:
-    return {
-        "name": "tiny",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 400},
-            {"device": "flash", "capacity_blocks": 1600},
-        ],
-        "systems": [
-            "lru",
-            {"name": "lru", "label": "lru-legacy", "legacy": True},
-            "static",
-            {"name": "multicache", "grid": 20},
-            {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 20},
-            "single-tier",
-        ],
-    } | changes
+    given = small_experiment(
+        "lru",
+        {"name": "lru", "label": "lru-legacy", "legacy": True},
+        "static",
+        {"name": "multicache", "grid": 20},
+        {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 20},
+        "single-tier",
+        tiers={"dram": 400, "flash": 1600},
+        interval="30min",
+    )
+    return given | changes
 
 
 def write_keys(folder: Path, name: str, keys: list[int]) -> Path:
@@ -476,6 +471,26 @@ class Slow:
 """
 
 
+def stopped(folder: Path, arguments: list[str], sent: signal.Signals) -> tuple[int, str]:
+    """Send Python a signal when its allocator is at work; what it exits with, and tells."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not (folder / "ready").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(sent)
+        _, told = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    return process.returncode, told
+
+
 @pytest.mark.parametrize(
     ("sent", "code", "what"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
@@ -506,24 +521,9 @@ def test_signals_stop_at_once_with_their_exit_codes(
             """),
         encoding="utf-8",
     )
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mcsim", "run", "slow.yaml", "--no-figures", "--allow-code"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while not (tmp_path / "ready").exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        began = time.monotonic()
-        process.send_signal(sent)
-        _, stderr = process.communicate(timeout=20)
-        print("ended after", time.monotonic() - began)
-    finally:
-        process.kill()
-    assert process.returncode == code
+    command = ["-m", "mcsim", "run", "slow.yaml", "--no-figures", "--allow-code"]
+    returned, stderr = stopped(tmp_path, command, sent)
+    assert returned == code
     assert stderr.splitlines()[-1] == f"mcsim: {what}; what had finished is kept"
     assert "Traceback" not in stderr
     assert list((tmp_path / "results").iterdir()) == []
@@ -556,22 +556,8 @@ def test_ctrl_c_ends_a_script_of_ones_own(tmp_path: Path, work: str, part: str) 
             """),
         encoding="utf-8",
     )
-    process = subprocess.Popen(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1])},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while not (tmp_path / "ready").exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert process.returncode == -signal.SIGINT
+    returned, stderr = stopped(tmp_path, ["script.py"], signal.SIGINT)
+    assert returned == -signal.SIGINT
     assert stderr.splitlines()[-1] == "KeyboardInterrupt"
     assert 'slow.py", line' in stderr  # where it was
 
@@ -789,16 +775,13 @@ def test_storage_of_a_vm_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     """Trusts: the same experiment with the blocks that the shares come to, written out."""
-    given: dict[str, Any] = {
-        "name": "shares",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": "1%"},
-            {"device": "flash", "capacity_blocks": " 12.5% "},
-        ],
-        "systems": ["lru", "multicache"],
-    }
+    given: dict[str, Any] = small_experiment(
+        "lru",
+        "multicache",
+        tiers={"dram": "1%", "flash": " 12.5% "},
+        name="shares",
+        interval="30min",
+    )
     of_shares = run(given, out=tmp_path / "shares", figures=False)
     vms = of_shares.environment["traces"]
     unique = sum(vm["unique_blocks"] for vm in vms)
@@ -831,14 +814,9 @@ def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share:
 
 
 def test_figures_may_be_asked_for_by_either_name(tmp_path: Path) -> None:
-    given = {
-        "name": "named",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 100}],
-        "systems": ["lru"],
-        "figures": ["curves", "fig8"],
-    }
+    given = small_experiment(
+        "lru", tiers={"dram": 100}, name="named", interval="30min", figures=["curves", "fig8"]
+    )
     results = run(given, out=tmp_path)
     files = sorted(file.name for file in (results.path / "figures").iterdir())
     assert files == ["curves.png", "fig8.png"]

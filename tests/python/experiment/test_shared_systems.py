@@ -11,7 +11,8 @@ from typing import Any
 import naive_hosts as naive
 import numpy as np
 import pytest
-from naive_replay import Request, Workload, differences, ran, random_workload, replay
+from hosts import ran, tiered
+from naive_replay import Request, Workload, differences, random_workload, replay
 from naive_systems import proportional
 
 from mcsim._core import engine
@@ -21,16 +22,11 @@ LENGTH = 7 * INTERVAL
 SEEDS = range(4)
 
 
-def machine(capacities: list[int]) -> engine.Machine:
-    tiers = [(engine.Device(f"tier {k}", 100.0, 100.0, 1.0), n) for k, n in enumerate(capacities)]
-    return engine.Machine(tiers, engine.Device("disk", 1e6, 1e6, 0.1))
-
-
 def compare(
     name: str, params: dict[str, Any], capacities: list[int], workload: Workload, twin: Any
 ) -> engine.RunResult:
     """Every count of a run is the twin's."""
-    system = engine.System(name, params, machine(capacities))
+    system = engine.System(name, params, tiered(*capacities, read_ns=100.0, slower=1, disk_ns=1e6))
     result = ran(workload.accesses(classes=True), system, INTERVAL)
     counts, _ = replay(workload, twin, INTERVAL, [period for _, period, _ in system.timers])
     wrong = differences(workload, counts, result)

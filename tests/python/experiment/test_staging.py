@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from small import TINY, small_experiment
 
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
@@ -19,7 +20,6 @@ from mcsim.results.series import series_of
 from mcsim.results.tables import comparison, totals
 from mcsim.results.yardsticks import slowdowns, yardsticks
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 FLASH_READ_NS, FLASH_WRITE_NS, DISK_NS, MEMORY_NS = 25_000, 200_000, 6_500_000, 40
 STAGED = ["staged_hits", "staged_requests", "staged_ns"]
 ADDRESS = {"name": "cloudcache", "label": "address", "admission": "staged(n=3)"}
@@ -31,14 +31,13 @@ DATA = {
 
 
 def spec_of(*systems: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": "staging",
-        "ops": "all",
-        "interval": "20min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "flash", "capacity_blocks": 1500}],
-        "systems": [{"period": "20min", **system} for system in systems],
-    }
+    return small_experiment(
+        *({"period": "20min", **system} for system in systems),
+        tiers={"flash": 1500},
+        name="staging",
+        ops="all",
+        interval="20min",
+    )
 
 
 @pytest.fixture(scope="module")

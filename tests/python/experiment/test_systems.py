@@ -8,8 +8,9 @@ from typing import Any
 import naive_systems as naive
 import numpy as np
 import pytest
+from hosts import add_vm, ran
 
-from mcsim._core import engine, locality
+from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 
@@ -40,16 +41,9 @@ def accesses(*vms: list[tuple[int, str, int]], departs: int | None = None) -> en
     """A trace of (time, R or W, block) by VM; the first may depart."""
     builder = engine.AccessBuilder(ops="all", responses=True)
     for v, rows in enumerate(vms):
-        builder.begin_vm(f"vm{v}")
         time, ops, blocks = zip(*rows, strict=True) if rows else ((), (), ())
-        builder.add(
-            np.array(time, dtype=np.int64),
-            np.zeros(len(rows), np.uint16),
-            np.array([op == "W" for op in ops], dtype=np.uint8),
-            np.array(blocks, dtype=np.uint64) * np.uint64(4096),
-            np.full(len(rows), 4096, np.uint32),
-            np.array(time, dtype=np.int64) * 7 % 5,
-        )
+        took = np.array(time, dtype=np.int64) * 7 % 5
+        add_vm(builder, f"vm{v}", time, [op == "W" for op in ops], blocks, response=took)
         if v == 0 and departs is not None:
             builder.depart(departs)
     return builder.finish()
@@ -75,8 +69,7 @@ def random_accesses(seed: int, vms: int = 4, length: int = 4000) -> engine.Acces
 
 
 def run(trace: engine.Accesses, system: engine.System) -> engine.RunResult:
-    measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, INTERVAL))
+    return ran(trace, system, INTERVAL)
 
 
 def decided(

@@ -13,9 +13,10 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
+from hosts import add_vm, ran
 from numpy.typing import NDArray
 
-from mcsim._core import engine, locality
+from mcsim._core import engine
 
 WINDOW = 1_000
 PART = 100  # what each of two VMs has at first
@@ -28,23 +29,15 @@ def trace_of(*vms: list[tuple[int, int]], extent: int = 1) -> engine.Accesses:
     """Reads of one block each: a time and a block, by VM."""
     builder = engine.AccessBuilder(line_blocks=extent)
     for v, rows in enumerate(vms):
-        builder.begin_vm(f"vm{v}")
-        time, blocks = (np.array(column) for column in zip(*rows, strict=True))
-        builder.add(
-            time.astype(np.int64),
-            np.zeros(len(rows), np.uint16),
-            np.zeros(len(rows), np.uint8),
-            blocks.astype(np.uint64) * np.uint64(4096),
-            np.full(len(rows), 4096, np.uint32),
-        )
+        time, blocks = zip(*rows, strict=True)
+        add_vm(builder, f"vm{v}", time, False, blocks)
     return builder.finish()
 
 
 def decided(
     trace: engine.Accesses, system: engine.System, interval: int = WINDOW
 ) -> engine.RunResult:
-    measured = locality.characterise(trace, system.meters)
-    return engine.run(trace, system, measured, engine.aligned_cuts(trace, interval))
+    return ran(trace, system, interval)
 
 
 def window(index: int, requests: int, misses: int, used: int) -> list[tuple[int, int]]:

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.traces import interned as interned_traces
 from mcsim.traces.cache import INTERNED
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 SECOND = 10**9
 
 
@@ -37,10 +37,9 @@ class Watcher:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+def folder(folder: Path) -> Path:
     Watcher.told = []
-    return tmp_path
+    return folder
 
 
 def lines_of(seed: int, count: int = 600) -> list[tuple[int, int, int, int]]:
@@ -56,14 +55,17 @@ def write(path: Path, lines: list[tuple[int, int, int, int]]) -> None:
 
 
 def experiment(*systems: Any, **more: Any) -> dict[str, Any]:
-    return {
-        "name": "waits",
-        "interval": "10s",
-        "ops": "all",
-        "workload": {"vms": ["a", "b"]},
-        "tiers": [{"device": "flash", "capacity_blocks": 20}],
-        "systems": list(systems),
-    } | more
+    return (
+        small_experiment(
+            *systems,
+            tiers={"flash": 20},
+            name="waits",
+            interval="10s",
+            ops="all",
+            workload={"vms": ["a", "b"]},
+        )
+        | more
+    )
 
 
 def run(folder: Path, given: Any, **more: Any) -> Any:

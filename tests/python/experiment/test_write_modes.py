@@ -12,26 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-
 
 def spec(name: str, *systems: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ops": "all",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 300},
-            {"device": "flash", "capacity_blocks": 900},
-        ],
-        "systems": list(systems),
-    }
+    return small_experiment(
+        *systems, tiers={"dram": 300, "flash": 900}, name=name, ops="all", interval="30min"
+    )
 
 
 def sums(results: mcsim.Results, table: str, column: str, tier: int | None = None) -> list[int]:

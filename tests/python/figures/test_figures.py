@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import made_up
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from commands import python
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -549,11 +547,8 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, results: Results) 
         "import sys; from mcsim import figures; from mcsim.results.results import Results; "
         "figures.draw(Results.open(sys.argv[1]), ['fig4'], sys.argv[2], formats=('png', 'pdf'))"
     )
-    subprocess.run(
-        [sys.executable, "-c", program, str(results.path), str(tmp_path / "other")],
-        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=True,
-    )
+    done = python("-c", program, results.path, tmp_path / "other", env={"PYTHONHASHSEED": "1"})
+    assert done.returncode == 0, done.stderr
     files = figures.draw(results, ["fig4"], tmp_path, formats=("png", "pdf"))
     assert [file.suffix for file in files] == [".png", ".pdf"]
     for file in files:
@@ -583,11 +578,8 @@ def test_what_goes_wrong_in_a_process_that_draws_comes_out(
 
 def test_listing_figures_does_not_load_matplotlib() -> None:
     program = "import sys, mcsim.figures; assert 'matplotlib' not in sys.modules"
-    subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=True,
-    )
+    done = python("-c", program)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.filterwarnings("error")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libraries import libcachesim_hits
 from matplotlib.colors import same_color
 from numpy.typing import NDArray
 
@@ -366,17 +367,10 @@ def test_a_thinned_curve_looks_the_same() -> None:
 
 @pytest.mark.parametrize("shape", ["uniform", "zipf"])
 def test_libcachesim_hits_as_often(shape: str) -> None:
-    libcachesim = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
     random = np.random.default_rng(11)
     ids = random.integers(0, 800, 15_000) if shape == "uniform" else random.zipf(1.3, 15_000)
     ids = ids.astype(np.int64) % 2**40
     curve = mcsim.hit_ratio_curve(ids)
     for capacity in (1, 7, 50, 300, 799, 5000):
-        cache = libcachesim.LRU(capacity)
-        request = libcachesim.Request()
-        request.obj_size = 1
-        hits = 0
-        for block in ids.tolist():
-            request.obj_id = block
-            hits += cache.get(request)
+        hits = libcachesim_hits(ids.tolist(), capacity)
         assert round(curve.at(capacity) * len(ids)) == hits

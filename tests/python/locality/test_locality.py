@@ -5,7 +5,6 @@ import doctest
 import gc
 import threading
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libraries import libcachesim_hits
+from naive_lru import lru_hits
 from numpy.typing import NDArray
 
 import mcsim.locality.estimators
@@ -37,18 +38,6 @@ def naive_distances(ids: list[int]) -> list[int]:
     return distances
 
 
-def naive_lru_hits(ids: list[int], capacity: int) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for block in ids:
-        hits += block in cache
-        cache[block] = None
-        cache.move_to_end(block)
-        if len(cache) > capacity:
-            cache.popitem(last=False)
-    return hits
-
-
 @given(streams)
 def test_distances_are_depths_in_the_stack(ids: list[int]) -> None:
     assert reuse_distances(ids).tolist() == naive_distances(ids)
@@ -57,14 +46,14 @@ def test_distances_are_depths_in_the_stack(ids: list[int]) -> None:
 @given(streams, st.integers(0, 35))
 def test_lru_hits_the_distances_below_its_size(ids: list[int], capacity: int) -> None:
     curve = hit_ratio_curve(ids, capacities=[capacity])
-    assert curve.hits.tolist() == [naive_lru_hits(ids, capacity)]
+    assert curve.hits.tolist() == [lru_hits(ids, capacity)]
     assert curve.at(capacity) == curve.hits[0] / len(ids)
 
 
 @given(streams)
 def test_the_default_table_holds_every_step(ids: list[int]) -> None:
     curve = hit_ratio_curve(ids)
-    steps = [naive_lru_hits(ids, capacity) for capacity in range(40)]
+    steps = [lru_hits(ids, capacity) for capacity in range(40)]
     changes = [0] + [c for c in range(1, 40) if steps[c] != steps[c - 1]]
     assert curve.capacities.tolist() == changes
     assert curve.hits.tolist() == [steps[c] for c in changes]
@@ -191,20 +180,10 @@ def zipf(rng: np.random.Generator, blocks: int, accesses: int) -> NDArray[np.int
 
 @pytest.mark.parametrize("shape", ["random", "zipf"])
 def test_libcachesim_misses_as_often(shape: str) -> None:
-    libcachesim = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
     rng = np.random.default_rng(7)
     ids = rng.integers(0, 1000, 20_000) if shape == "random" else zipf(rng, 3000, 20_000)
     capacities = [1, 10, 100, 500, 1000, 2500]
-    hits = []
-    for capacity in capacities:
-        cache = libcachesim.LRU(capacity)
-        request = libcachesim.Request()
-        request.obj_size = 1
-        count = 0
-        for block in ids.tolist():
-            request.obj_id = block
-            count += cache.get(request)
-        hits.append(count)
+    hits = [libcachesim_hits(ids.tolist(), capacity) for capacity in capacities]
     assert hit_ratio_curve(ids, capacities).hits.tolist() == hits
 
 

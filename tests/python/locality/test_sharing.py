@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import recorded
 from numpy.typing import NDArray
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -25,8 +26,6 @@ from mcsim.locality.verdict import verdict
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 def lru_hits(ids: list[int], owner: list[int], owners: int, size: int) -> list[int]:
@@ -95,15 +94,9 @@ def test_the_engine_counts_the_same_of_each_vm(tmp_path: Path) -> None:
     found = sharing(trace)
     assert found.vms == trace.vms
     for size in (100, 700, 2500):
-        experiment: dict[str, Any] = {
-            "name": "one-tier",
-            "ops": "reads",
-            "interval": "1h",
-            "workload": {"profile": str(TINY)},
-            "tiers": [{"device": "dram", "capacity_blocks": size}],
-            "backend": "hdd",
-            "systems": ["lru"],
-        }
+        experiment: dict[str, Any] = small_experiment(
+            "lru", tiers={"dram": size}, name="one-tier", ops="reads", interval="1h", backend="hdd"
+        )
         run = mcsim.run(experiment, out=tmp_path, figures=False).to_pandas("metrics")
         hits = run.groupby("vm")["hits"].sum()
         for name, curve in found.shared.items():

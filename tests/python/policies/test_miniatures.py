@@ -219,12 +219,10 @@ def test_p3_is_near_the_truth(
 
 
 @pytest.fixture
-def blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+def blocks(folder: Path) -> np.ndarray:
     """A working directory with a trace of these."""
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
     keys = popular(20_000)
-    Path("blocks.txt").write_text("\n".join(map(str, keys.tolist())))
+    (folder / "blocks.txt").write_text("\n".join(map(str, keys.tolist())))
     return keys
 
 

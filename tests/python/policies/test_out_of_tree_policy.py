@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small import ROOT
 
 import mcsim as mc
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "out_of_tree_policy"
+EXAMPLE = ROOT / "examples" / "out_of_tree_policy"
 MASK = (1 << 64) - 1
 
 # Loading is for ever: what loads is run in processes of its own.

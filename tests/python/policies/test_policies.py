@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libraries import libcachesim_hits
+from naive_lru import lru_hits
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -24,20 +25,6 @@ def skewed(length: int, seed: int = 1) -> np.ndarray:
     keys = (3000 * rng.random(length) ** 3).astype(np.int64)
     keys[::5] = 10_000 + np.arange(len(keys[::5])) % 700
     return keys * 4096 + 17  # far from dense
-
-
-def lru_hits(keys: np.ndarray, capacity: int) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for key in keys.tolist():
-        if key in cache:
-            hits += 1
-            cache.move_to_end(key)
-            continue
-        if len(cache) == capacity:
-            cache.popitem(last=False)
-        cache[key] = None
-    return hits
 
 
 def test_a_row_for_every_policy_and_size() -> None:
@@ -170,22 +157,14 @@ def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> 
     ],
 )
 def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
-    libcachesim = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
     keys = skewed(30_000)
     for capacity in (20, 150, 1000):
-        cache = getattr(libcachesim, theirs)(capacity, hashpower=14)
-        request = libcachesim.Request()
-        hits = 0
-        for key in keys.tolist():
-            request.obj_id = key
-            request.obj_size = 1
-            hits += cache.get(request)
+        hits = libcachesim_hits(keys.tolist(), capacity, theirs)
         (row,) = mc.simulate(keys, [policy], [capacity])
         assert row.hits == hits, f"{policy}, {capacity} blocks"
 
 
-def test_compare_tabulates_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
+def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
     trace = tmp_path / "blocks.txt"
     trace.write_text("\n".join(str(key) for key in skewed(5000).tolist()))
     result = CliRunner().invoke(

@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from small import ROOT
 
 import mcsim as mc
 
-ROOT = Path(__file__).parents[3]
 BENCH = ROOT / "tests" / "bench"
 
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
+from small import ROOT, small_experiment
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
 
-ROOT = Path(__file__).parents[3]
 COUNTED = ["capacity", "accesses", "hits", "writes", "write_hits", "evictions"]
 
 
@@ -424,17 +424,9 @@ IN_TIERS = textwrap.dedent("""\
 
 def in_tiers(tmp_path: Path, *systems: Any, **changes: Any) -> Any:
     (tmp_path / "my_tiers.py").write_text(IN_TIERS)
-    spec = {
-        "name": "tiers",
-        "interval": "30min",
-        "ops": "all",
-        "workload": {"profile": str(ROOT / "experiments" / "workloads" / "tiny.yaml")},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 40},
-            {"device": "flash", "capacity_blocks": 160},
-        ],
-        "systems": list(systems),
-    }
+    spec = small_experiment(
+        *systems, tiers={"dram": 40, "flash": 160}, name="tiers", interval="30min", ops="all"
+    )
     path = tmp_path / "spec.yaml"
     YAML().dump(spec | changes, path)
     return mc.run(path, out=tmp_path / "results", figures=False, threads=2, allow_code=True)

@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 from commands import lines
 from pyarrow import csv
+from recorded import CLOUDPHYSICS
+from small import small_experiment
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
@@ -25,15 +27,11 @@ from mcsim.policies.tuning import _Room
 from mcsim.traces.trace import Trace
 
 KIB = 1024
-CLOUDPHYSICS = {
-    "time": "time",
-    "time_unit": "us",
-    "op": "op",
-    "read": "28",
-    "write": "2a",
-    "offset": "lbn",
-    "offset_unit": "sectors",
-    "length": "size",
+GRID: dict[str, Any] = {
+    "policies": "lru,arc",
+    "block_bytes": ["4KiB", "16KiB"],
+    "sub_block_bytes": ["none", "4KiB"],
+    "writes": ["through", "back"],
 }
 FLASH_READ, FLASH_WRITE, DISK = 25e3, 200e3, 6.5e6
 
@@ -165,14 +163,14 @@ def test_a_point_is_an_experiment(mode: str, line: int, tmp_path: Path) -> None:
     trace = random_trace(4000)
     sub_block = 4 * KIB
     trace.save(tmp_path / "made.arrow")
-    spec = {
-        "name": "one",
-        "interval": "1s",
-        "ops": "all",
-        "workload": {"vms": [{"name": "made", "trace": "made.arrow"}]},
-        "tiers": [{"device": "flash", "capacity_blocks": 256}],
-        "systems": [{"name": "hierarchy", "policy": "arc", "writes": mode, "line": line}],
-    }
+    spec = small_experiment(
+        {"name": "hierarchy", "policy": "arc", "writes": mode, "line": line},
+        tiers={"flash": 256},
+        name="one",
+        interval="1s",
+        ops="all",
+        workload={"vms": [{"name": "made", "trace": "made.arrow"}]},
+    )
     results = mc.run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
     vms, tiers = results.to_pandas("vms"), results.to_pandas("metrics")
     row = mc.tune(
@@ -192,12 +190,7 @@ def test_a_point_is_an_experiment(mode: str, line: int, tmp_path: Path) -> None:
 
 def test_a_miniature_is_near_what_it_is_of() -> None:
     trace = random_trace(60_000)
-    options: dict[str, Any] = {
-        "policies": "lru,arc",
-        "block_bytes": ["4KiB", "16KiB"],
-        "sub_block_bytes": ["none", "4KiB"],
-        "writes": ["through", "back", "around"],
-    }
+    options = GRID | {"writes": ["through", "back", "around"]}
     exact = mc.tune(trace, "4MiB", **options)
     rows = mc.tune(trace, "4MiB", **options, rate=0.4, seeds=2)
     assert set(rows.rate) == {0.4}
@@ -220,12 +213,7 @@ def test_a_miniature_of_a_public_trace(trace_dir: Path, tmp_path: Path) -> None:
     if not path.is_file():
         pytest.skip(f"{path.name} is not there")
     trace = Trace.open(path, format="csv", options=CLOUDPHYSICS, cache_dir=tmp_path)
-    options: dict[str, Any] = {
-        "policies": "lru,arc",
-        "block_bytes": ["4KiB", "64KiB"],
-        "sub_block_bytes": ["none", "4KiB"],
-        "writes": ["through", "back"],
-    }
+    options = GRID | {"block_bytes": ["4KiB", "64KiB"]}
     exact = mc.tune(trace, "128MiB", **options)
     rows = mc.tune(trace, "128MiB", **options, rate=0.1, seeds=5)
     assert set(rows.rate) == {0.1}
@@ -238,15 +226,9 @@ def test_a_miniature_of_a_public_trace(trace_dir: Path, tmp_path: Path) -> None:
 
 def test_what_caches_hold_is_told_and_kept() -> None:
     trace = random_trace(6000)
-    options: dict[str, Any] = {
-        "policies": "lru,arc",
-        "block_bytes": ["4KiB", "16KiB"],
-        "sub_block_bytes": ["none", "4KiB"],
-        "writes": ["through", "back"],
-    }
     told: list[tuple[list[Any], list[int]]] = []
     rows = mc.tune(
-        trace, "1MiB", **options, told=lambda points, sizes: told.append((points, sizes.tolist()))
+        trace, "1MiB", **GRID, told=lambda points, sizes: told.append((points, sizes.tolist()))
     )
     assert [points[0].layout for points, _ in told] == [
         (4 * KIB, 4 * KIB),
@@ -267,10 +249,10 @@ def test_what_caches_hold_is_told_and_kept() -> None:
     assert whole.bytes == alone
     assert back.bytes - whole.bytes == 9 * blocks.unique
     # With room for one at a time all is as it was.
-    tight = mc.tune(trace, "1MiB", **options, threads=2, memory=int(rows.bytes.max()))
+    tight = mc.tune(trace, "1MiB", **GRID, threads=2, memory=int(rows.bytes.max()))
     assert tight.tolist() == rows.tolist()
     with pytest.raises(OutOfMemoryError, match="larger blocks and a lower rate need less"):
-        mc.tune(trace, "1MiB", **options, memory=int(rows.bytes.max()) - 1)
+        mc.tune(trace, "1MiB", **GRID, memory=int(rows.bytes.max()) - 1)
     with pytest.raises(ConfigError, match="memory: "):
         mc.tune(trace, "1MiB", memory="much")
 
@@ -380,11 +362,9 @@ def test_mistakes_are_told(options: dict[str, Any], message: str) -> None:
 
 @pytest.fixture
 def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, list[str], str]]:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    random_trace().save(tmp_path / "made.arrow")
+    random_trace().save(folder / "made.arrow")
 
     return partial(lines, capsys, "tune", "made.arrow")
 
@@ -439,9 +419,7 @@ def test_no_cache_beats_the_first_row(objective: Any) -> None:
     assert hits.latency_ns[0] < hits.latency_ns[1]
 
 
-def test_a_size_may_be_a_share_of_all_that_is_accessed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_size_may_be_a_share_of_all_that_is_accessed(tmp_path: Path) -> None:
     # Eight blocks of 4 KiB, one of which is only written; in blocks of 8 KiB there are five.
     trace = trace_of([(0, 4 * k, 4) for k in (0, 1, 2, 3, 6, 7, 8)] + [(1, 40, 4), (0, 0, 4)])
     layouts: dict[str, Any] = {"block_bytes": ["4KiB", "8KiB"], "policies": "lru"}
@@ -455,7 +433,6 @@ def test_a_size_may_be_a_share_of_all_that_is_accessed(
             mc.tune(trace, wrong)
     with pytest.raises(ConfigError, match="size: 4KiB are less than one block of 8KiB"):
         mc.tune(trace, "1%", **layouts)
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
     path = str(trace.save(tmp_path / "t.csv"))
     told = CliRunner().invoke(cli, ["tune", path, "--size", "50%", "--block-bytes", "4KiB"])
     assert told.exit_code == 0, told.output

@@ -7,9 +7,7 @@ import gzip
 import hashlib
 import json
 import multiprocessing
-import os
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +19,7 @@ import made_up
 import numpy as np
 import pyarrow as pa
 import pytest
+from commands import python
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -226,11 +225,9 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path, page: str, results: R
     """Later in this process, and in another, whose string hashes differ."""
     assert mc.report(results) == page
     file = tmp_path / "page.html"
-    subprocess.run(
-        [sys.executable, "-m", "mcsim", "report", str(results.path), "--html", str(file)],
-        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=True,
-    )
+    report = ("-m", "mcsim", "report", results.path, "--html", file)
+    done = python(*report, env={"PYTHONHASHSEED": "1"})
+    assert done.returncode == 0, done.stderr
     assert file.read_text(encoding="utf-8") == page
 
 

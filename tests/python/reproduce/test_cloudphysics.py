@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plotted import unplotted
+from small import EXPERIMENTS
 
 from mcsim.cli.main import main
 from mcsim.config.profile import read_profile
@@ -20,7 +21,6 @@ from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 FOLDER = EXPERIMENTS / "reproduce" / "cloudphysics"
 
 

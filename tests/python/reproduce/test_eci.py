@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from plotted import unplotted
+from small import EXPERIMENTS, small_experiment
 
 from mcsim.config.profile import read_profile
 from mcsim.experiment.runner import run
@@ -20,8 +21,6 @@ from mcsim.reproduce.eci_examples import (
 from mcsim.reproduce.measured import measure
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 from mcsim.reproduce.verdicts import Verdict
-
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +79,17 @@ def test_requests_are_those_of_a_week_for_as_long_as_it_lasts() -> None:
 
 
 def test_a_system_is_measured_by_what_it_gave_and_served(tmp_path: Path) -> None:
-    spec = {
-        "name": "two",
-        "ops": "all",
-        "interval": "10min",
-        "warm_up": "10min",
-        "workload": {"profile": str(EXPERIMENTS / "workloads" / "tiny.yaml")},
-        "tiers": [{"device": "sata-ssd", "capacity_blocks": 2000}],
-        "backend": "sata-hdd",
-        "systems": ["static", {"name": "centaur", "interval": "10min", "baseline": "eci"}],
-        "opt": False,
-    }
+    spec = small_experiment(
+        "static",
+        {"name": "centaur", "interval": "10min", "baseline": "eci"},
+        tiers={"sata-ssd": 2000},
+        name="two",
+        ops="all",
+        interval="10min",
+        warm_up="10min",
+        backend="sata-hdd",
+        opt=False,
+    )
     results = run(spec, out=tmp_path, figures=False)
     measured = measure(results)
     static, centaur = measured["static"], measured["centaur"]

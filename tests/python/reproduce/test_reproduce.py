@@ -14,6 +14,7 @@ import commands
 import pyarrow as pa
 import pytest
 from plotted import unplotted
+from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base import package
@@ -320,7 +321,7 @@ def test_an_installation_without_experiments_says_so(
 
 
 def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
-    tiny = Path(__file__).parents[3] / "experiments" / "tiny.yaml"
+    tiny = EXPERIMENTS / "tiny.yaml"
     results = mcsim.run(tiny, overrides=["systems=[lru]"], figures=False, out=tmp_path)
     with pytest.raises(ConfigError, match="no system 'arc'; there are lru"):
         system_of(results, "arc")

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_dask import Dask, until
+from small import ROOT
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
@@ -98,7 +99,7 @@ def test_shards_together_are_all_figures(count: int, quick: bool) -> None:
 
 
 def test_figures_that_show_the_same_runs_stay_together() -> None:
-    file = Path(__file__).parents[3] / "docs" / "reproduction.md"
+    file = ROOT / "docs" / "reproduction.md"
     text = file.read_text(encoding="utf-8")
     of_run: dict[str, set[str]] = {}
     for name, ran in re.findall(r"^## (\S+): .*\n\nRun: (.*)", text, re.MULTILINE):
@@ -301,7 +302,7 @@ def meet(where):
         time.sleep(0.001)
 
 
-def draw(folder, formats):
+def draw(folder, formats, found):
     path = folder / "a.png"
     path.write_bytes(bytes([number]) * 1000)
     meet("drawn")
@@ -344,7 +345,7 @@ def test_two_processes_keep_one_finding_at_a_time(
 def test_what_was_kept_stays_until_there_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(folder: Path, formats: Sequence[str]) -> list[Path]:
+    def draw(folder: Path, formats: Sequence[str], found: Found) -> list[Path]:
         if interrupted:
             raise KeyboardInterrupt
         (folder / "a.png").write_bytes(b"drawn")

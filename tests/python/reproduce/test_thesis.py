@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 
 import numpy as np
 import pytest
 from plotted import unplotted
+from small import EXPERIMENTS
 
 from mcsim.config.profile import SyntheticVmSpec, read_profile
 from mcsim.experiment.experiment import Experiment
@@ -16,7 +16,6 @@ from mcsim.reproduce.thesis_array import requests_that_hit
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 MINUTE = 60 * 10**9
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small import small_experiment
 
 import mcsim
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import churn, yardsticks
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 PLACED = [
     {"name": "vfrm", "extent": 16},
     {"name": "hystor", "extent": 16, "write_area": 0.25},
@@ -23,17 +23,9 @@ PLACED = [
 
 
 def ran(folder: Path, *systems: Any) -> Results:
-    spec = {
-        "name": "decided",
-        "ops": "all",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 400},
-            {"device": "flash", "capacity_blocks": 1600},
-        ],
-        "systems": list(systems),
-    }
+    spec = small_experiment(
+        *systems, tiers={"dram": 400, "flash": 1600}, name="decided", ops="all", interval="30min"
+    )
     return mcsim.run(spec, out=folder, figures=False)
 
 

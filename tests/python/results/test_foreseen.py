@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 from rich.console import Console, RenderableType
+from small import small_experiment
 
 import mcsim
 from mcsim._core import engine
@@ -22,8 +23,6 @@ from mcsim.results import packs
 from mcsim.results.render import render_comparison, render_systems
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
-
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 
 
 class Oracle:
@@ -45,19 +44,15 @@ class Plain:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    spec = {
-        "name": "tiny",
-        "interval": "30min",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": [
-            "lru",
-            {"name": "clairvoyant", "label": "seer"},
-            {"name": Oracle, "label": "mine"},
-            {"name": Plain, "label": "plain"},
-            "hindsight",
-        ],
-    }
+    spec = small_experiment(
+        "lru",
+        {"name": "clairvoyant", "label": "seer"},
+        {"name": Oracle, "label": "mine"},
+        {"name": Plain, "label": "plain"},
+        "hindsight",
+        tiers={"dram": 400},
+        interval="30min",
+    )
     return mcsim.run(spec, out=tmp_path_factory.mktemp("out"), figures=False)
 
 
@@ -110,14 +105,15 @@ def test_results_of_before_are_marked_by_the_names_of_their_systems(results: Res
 
 
 def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = {
-        "name": "sizes",
-        "interval": "1h",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": ["lru", "clairvoyant", "hindsight"],
-        "sweep": {"tiers.0.capacity_blocks": [300, 500]},
-    }
+    spec = small_experiment(
+        "lru",
+        "clairvoyant",
+        "hindsight",
+        tiers={"dram": 400},
+        name="sizes",
+        interval="1h",
+        sweep={"tiers.0.capacity_blocks": [300, 500]},
+    )
 
     def marks(out: Path) -> set[tuple[str, str | None]]:
         table = mcsim.sweep(spec, out=out).table()

@@ -3,33 +3,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from small import EXPERIMENTS, small_experiment
 
 import mcsim
 from mcsim.results import tables
 from mcsim.results.loads import loads
 from mcsim.results.results import Results
 
-MIX = Path(__file__).parents[3] / "experiments" / "workloads" / "mix.yaml"
+MIX = EXPERIMENTS / "workloads" / "mix.yaml"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    spec = {
-        "name": "many",
-        "ops": "all",
-        "interval": "2min",
-        "workload": {"profile": str(MIX), "window": {"end": "2h"}},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 500},
-            {"device": "flash", "capacity_blocks": 4000},
-        ],
-        "backend": "hdd",
-        "systems": ["lru", "static", "single-tier"],
-    }
+    spec = small_experiment(
+        "lru",
+        "static",
+        "single-tier",
+        tiers={"dram": 500, "flash": 4000},
+        name="many",
+        ops="all",
+        interval="2min",
+        workload={"profile": str(MIX), "window": {"end": "2h"}},
+        backend="hdd",
+    )
     return mcsim.run(spec, out=tmp_path_factory.mktemp("many"), figures=False)
 
 

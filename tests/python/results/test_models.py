@@ -11,15 +11,13 @@ import made_up
 import numpy as np
 import pytest
 from rich.console import Console
+from small import small_experiment
 
 from mcsim.base.errors import ConfigError
-from mcsim.config import ExperimentSpec
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
 from mcsim.results import demands, models
-from mcsim.results.draft import Draft
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 
 MS = 10**6
 DEVICE = {"read": "1ms", "write": "2ms", "dollars_per_gb": 1}
@@ -36,7 +34,6 @@ SPEC: dict[str, Any] = {
 
 def results_of(tmp_path: Path, interval: str = "10s", **more: Any) -> Results:
     """Two intervals of two VMs: a reads and writes, b does nothing in the second."""
-    spec = ExperimentSpec.model_validate(SPEC | {"interval": interval} | more)
     metrics = [
         made_up.of_tier("hierarchy", 0, "a", 0, 600, fills=400, read_requests=100),
         made_up.of_tier("hierarchy", 0, "b", 0, 400, updates=600, write_requests=40),
@@ -50,15 +47,8 @@ def results_of(tmp_path: Path, interval: str = "10s", **more: Any) -> Results:
         made_up.of_vm("hierarchy", 1, "b", 1, 0, 0),
     ]
     metrics[1]["read_requests"] = 0
-    draft = Draft.begin(tmp_path, "models-0", "build")
-    draft.write_table("metrics", made_up.table("metrics", metrics))
-    draft.write_table("vms", made_up.table("vms", vms))
-    for name in ("curves", "reuse_intensity", "decisions"):
-        draft.write_table(name, SCHEMAS[name].empty_table())
-    draft.write_spec(spec)
-    draft.write_json("environment", {"synthetic": True})
-    draft.write_json("timings", {"stages": {}, "systems": {}})
-    return draft.finish()
+    spec = SPEC | {"interval": interval} | more
+    return made_up.written(tmp_path, "models-0", spec, metrics, vms)
 
 
 def test_requests_wait_for_their_slowest_block(tmp_path: Path) -> None:
@@ -222,28 +212,19 @@ def test_a_device_that_is_not_written_lasts() -> None:
     assert models.lifetime_years(1e12, 3000, 1e12, amplification=2) == pytest.approx(worn / 2)
 
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
-
-
 def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
-    spec = {
-        "name": "paths",
-        "ops": "all",
-        "interval": "1h",
-        "workload": {"profile": str(TINY)},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 300},
-            {"device": "flash", "capacity_blocks": 1000},
-        ],
-        "systems": [
-            "lru",
-            {"name": "hierarchy", "label": "same", "policy": "lru()"},
-            {"name": "hierarchy", "label": "back", "policy": "arc / s3-fifo", "writes": "back"},
-            {"name": "hierarchy", "label": "spare", "admission": "none / nth(n=2)"},
-            {"name": "static", "label": "around", "policy": "sieve", "writes": "around"},
-            {"name": "multicache", "label": "lirs", "policy": "lirs", "chain": "victim"},
-        ],
-    }
+    spec = small_experiment(
+        "lru",
+        {"name": "hierarchy", "label": "same", "policy": "lru()"},
+        {"name": "hierarchy", "label": "back", "policy": "arc / s3-fifo", "writes": "back"},
+        {"name": "hierarchy", "label": "spare", "admission": "none / nth(n=2)"},
+        {"name": "static", "label": "around", "policy": "sieve", "writes": "around"},
+        {"name": "multicache", "label": "lirs", "policy": "lirs", "chain": "victim"},
+        tiers={"dram": 300, "flash": 1000},
+        name="paths",
+        ops="all",
+        interval="1h",
+    )
     results = run(spec, out=tmp_path, threads=2, figures=False)
     metrics, vms = results.to_polars("metrics"), results.to_polars("vms")
 

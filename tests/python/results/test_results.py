@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from commands import environment
 from hypothesis import given
 from hypothesis import strategies as st
+from small import small_experiment
 
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError, HostError
@@ -26,12 +28,7 @@ from mcsim.results.schemas import SCHEMAS
 
 RUN_ID = "pair-0123456789ab"
 SPEC = ExperimentSpec.model_validate(
-    {
-        "name": "pair",
-        "workload": {"vms": ["a"]},
-        "tiers": [{"device": "dram", "capacity_blocks": 5}],
-        "systems": ["lru"],
-    }
+    small_experiment("lru", tiers={"dram": 5}, name="pair", workload={"vms": ["a"]})
 )
 
 
@@ -162,7 +159,7 @@ time.sleep(60)
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
     )
     try:
         assert other.stdout is not None

@@ -10,18 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from small import EXPERIMENTS, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.results import (
-    collect,
-    difference,
-    find_run,
-    list_runs,
-    open_run,
-    remove,
-    verify,
-)
+from mcsim.results import collect, difference, find_run, list_runs, open_run, remove, verify
 from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.packs import Held, write_pack
 from mcsim.results.results import Results
@@ -29,7 +22,7 @@ from mcsim.results.runs import removable
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
 
-TINY = Path(__file__).parents[3] / "experiments" / "tiny.yaml"
+TINY = EXPERIMENTS / "tiny.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -268,13 +261,7 @@ def test_systems_are_compared_by_name_wherever_they_stand(made: Path, tmp_path: 
 @pytest.fixture
 def swept(tmp_path: Path) -> Path:
     """Three runs of a sweep, two of them in one pack."""
-    spec = {
-        "name": "swept",
-        "interval": "10min",
-        "workload": {"profile": str(TINY.parent / "workloads" / "tiny.yaml")},
-        "tiers": [{"device": "dram", "capacity_blocks": 500}],
-        "systems": ["lru", "static"],
-    }
+    spec = small_experiment("lru", "static", tiers={"dram": 500}, name="swept", interval="10min")
     out = tmp_path / "swept"
     cells = [Held(f"swept-{k:012x}", out) for k in range(3)]
     for k, cell in enumerate(cells):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console, RenderableType
+from small import small_experiment
 
 import mcsim
 from mcsim.report.run_parts import run_tables
@@ -25,12 +26,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Results:
         np.arange(400) * 60 * 10**9, np.arange(400) % 50 * 4096, 4096, vms=["a"]
     )
     trace.save(folder / "a.arrow")
-    spec = {
-        "name": "alone",
-        "workload": {"vms": [{"name": "a", "trace": "a.arrow"}]},
-        "tiers": [{"device": "dram", "capacity_blocks": 30}],
-        "systems": ["hindsight"],
-    }
+    spec = small_experiment(
+        "hindsight",
+        tiers={"dram": 30},
+        name="alone",
+        workload={"vms": [{"name": "a", "trace": "a.arrow"}]},
+    )
     return mcsim.run(spec, trace_dirs=[folder], out=folder, figures=False)
 
 

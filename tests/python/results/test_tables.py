@@ -9,12 +9,9 @@ import made_up
 import pytest
 from rich.console import Console
 
-from mcsim.config import ExperimentSpec
 from mcsim.results import tables
-from mcsim.results.draft import Draft
 from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 
 SPEC = {
     "name": "pair",
@@ -50,7 +47,6 @@ def results_of(
     tmp_path: Path, hits: dict[str, Sequence[Sequence[int]]], accesses: Sequence[int]
 ) -> Results:
     """Results with given hits [vm][tier] per system, spread over two intervals."""
-    draft = Draft.begin(tmp_path, "pair-0", "build")
     metrics, vms = [], []
     for system, by_vm in hits.items():
         for interval in (0, 1):
@@ -70,15 +66,7 @@ def results_of(
                         space = space // 2 // (1 + interval)
                     writes["target"] = space
                     metrics.append(made_up.of_tier(system, interval, name, tier, count, **writes))
-    draft.write_table("metrics", made_up.table("metrics", metrics))
-    draft.write_table("vms", made_up.table("vms", vms))
-    for name in ("curves", "reuse_intensity", "decisions"):
-        draft.write_table(name, SCHEMAS[name].empty_table())
-    draft.write_spec(ExperimentSpec.model_validate(SPEC))
-    draft.write_json("environment", {"synthetic": True})
-    timing = {"replay_seconds": 0.5, "decide_seconds": 0.25}
-    draft.write_json("timings", {"stages": {}, "systems": dict.fromkeys(hits, timing)})
-    return draft.finish()
+    return made_up.written(tmp_path, "pair-0", SPEC, metrics, vms)
 
 
 @pytest.fixture
@@ -165,16 +153,11 @@ def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
 
 
 def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path, "alone-0", "build")
-    draft.write_table("vms", made_up.table("vms", [made_up.of_vm("static", 0, "a", 0, 10, 4)]))
+    vms = [made_up.of_vm("static", 0, "a", 0, 10, 4)]
     metrics = [made_up.of_tier("static", 0, "a", tier, 3) for tier in (0, 1)]
-    draft.write_table("metrics", made_up.table("metrics", metrics))
     spec = SPEC | {"workload": {"vms": ["a"]}, "systems": ["static"]}
-    draft.write_spec(ExperimentSpec.model_validate(spec))
-    draft.write_json("environment", {"synthetic": True})
-    timing = {"replay_seconds": 0.5, "decide_seconds": 0.0, "accesses": 10}
-    draft.write_json("timings", {"stages": {}, "systems": {"static": timing}})
-    results = draft.finish()
+    took = {"replay_seconds": 0.5, "decide_seconds": 0.0, "accesses": 10}
+    results = made_up.written(tmp_path, "alone-0", spec, metrics, vms, took=took)
     text = shown(render_comparison(results)) + shown(render_systems(results))
     for absent in ("gain", "speed", "Global LRU", "legacy", "points"):
         assert absent not in text
@@ -183,15 +166,11 @@ def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
 def test_many_vms_are_shown_together(tmp_path: Path) -> None:
     many = MOST_VMS + 1
     names = [f"vm{v}" for v in range(many)]
-    draft = Draft.begin(tmp_path, "many-0", "build")
     vms = [made_up.of_vm("lru", 0, name, 0, 10, 4) for name in names]
     metrics = [made_up.of_tier("lru", 0, name, tier, 3) for name in names for tier in (0, 1)]
-    draft.write_table("metrics", made_up.table("metrics", metrics))
-    draft.write_table("vms", made_up.table("vms", vms))
     spec = SPEC | {"workload": {"vms": names}, "systems": ["lru"]}
-    draft.write_spec(ExperimentSpec.model_validate(spec))
-    draft.write_json("environment", {"synthetic": True})
-    text = shown(render_comparison(draft.finish()))
+    results = made_up.written(tmp_path, "many-0", spec, metrics, vms)
+    text = shown(render_comparison(results))
     assert "vm7" not in text
     assert f"{10 * many}" in text
     assert f"the {many} VMs one by one are in vms.parquet and metrics.parquet" in text

@@ -4,9 +4,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import mcsim
+from small import small_experiment
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
+import mcsim
 
 
 class Twice:
@@ -19,12 +19,9 @@ class Twice:
 
 
 def test_decisions_say_which_of_several_timers_rang(tmp_path: Path) -> None:
-    spec = {
-        "name": "timers",
-        "workload": {"profile": str(TINY)},
-        "tiers": [{"device": "dram", "capacity_blocks": 400}],
-        "systems": [{"name": Twice, "label": "twice"}, "multicache"],
-    }
+    spec = small_experiment(
+        {"name": Twice, "label": "twice"}, "multicache", tiers={"dram": 400}, name="timers"
+    )
     decisions = mcsim.run(spec, out=tmp_path, figures=False).to_pandas("decisions")
     twice = decisions[decisions["system"] == "twice"]
     assert twice["timer"].value_counts().to_dict() == {"often": 7, "rarely": 3}

@@ -11,11 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from mcsim.config import ExperimentSpec
-from mcsim.results.draft import Draft
 from mcsim.results.files import write_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import digest_of, listed, read_list
 from mcsim.results.yardsticks import YARDSTICKS, jain, render_yardsticks, yardsticks
 
@@ -49,8 +46,7 @@ def decision(system: str, interval: int, reason: str) -> dict[str, Any]:
     return {"system": system, "interval": interval, "infeasible": reason}
 
 
-def draft_of(tmp_path: Path, spec: dict[str, Any] = SPEC, **tables: pa.Table) -> Draft:
-    draft = Draft.begin(tmp_path, "pair-0", "build")
+def results_of(tmp_path: Path, spec: dict[str, Any] = SPEC, **tables: pa.Table) -> Results:
     metrics, vms = [], []
     for system in spec["systems"]:
         for interval, targets in enumerate(TARGETS[system]):
@@ -63,19 +59,8 @@ def draft_of(tmp_path: Path, spec: dict[str, Any] = SPEC, **tables: pa.Table) ->
                     metrics.append(
                         made_up.of_tier(system, interval, vm, tier, hits[tier], target=target)
                     )
-    tables = {
-        "metrics": made_up.table("metrics", metrics),
-        "vms": made_up.table("vms", vms),
-        "curves": SCHEMAS["curves"].empty_table(),
-        "decisions": SCHEMAS["decisions"].empty_table(),
-    } | tables
-    for name, table in tables.items():
-        draft.write_table(name, table)
-    draft.write_spec(ExperimentSpec.model_validate(spec))
-    draft.write_json("environment", {"synthetic": False})
-    timing = {"replay_seconds": 0.5, "decide_seconds": 0.25}
-    draft.write_json("timings", {"stages": {}, "systems": dict.fromkeys(spec["systems"], timing)})
-    return draft
+    recorded = {"synthetic": False}
+    return made_up.written(tmp_path, "pair-0", spec, metrics, vms, environment=recorded, **tables)
 
 
 # On its own a hits 60 times in 10 blocks and 80 times in 30; b never.
@@ -98,12 +83,12 @@ def results(tmp_path: Path) -> Results:
         decision("multicache", 2, "vm a needs 2 blocks more"),
         decision("multicache", 2, ""),
     ]
-    return draft_of(
+    return results_of(
         tmp_path,
         curves=CURVES,
         decisions=made_up.table("decisions", rows),
         bounds=pa.table({"system": ["hindsight", "multicache"], "opt_hits": [100, 120]}),
-    ).finish()
+    )
 
 
 def column(results: Results, name: str) -> list[Any]:
@@ -165,7 +150,7 @@ def test_the_table_fits_a_terminal(results: Results) -> None:
 
 def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
     spec = SPEC | {"systems": ["multicache"]}
-    results = draft_of(tmp_path, spec).finish()
+    results = results_of(tmp_path, spec)
     (row,) = yardsticks(results).to_pylist()
     for name in ("share_of_opt", "over_hindsight", "fairness", "worst_slowdown"):
         assert row[name] is None
@@ -177,14 +162,14 @@ def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
 
 def test_nobody_compares_with_curves_of_other_accesses(tmp_path: Path) -> None:
     other = CURVES.set_column(4, "accesses", pa.array(5 * [101], pa.int64()))
-    results = draft_of(tmp_path, curves=other).finish()
+    results = results_of(tmp_path, curves=other)
     assert column(results, "fairness") == [None, None]
 
 
 def test_results_of_before_are_readable(tmp_path: Path) -> None:
     """Decisions without `infeasible`, and no table of bounds."""
     rows = [decision("multicache", 1, "")]
-    results = draft_of(tmp_path, decisions=made_up.table("decisions", rows)).finish()
+    results = results_of(tmp_path, decisions=made_up.table("decisions", rows))
     file = results.path / "decisions.parquet"
     write_parquet(file, pq.read_table(file).drop_columns(["infeasible"]))
     sums = read_list(results.path / "DONE") | {file.name: digest_of(file)}

@@ -13,6 +13,7 @@ import commands
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from small import small_experiment
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
@@ -44,18 +45,16 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """An experiment without a clock, of reads alone."""
     file = tmp_path_factory.mktemp("traces") / "mixed.txt"
     file.write_text("\n".join(map(str, mixed())))
-    return {
-        "name": "mixed",
-        "ops": "all",
-        "interval": "10_000 references",
-        "workload": {"vms": [{"name": "mixed", "trace": str(file), "format": "keys"}]},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 200},
-            {"device": "flash", "capacity_blocks": 1500},
-        ],
-        "backend": "hdd",
-        "systems": ["lru", "hierarchy"],
-    }
+    return small_experiment(
+        "lru",
+        "hierarchy",
+        tiers={"dram": 200, "flash": 1500},
+        name="mixed",
+        ops="all",
+        interval="10_000 references",
+        workload={"vms": [{"name": "mixed", "trace": str(file), "format": "keys"}]},
+        backend="hdd",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +69,15 @@ def clocked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     file = tmp_path_factory.mktemp("clocked") / "mixed.csv"
     trace.save(file)
-    return {
-        "name": "clocked",
-        "ops": "all",
-        "interval": "30min",
-        "workload": {"vms": [{"name": "mixed", "trace": str(file)}]},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 200},
-            {"device": "flash", "capacity_blocks": 1500},
-        ],
-        "backend": "hdd",
-        "systems": [{"name": "hierarchy", "writes": "back", "chain": "victim"}],
-    }
+    return small_experiment(
+        {"name": "hierarchy", "writes": "back", "chain": "victim"},
+        tiers={"dram": 200, "flash": 1500},
+        name="clocked",
+        ops="all",
+        interval="30min",
+        workload={"vms": [{"name": "mixed", "trace": str(file)}]},
+        backend="hdd",
+    )
 
 
 def replays_of(spec: dict[str, Any]) -> Replays:
@@ -107,19 +103,13 @@ def test_the_stack_says_what_replays_of_lru_do(spec: dict[str, Any], warm_up: st
 
 
 def test_vms_share_a_stack() -> None:
-    tiny = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
     replays = replays_of(
-        {
-            "name": "tiny",
-            "interval": "10min",
-            "warm_up": "1h",
-            "workload": {"profile": str(tiny)},
-            "tiers": [
-                {"device": "dram", "capacity_blocks": 500},
-                {"device": "flash", "capacity_blocks": 2000},
-            ],
-            "systems": [{"name": "hierarchy", "writes": "back"}],
-        }
+        small_experiment(
+            {"name": "hierarchy", "writes": "back"},
+            tiers={"dram": 500, "flash": 2000},
+            interval="10min",
+            warm_up="1h",
+        )
     )
     stack = Stack(replays)
     assert stack.is_exact
@@ -410,18 +400,15 @@ def test_the_command_ends_with_2_if_nothing_keeps_the_limits(
 @pytest.mark.parametrize("policy", ["lru", "arc"])
 @pytest.mark.parametrize("name", ["2_pools", "sprite", "multi2"])
 def test_recorded_traces(trace_dir: Path, name: str, policy: str) -> None:
-    spec = {
-        "name": name,
-        "ops": "all",
-        "interval": "1_000_000 references",
-        "workload": {"vms": [{"name": name, "format": "keys"}]},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": "1%"},
-            {"device": "flash", "capacity_blocks": "5%"},
-        ],
-        "backend": "hdd",
-        "systems": ["hierarchy"],
-    }
+    spec = small_experiment(
+        "hierarchy",
+        tiers={"dram": "1%", "flash": "5%"},
+        name=name,
+        ops="all",
+        interval="1_000_000 references",
+        workload={"vms": [{"name": name, "format": "keys"}]},
+        backend="hdd",
+    )
     asked: dict[str, Any] = {"sizes": "0.5%:30%:9 / 1%:100%:9", "policies": policy}
     grid = mc.search(spec, **asked, objective="per-dollar", exhaustive=True)
     for share in (0.1, 0.3):

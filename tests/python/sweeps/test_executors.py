@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from local_dask import Dask, until
+from small import small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
@@ -200,12 +201,9 @@ def test_classes_are_not_sent(file: Path, tmp_path: Path) -> None:
         def allocate(self, seen: Any) -> None:
             return None
 
-    spec = {
-        "name": "own",
-        "workload": {"profile": str(file.parent / "small.yaml")},
-        "tiers": [{"device": "dram", "capacity_blocks": 10}],
-        "systems": [Mine],
-    }
+    spec = small_experiment(
+        Mine, tiers={"dram": 10}, name="own", workload={"profile": str(file.parent / "small.yaml")}
+    )
     with ThreadPoolExecutor(1) as executor, pytest.raises(ConfigError, match="cannot be sent"):
         mcsim.sweep(spec, {"seed": [1, 2]}, out=tmp_path, executor=executor)
     assert all(mcsim.sweep(spec, {"seed": [1, 2]}, out=tmp_path).finished())
@@ -220,13 +218,13 @@ def test_a_cell_that_fails_is_named_and_others_are_kept(file: Path, tmp_path: Pa
             if self.after == 2:
                 raise ArithmeticError("no more")
 
-    spec = {
-        "name": "own",
-        "interval": "30min",
-        "workload": {"profile": str(file.parent / "small.yaml")},
-        "tiers": [{"device": "dram", "capacity_blocks": 10}],
-        "systems": [{"name": Fails, "after": 0}],
-    }
+    spec = small_experiment(
+        {"name": Fails, "after": 0},
+        tiers={"dram": 10},
+        name="own",
+        interval="30min",
+        workload={"profile": str(file.parent / "small.yaml")},
+    )
     axes = {"systems.0.after": [0, 1, 2, 3]}
     message = r"cell 2 \(systems\.0\.after=2\): .*raised ArithmeticError: no more"
     with pytest.raises(ConfigError, match=message):
@@ -246,13 +244,13 @@ def test_an_estimate_is_of_all_systems_of_a_cell(file: Path, tmp_path: Path) -> 
 
     def seconds(*naps: float) -> float:
         systems = [{"name": Sleeps, "label": str(nap), "seconds": nap} for nap in naps]
-        spec = {
-            "name": "naps",
-            "interval": "30min",
-            "workload": {"profile": str(file.parent / "small.yaml")},
-            "tiers": [{"device": "dram", "capacity_blocks": 10}],
-            "systems": systems,
-        }
+        spec = small_experiment(
+            *systems,
+            tiers={"dram": 10},
+            name="naps",
+            interval="30min",
+            workload={"profile": str(file.parent / "small.yaml")},
+        )
         prospect = look(spec, {"seed": [1, 2, 3]}, out=tmp_path)
         found = prospect.estimated()
         assert found is not None

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import slurm
+from small import ROOT
 
 import mcsim
 from mcsim.sweeps.sweep import Sweep
 
-ROOT = Path(__file__).parents[3]
 RECIPES = ROOT / "docs/clusters.md"
 TINY = (ROOT / "experiments/tiny.yaml").read_text(encoding="utf-8")
 GRID = f"""\
@@ -43,14 +43,12 @@ def recipe(language: str) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a sweep is submitted from, with `mcsim` on the path of whatever is started there."""
-    (tmp_path / "grid.yaml").write_text(GRID, encoding="utf-8")
+    (folder / "grid.yaml").write_text(GRID, encoding="utf-8")
     scripts = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", scripts + os.pathsep + os.environ["PATH"])
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return folder
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from small import ROOT, small_experiment
 
 import mcsim
 from mcsim import figures
@@ -24,18 +25,9 @@ from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.sweep import look
 from mcsim.sweeps.swept import Sweep
 
-ROOT = Path(__file__).parents[3]
-TINY: dict[str, Any] = {
-    "name": "grid",
-    "interval": "30min",
-    "workload": {"profile": str(ROOT / "experiments/workloads/tiny.yaml")},
-    "tiers": [
-        {"device": "dram", "capacity_blocks": 500},
-        {"device": "flash", "capacity_blocks": 2000},
-    ],
-    "backend": "hdd",
-    "systems": ["lru"],
-}
+TINY: dict[str, Any] = small_experiment(
+    "lru", tiers={"dram": 500, "flash": 2000}, name="grid", interval="30min", backend="hdd"
+)
 AXES: dict[str, Any] = {
     "tiers.1.capacity_blocks": [1000, "8MiB"],
     "systems": [["lru", "multicache"], {"name": "hierarchy", "policy": "arc / arc"}],

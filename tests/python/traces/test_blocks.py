@@ -248,14 +248,10 @@ def test_other_mistakes(trace: mc.Trace) -> None:
 
 
 def test_a_file_gives_what_the_command_gives(
-    trace: mc.Trace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    trace: mc.Trace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from mcsim.cli.main import main
 
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
     file = trace.save(tmp_path / "fleet.csv")
     main(["mrc", str(file), "--sizes", "20", "--no-figures", "--out", str(tmp_path)])
     said = capsys.readouterr().out.splitlines()[2].split()[-1]

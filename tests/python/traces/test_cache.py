@@ -7,13 +7,13 @@ from pathlib import Path
 
 import commands
 import pytest
+from small import TINY
 
 from mcsim.base.errors import ConfigError
 from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 AN_HOUR_NS = 3600 * 10**9
 
 

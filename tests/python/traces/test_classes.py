@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small import EXPERIMENTS
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError, TraceError
@@ -22,14 +23,9 @@ from mcsim.traces.synth import profile_digest, synth_trace
 
 ROWS = [(0, 5), (4, 0), (4, 7), (9, 3), (12, 0)]
 """Milliseconds and classes."""
-WORKLOADS = Path(__file__).parents[3] / "experiments" / "workloads"
+WORKLOADS = EXPERIMENTS / "workloads"
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def write(rows: list[tuple[int, Any]] = ROWS, name: str = "a.csv", header: str = "class") -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -22,7 +23,6 @@ from mcsim.results.models import requests
 from mcsim.traces.store import STORE_VERSION
 from mcsim.traces.synth import GENERATOR_VERSION, profile_digest, synth_trace
 
-TINY = Path(__file__).parents[3] / "experiments" / "workloads" / "tiny.yaml"
 SECOND = 10**9
 
 GOOD = textwrap.dedent("""\
@@ -43,12 +43,6 @@ GOOD = textwrap.dedent("""\
         phases:
           - {duration: 1min, think: 15ms, reads: sweep}
     """)
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path
 
 
 def written(folder: Path, old: str = "", new: str = "") -> Path:
@@ -150,15 +144,18 @@ def test_profiles_without_clients_are_what_they_were_before_there_were_any(folde
 
 
 def experiment(folder: Path, *systems: Any, **more: Any) -> Any:
-    given = {
-        "name": "waiting",
-        "ops": "all",
-        "interval": "10s",
-        "workload": {"profile": str(written(folder))},
-        "tiers": [{"device": "flash", "capacity_blocks": 800}],
-        "backend": "hdd",
-        "systems": list(systems),
-    } | more
+    given = (
+        small_experiment(
+            *systems,
+            tiers={"flash": 800},
+            name="waiting",
+            ops="all",
+            interval="10s",
+            workload={"profile": str(written(folder))},
+            backend="hdd",
+        )
+        | more
+    )
     return mcsim.run(given, out=folder / "results", figures=False)
 
 

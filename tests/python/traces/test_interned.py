@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small import small_workload
 
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.units import format_count
-from mcsim.traces.blocks import Blocks, vms_of
+from mcsim.traces.blocks import Blocks
 from mcsim.traces.cache import INTERNED, entries
 from mcsim.traces.interned import interned, is_kept
 from mcsim.traces.trace import Trace
@@ -27,20 +28,6 @@ def files(folder: Path) -> list[Path]:
     return sorted((folder / INTERNED).glob("*"))
 
 
-def workload(requests: int = 20_000, seed: int = 1) -> Workload:
-    random = np.random.default_rng(seed)
-    trace = Trace.from_arrays(
-        np.sort(random.integers(0, 10**12, requests)),
-        4096 * random.integers(0, 3_000, requests).astype(np.uint64),
-        random.integers(1, 20_000, requests).astype(np.uint32),
-        op=random.integers(0, 2, requests).astype(np.uint8),
-        vm=random.integers(0, 3, requests).astype(np.uint16),
-        vms=["a", "b", "c"],
-        source="made up",
-    )
-    return Workload(vms_of([trace]), synthetic=True)
-
-
 def assert_same(found: engine.Accesses, expected: engine.Accesses) -> None:
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(found, column), getattr(expected, column))
@@ -51,33 +38,33 @@ def assert_same(found: engine.Accesses, expected: engine.Accesses) -> None:
 def test_first_makes_a_file_that_the_next_one_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = workload().intern(VIEW)
-    assert not is_kept(workload(), VIEW, tmp_path)
-    assert_same(interned(workload(), VIEW, folder=tmp_path, at_least=0), expected)
-    assert is_kept(workload(), VIEW, tmp_path)
+    expected = small_workload().intern(VIEW)
+    assert not is_kept(small_workload(), VIEW, tmp_path)
+    assert_same(interned(small_workload(), VIEW, folder=tmp_path, at_least=0), expected)
+    assert is_kept(small_workload(), VIEW, tmp_path)
     (file,) = files(tmp_path)
     assert file.name.startswith("made up-")
     # What is found is read from the file, and no request is.
     monkeypatch.setattr(Workload, "intern", None)
-    assert_same(interned(workload(), VIEW, folder=tmp_path, at_least=0), expected)
+    assert_same(interned(small_workload(), VIEW, folder=tmp_path, at_least=0), expected)
 
 
 def test_other_requests_and_views_have_files_of_their_own(tmp_path: Path) -> None:
     for seed, view in [(1, VIEW), (2, VIEW), (1, VIEW | {"ops": "all"}), (1, {"line_blocks": 4})]:
-        found = interned(workload(seed=seed), view, folder=tmp_path, at_least=0)
-        assert_same(found, workload(seed=seed).intern(dict(view)))
+        found = interned(small_workload(seed=seed), view, folder=tmp_path, at_least=0)
+        assert_same(found, small_workload(seed=seed).intern(dict(view)))
     assert len(files(tmp_path)) == 4
 
 
 def test_few_accesses_are_not_worth_a_file(tmp_path: Path) -> None:
-    assert_same(interned(workload(), VIEW, folder=tmp_path), workload().intern(VIEW))
+    assert_same(interned(small_workload(), VIEW, folder=tmp_path), small_workload().intern(VIEW))
     assert not files(tmp_path)
 
 
 def test_damaged_file_is_told_of_and_made_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    interned(workload(), VIEW, folder=tmp_path, at_least=0)
+    interned(small_workload(), VIEW, folder=tmp_path, at_least=0)
     (file,) = files(tmp_path)
     whole = file.read_bytes()
     for damaged in (whole[:-1], whole[:-9] + b"\x01" + whole[-8:], b"", b"something else"):
@@ -86,10 +73,10 @@ def test_damaged_file_is_told_of_and_made_anew(
         file.write_bytes(damaged)
         caplog.clear()
         with caplog.at_level(logging.WARNING):
-            found = interned(workload(), VIEW, folder=tmp_path, at_least=0)
+            found = interned(small_workload(), VIEW, folder=tmp_path, at_least=0)
         assert str(file) in caplog.text
         assert "it is made anew" in caplog.text
-        assert_same(found, workload().intern(VIEW))
+        assert_same(found, small_workload().intern(VIEW))
         assert file.read_bytes() == whole
 
 
@@ -98,13 +85,13 @@ def test_folder_that_cannot_be_written_leaves_them_in_memory(
 ) -> None:
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING):
-        found = interned(workload(), VIEW, folder=tmp_path / "file" / "folder", at_least=0)
-    assert_same(found, workload().intern(VIEW))
+        found = interned(small_workload(), VIEW, folder=tmp_path / "file" / "folder", at_least=0)
+    assert_same(found, small_workload().intern(VIEW))
     assert "the interned trace is in memory" in caplog.text
 
 
 def make(folder: Path) -> bytes:
-    interned(workload(), VIEW, folder=folder, at_least=0)
+    interned(small_workload(), VIEW, folder=folder, at_least=0)
     # Others may be at work on theirs beside it.
     (file,) = (path for path in files(folder) if path.suffix == ".accesses")
     return file.read_bytes()
@@ -118,9 +105,9 @@ def test_processes_that_make_one_at_a_time_make_the_same(tmp_path: Path) -> None
 
 
 def test_cache_lists_and_verifies_them(tmp_path: Path) -> None:
-    interned(workload(), VIEW, folder=tmp_path, at_least=0)
+    interned(small_workload(), VIEW, folder=tmp_path, at_least=0)
     (entry,) = entries(tmp_path)
-    accesses = workload().intern(VIEW).access_count
+    accesses = small_workload().intern(VIEW).access_count
     assert entry.kind.name == "interned"
     assert entry.describe() == f"{format_count(accesses)} accesses of 3 VMs in blocks of 4096 bytes"
     assert entry.fault() is None
@@ -137,26 +124,26 @@ def test_cache_lists_and_verifies_them(tmp_path: Path) -> None:
 def test_limit_removes_what_was_used_longest_ago(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = interned(workload(seed=1), VIEW, folder=tmp_path, at_least=0)
+    first = interned(small_workload(seed=1), VIEW, folder=tmp_path, at_least=0)
     (file,) = files(tmp_path)
     size = file.stat().st_size
     monkeypatch.setenv("MCSIM_CACHE_LIMIT", str(2 * size + size // 2))
-    interned(workload(seed=2), VIEW, folder=tmp_path, at_least=0)
+    interned(small_workload(seed=2), VIEW, folder=tmp_path, at_least=0)
     (other,) = set(files(tmp_path)) - {file}
     for path in (other, file):
         os.utime(path, (10**9, 10**9))
-    interned(workload(seed=1), VIEW, folder=tmp_path, at_least=0)  # used again
-    interned(workload(seed=3), VIEW, folder=tmp_path, at_least=0)
+    interned(small_workload(seed=1), VIEW, folder=tmp_path, at_least=0)  # used again
+    interned(small_workload(seed=3), VIEW, folder=tmp_path, at_least=0)
     assert file.exists()
     assert not other.exists()
     assert len(files(tmp_path)) == 2
     # Those who have one mapped keep it.
     file.unlink()
-    assert_same(first, workload(seed=1).intern(VIEW))
+    assert_same(first, small_workload(seed=1).intern(VIEW))
 
 
 def test_blocks_in_pieces_are_the_same_mapped(tmp_path: Path) -> None:
-    plain = Blocks.of(workload().vms[0].trace)
+    plain = Blocks.of(small_workload().vms[0].trace)
     file = tmp_path / "trace.accesses"
     engine.write_accesses(plain.accesses, str(file))
     mapped = Blocks(
@@ -169,7 +156,7 @@ def test_blocks_in_pieces_are_the_same_mapped(tmp_path: Path) -> None:
 
 
 def test_passed_beyond_the_end_is_refused() -> None:
-    accesses = workload(10).intern(VIEW)
+    accesses = small_workload(requests=10).intern(VIEW)
     with pytest.raises(ConfigError, match="requests 0 to 11 of"):
         accesses.passed(0, 11)
 
@@ -190,7 +177,7 @@ def held_of(path: Path) -> int:
 
 def test_memory_holds_no_more_of_a_file_than_is_looked_at(tmp_path: Path) -> None:
     file = tmp_path / "trace.accesses"
-    engine.write_accesses(workload(2_000_000).intern(VIEW), str(file))
+    engine.write_accesses(small_workload(requests=2_000_000).intern(VIEW), str(file))
     accesses = engine.open_accesses(str(file))
     whole = file.stat().st_size
     assert whole > 20 * 2**20
@@ -204,7 +191,7 @@ def test_memory_holds_no_more_of_a_file_than_is_looked_at(tmp_path: Path) -> Non
 
 def test_memory_holds_no_more_of_a_store_than_a_batch(tmp_path: Path) -> None:
     file = tmp_path / "trace.arrow"
-    workload(4_000_000).vms[0].trace.save(file)
+    small_workload(requests=4_000_000).vms[0].trace.save(file)
     trace = Trace.open(file)
     total = sum(int(batch.offset.max() > 0) + len(batch.length) for batch in trace.batches())
     assert total > 4_000_000

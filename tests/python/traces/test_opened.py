@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from small import ROOT, TINY
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
@@ -46,12 +47,9 @@ def fleet(names: list[str], requests: int = 400, seed: int = 3) -> mc.Trace:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     fleet(["web_0", "web_1", "mail", "db.1"]).save("fleet.arrow")
-    return tmp_path
+    return folder
 
 
 def experiment(*entries: str, **more: str) -> Experiment:
@@ -114,7 +112,7 @@ def test_many_vms_are_interned_as_few(count: int) -> None:
 
 
 def test_a_profile_stands_in_for_several() -> None:
-    root = Path(__file__).parents[3]
+    root = ROOT
     profile = f"workload:\n  profile: {root}/experiments/workloads/tiny.yaml"
     workload = opened('{trace: none, vms: "*c*", name: "x-{vm}"}', **{"workload:": profile})
     assert workload.synthetic
@@ -122,7 +120,7 @@ def test_a_profile_stands_in_for_several() -> None:
 
 
 def test_a_seed_makes_another_synthetic_workload() -> None:
-    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    profile = TINY
 
     def offsets(more: str) -> list[int]:
         workload = opened(
@@ -138,7 +136,7 @@ def test_a_seed_of_no_synthetic_workload_is_refused_or_said_to_be_unused() -> No
     with pytest.raises(ConfigError, match="missing key 'profile': the seed of which synthetic"):
         opened("{trace: fleet.arrow, vms: all}", **{"workload:": "workload:\n  seed: 5"})
     told = io.StringIO()
-    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    profile = TINY
     seeded = f"workload:\n  profile: {profile}\n  seed: 5"
     made = experiment("{trace: fleet.arrow, vms: all}", **{"workload:": seeded})
     open_workload(made.spec, made.source, [], Reporter(Console(file=told, width=200)))

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small import EXPERIMENTS, small_experiment, small_workload
 
 from mcsim._core import engine, locality
 from mcsim.experiment import prepared
 from mcsim.experiment.runner import run
-from mcsim.traces.blocks import vms_of
 from mcsim.traces.cache import INTERNED, entries
 from mcsim.traces.profiled import is_profile_kept, profiled
-from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 VIEW = {"block_bytes": 4096, "ops": "all", "line_blocks": 1}
 HOUR_NS = 3600 * 10**9
 CURVE = locality.MeterSpec("curve", interval=HOUR_NS)
@@ -45,18 +43,7 @@ def files(folder: Path) -> list[Path]:
 
 @functools.cache
 def workload(seed: int = 1) -> Workload:
-    random = np.random.default_rng(seed)
-    requests = 20_000
-    trace = Trace.from_arrays(
-        np.sort(random.integers(0, 8 * HOUR_NS, requests)),
-        4096 * random.integers(0, 3_000, requests).astype(np.uint64),
-        random.integers(1, 20_000, requests).astype(np.uint32),
-        op=random.integers(0, 2, requests).astype(np.uint8),
-        vm=random.integers(0, 3, requests).astype(np.uint16),
-        vms=["a", "b", "c"],
-        source="made up",
-    )
-    return Workload(vms_of([trace]), synthetic=True)
+    return small_workload(seed, length_ns=8 * HOUR_NS)
 
 
 @functools.cache
@@ -233,19 +220,19 @@ def warmed(folder: Path) -> dict[str, Any]:
         if name.startswith("w"):
             vms.append(name)
             before.append({"name": name, "trace": name.replace("w", "before")})
-    return {
-        "name": "warmed",
-        "ops": "all",
-        "interval": "1h",
-        "workload": {"vms": vms},
-        "warm_up": {"vms": before},
-        "tiers": [
-            {"device": "dram", "capacity_blocks": 100},
-            {"device": "flash", "capacity_blocks": 300},
-        ],
-        "backend": "hdd",
-        "systems": ["multicache", "eci-cache", "cloudcache", "hindsight"],
-    }
+    return small_experiment(
+        "multicache",
+        "eci-cache",
+        "cloudcache",
+        "hindsight",
+        tiers={"dram": 100, "flash": 300},
+        name="warmed",
+        ops="all",
+        interval="1h",
+        workload={"vms": vms},
+        warm_up={"vms": before},
+        backend="hdd",
+    )
 
 
 def many_meters(folder: Path) -> Path:

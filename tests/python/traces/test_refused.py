@@ -20,13 +20,7 @@ from mcsim.cli.main import main
 
 SIZED = "time_s,offset,size\n1,0,8192\n2,4096,4096\n"
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def written(name: str, content: str | bytes) -> str:

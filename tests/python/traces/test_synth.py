@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from small import EXPERIMENTS
 
 from mcsim.base.errors import ConfigError
 from mcsim.cli.synth import synth
@@ -15,7 +16,7 @@ from mcsim.config.profile import read_profile
 from mcsim.traces.store import open_store
 from mcsim.traces.synth import profile_digest, synth_trace
 
-WORKLOADS = Path(__file__).parents[3] / "experiments" / "workloads"
+WORKLOADS = EXPERIMENTS / "workloads"
 
 GOOD = textwrap.dedent("""\
     name: pair

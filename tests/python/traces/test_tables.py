@@ -13,18 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small import TINY
 
 import mcsim as mc
 from mcsim.cli.main import main
 
 MS = 10**6
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def columns(trace: mc.Trace) -> list[list[int]]:
@@ -57,7 +53,7 @@ def test_what_mcsim_wrote_comes_back(own: mc.Trace, name: str) -> None:
 def test_synthetic_traces_stay_so(folder: Path) -> None:
     from mcsim.traces.synth import synth_trace
 
-    profile = Path(__file__).parents[3] / "experiments/workloads/tiny.yaml"
+    profile = TINY
     trace = synth_trace(profile)
     again = mc.Trace.open(trace.save("tiny.parquet"))
     assert again.metadata.synthetic

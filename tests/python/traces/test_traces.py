@@ -22,6 +22,7 @@ import pytest
 import recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import ROOT
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.traces.batches import Batch
@@ -304,7 +305,7 @@ class TestOpen:
         assert cache_directory() == tmp_path / "mcsim" / "traces"
 
     def test_every_format_is_in_the_list(self) -> None:
-        headers = Path(__file__).parents[3].glob("core/trace/formats/*.hpp")
+        headers = ROOT.glob("core/trace/formats/*.hpp")
         names = {header.stem.replace("_", "-") for header in headers} - {"all"}
         assert {known["name"] for known in trace_formats()} == names | {"arrow", "parquet"}
 
