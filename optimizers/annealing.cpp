@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/random.hpp"
+#include "core/base/share.hpp"
 #include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
 
@@ -31,8 +32,8 @@ class Walker {
     for (std::size_t k = 0; k < problem.tiers(); ++k) {
       const Count unit = problem.unit();
       left_.push_back(static_cast<std::size_t>(start.left(k) / unit));
-      const double units = static_cast<double>(problem.capacities[k] / unit);
-      longest_.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(stride * units)));
+      const Count units = floor_share(stride, problem.capacities[k] / unit);
+      longest_.push_back(static_cast<std::size_t>(std::max<Count>(1, units)));
     }
   }
 

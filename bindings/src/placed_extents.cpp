@@ -26,11 +26,7 @@ absl::StatusOr<std::unique_ptr<Host>> PlacedExtents::make_host(const Accesses& t
   if (std::ranges::max(rooms()) == 0) {
     return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
   }
-  vm_of_.clear();
-  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-    const auto blocks = static_cast<std::size_t>(trace.vms[vm].unique_blocks);
-    vm_of_.insert(vm_of_.end(), blocks / trace.line_blocks, vm);
-  }
+  vm_of_ = vms_of_extents(trace);
   const std::size_t extents = vm_of_.size();
   placed_.assign(extents, machine_.tiers.size());
   for (std::vector<Count>& of_op : counts_.requests) of_op.assign((sizes_.size() + 1) * extents, 0);
@@ -52,20 +48,11 @@ void PlacedExtents::count(const ExtentAccess& access, Count block_bytes) {
 }
 
 WriteArea PlacedExtents::write_area() const {
-  const auto share_of = [](double share, Count blocks) {
-    return static_cast<Count>(share * static_cast<double>(blocks));
-  };
-  const Count blocks = share_of(params_.write_area, machine_.tiers[0].capacity_blocks);
-  return {.blocks = blocks, .most_dirty = share_of(params_.high_water, blocks)};
+  return write_area_of(machine_, params_.write_area, params_.high_water);
 }
 
 std::vector<Count> PlacedExtents::rooms() const {
-  std::vector<Count> rooms;
-  for (const TierSpec& tier : machine_.tiers) {
-    const Count taken = rooms.empty() ? write_area().blocks : 0;
-    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks_);
-  }
-  return rooms;
+  return rooms_beside(write_area(), machine_, extent_blocks_);
 }
 
 py::array_t<Count> PlacedExtents::since(const std::vector<Count>& now,

@@ -65,7 +65,7 @@ class PlacedExtents {
   std::vector<Count> sizes_;    // bytes
   Counts counts_;               // since the trace began
   std::vector<Counts> before_;  // by timer, as it rang last
-  std::vector<std::size_t> vm_of_;
+  std::vector<VmId> vm_of_;
   std::vector<std::size_t> placed_;  // tiers, or the backend
 };
 

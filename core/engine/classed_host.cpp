@@ -69,7 +69,7 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
 }
 
 bool ClassedHost::takes(std::size_t tier, std::size_t of_class) const {
-  return held_[tier] < capacity_[tier] || (of_class < always_ && capacity_[tier] > 0);
+  return held_[tier] < capacity_[tier] || of_class < always_;
 }
 
 std::size_t ClassedHost::taker(std::size_t tier, std::size_t of_class) const {
@@ -78,6 +78,7 @@ std::size_t ClassedHost::taker(std::size_t tier, std::size_t of_class) const {
 }
 
 void ClassedHost::insert(std::size_t tier, BlockId block, std::size_t of_class) {
+  if (capacity_[tier] == 0) return push_down(tier, block, of_class);
   if (held_[tier] == capacity_[tier]) make_room(tier);
   lists_.push_front(list(tier, of_class), block);
   where_[block] = static_cast<std::uint8_t>(tier);
@@ -85,13 +86,16 @@ void ClassedHost::insert(std::size_t tier, BlockId block, std::size_t of_class) 
   ++counters_[owners_.vm_of(block)].tiers[tier].occupancy;
 }
 
-// The victim goes to the first slower tier that takes it, or out.
 void ClassedHost::make_room(std::size_t tier) {
   std::size_t of_class = kMostClasses - 1;
   while (lists_.empty(list(tier, of_class))) --of_class;
   const BlockId victim(lists_.back(list(tier, of_class)));
-  VmCounters& owner = counters_[owners_.vm_of(victim)];
   remove(victim);
+  push_down(tier, victim, of_class);
+}
+
+void ClassedHost::push_down(std::size_t tier, BlockId block, std::size_t of_class) {
+  VmCounters& owner = counters_[owners_.vm_of(block)];
   const std::size_t to = taker(tier + 1, of_class);
   if (to == backend()) {
     ++owner.tiers[tier].evictions;
@@ -99,7 +103,7 @@ void ClassedHost::make_room(std::size_t tier) {
   }
   ++owner.tiers[tier].moved_down;
   ++owner.tiers[to].demotions;
-  insert(to, victim, of_class);
+  insert(to, block, of_class);
 }
 
 void ClassedHost::remove(BlockId block) {

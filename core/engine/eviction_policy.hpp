@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/base/params.hpp"
+#include "core/base/share.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/directory.hpp"
@@ -121,7 +122,7 @@ class PolicyView {
 
 // A share of the capacity in whole blocks, at least 1.
 inline Count share_of(double share, Count capacity) {
-  return std::max<Count>(1, static_cast<Count>(share * static_cast<double>(capacity)));
+  return std::max<Count>(1, floor_share(share, capacity));
 }
 
 struct NullSink {

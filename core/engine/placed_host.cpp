@@ -3,7 +3,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/share.hpp"
+
 namespace mcsim {
+
+WriteArea write_area_of(const Machine& machine, double share, double high_water) {
+  const Count blocks = floor_share(share, machine.tiers.front().capacity_blocks);
+  return {.blocks = blocks, .most_dirty = floor_share(high_water, blocks)};
+}
+
+std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine,
+                                Count extent_blocks) {
+  std::vector<Count> rooms;
+  for (const TierSpec& tier : machine.tiers) {
+    const Count taken = rooms.empty() ? area.blocks : 0;
+    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks);
+  }
+  return rooms;
+}
+
+std::vector<VmId> vms_of_extents(const Accesses& trace) {
+  std::vector<VmId> vms;
+  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+    const auto blocks = static_cast<std::size_t>(trace.vms[vm].unique_blocks);
+    vms.insert(vms.end(), blocks / trace.line_blocks, static_cast<VmId>(vm));
+  }
+  return vms;
+}
 
 PlacedHost::PlacedHost(const Machine& machine, const Accesses& trace, Watch watch, WriteArea area)
     : extent_blocks_(trace.line_blocks),
@@ -30,6 +56,9 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
     if (blocks.empty()) continue;
     VmCounters& vm = counters_[trace.request_vm[r]];
     const Op op = static_cast<Op>(trace.request_op[r]);
+    const auto request_blocks = static_cast<Count>(blocks.size());
+    const Count request_bytes =
+        trace.keeps_bytes ? Count{trace.request_bytes[r]} : request_blocks * trace.block_bytes;
     std::size_t slowest = 0;
     for (std::size_t i = 0; i < blocks.size();) {
       const std::size_t extent = blocks[i] / extent_blocks_;
@@ -46,7 +75,8 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       watch_({.extent = extent,
               .op = op,
               .blocks = count,
-              .request_blocks = static_cast<Count>(blocks.size())});
+              .request_blocks = request_blocks,
+              .request_bytes = request_bytes});
       i = end;
     }
     ++vm.served(op).requests[slowest];

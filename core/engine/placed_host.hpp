@@ -21,6 +21,7 @@ struct ExtentAccess {
   Op op;
   Count blocks;  // of the request that lie in the extent
   Count request_blocks;
+  Count request_bytes;  // as recorded, if the trace keeps them; else of these blocks
 };
 
 // Blocks of the fastest tier that are no extent's, and how many of them may be dirty.
@@ -28,6 +29,13 @@ struct WriteArea {
   Count blocks = 0;
   Count most_dirty = 0;
 };
+
+// That of a share of the fastest tier, and of a share of these blocks.
+WriteArea write_area_of(const Machine& machine, double share, double high_water);
+// How many extents of so many blocks fit in each tier beside it.
+std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine, Count extent_blocks);
+// The VM of every extent.
+std::vector<VmId> vms_of_extents(const Accesses& trace);
 
 // A host that caches nothing: every extent, which is a line of the trace, lives in one tier or in
 // the backend, serves there what is asked of it, and moves when it is told to. What it brings in

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/base/share.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/allocation/latency.hpp"
 
@@ -27,7 +28,7 @@ absl::Status CacheCow::begin(const Accesses& trace, std::vector<Count>&) {
 
 std::string CacheCow::divide(const Observation& seen, std::vector<Count>& blocks) {
   share_free(seen, blocks);
-  const auto length = static_cast<Count>(params_.ghost * static_cast<double>(capacity()));
+  const Count length = floor_share(params_.ghost, capacity());
   std::vector<bool> present = seen.departed;
   present.flip();
   std::vector<Now> now;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/share.hpp"
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
@@ -56,8 +57,7 @@ void DividedCache::share_free(const Observation& seen, std::vector<Count>& block
 
 ChunkMover::ChunkMover(const Params& params, SystemContext context)
     : DividedCache(params, std::move(context)),
-      chunk_(
-          std::max<Count>(1, static_cast<Count>(params.chunk * static_cast<double>(capacity())))),
+      chunk_(std::max<Count>(1, floor_share(params.chunk, capacity()))),
       floor_(params.floor * chunk_) {}
 
 void ChunkMover::move(std::size_t from, std::size_t to, std::vector<Count>& blocks) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/share.hpp"
 #include "core/base/suggest.hpp"
 
 namespace mcsim {
@@ -89,7 +90,7 @@ Allocation over_tiers(const Machine& machine, std::span<const Count> blocks) {
     const Count of_tier = machine.tiers[k].capacity_blocks;
     const auto full = static_cast<double>(total) / static_cast<double>(capacity);
     const auto here =
-        k + 1 == targets.tiers() ? total : static_cast<Count>(full * static_cast<double>(of_tier));
+        k + 1 == targets.tiers() ? total : floor_share(full, of_tier);
     const std::vector<double> weights(left.begin(), left.end());
     const std::vector<Count> parts = proportional(here, weights);
     for (std::size_t vm = 0; vm < left.size() && total > 0; ++vm) {

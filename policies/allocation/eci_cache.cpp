@@ -1,9 +1,10 @@
 #include "policies/allocation/eci_cache.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
+
+#include "core/base/share.hpp"
 
 namespace mcsim {
 
@@ -72,8 +73,7 @@ const RunningCurve& EciCache::useful(const Observation& seen, std::size_t vm) co
 
 Count EciCache::size_for(const RunningCurve& curve) const {
   const Count largest = curve.saturation();
-  const auto all = static_cast<double>(curve.hits(largest));
-  return curve.capacity_for(static_cast<Count>(std::ceil(params_.quantile * all)));
+  return curve.capacity_for(ceil_share(params_.quantile, curve.hits(largest)));
 }
 
 }  // namespace mcsim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/share.hpp"
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
@@ -36,9 +37,8 @@ std::string Exclusive::prepare(const Observation& seen) {
         sure_[k].push_back(own);
         continue;
       }
-      const auto misses =
-          static_cast<double>(curve.accesses() - curve.hits(in_all_tiers(equal, v)));
-      const auto allowed = static_cast<Count>((1 + params_.delta) * misses);
+      const Count misses = curve.accesses() - curve.hits(in_all_tiers(equal, v));
+      const Count allowed = floor_share(1 + params_.delta, misses);
       const Count needed = curve.capacity_for(curve.accesses() - allowed);
       sure_[k].push_back(std::max<Count>(0, needed - own));
     }

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/share.hpp"
+
 namespace mcsim {
 
 absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& trace) {
@@ -18,11 +20,7 @@ absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& tr
   const std::size_t extents = trace.id_count() / trace.line_blocks;
   scores_.assign(extents, 0);
   placed_.assign(extents, machine_.tiers.size());
-  vm_of_.clear();
-  for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-    const auto blocks = static_cast<std::size_t>(trace.vms[vm].unique_blocks);
-    vm_of_.insert(vm_of_.end(), blocks / trace.line_blocks, static_cast<VmId>(vm));
-  }
+  vm_of_ = vms_of_extents(trace);
   const auto add = [this](const ExtentAccess& a) { scores_[a.extent] += score(a, block_bytes_); };
   return std::make_unique<PlacedHost>(machine_, trace, add, write_area());
 }
@@ -40,12 +38,7 @@ absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& 
 }
 
 std::vector<Count> ExtentPlacer::rooms() const {
-  std::vector<Count> rooms;
-  for (const TierSpec& tier : machine_.tiers) {
-    const Count taken = rooms.empty() ? write_area().blocks : 0;
-    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks_);
-  }
-  return rooms;
+  return rooms_beside(write_area(), machine_, extent_blocks_);
 }
 
 // Of equal scores whoever is faster already comes first, then the lower extent; what has no score
@@ -124,11 +117,10 @@ std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wa
 
 // In an epoch; 0.29 blocks a second for 100 seconds are 29.
 std::size_t ExtentPlacer::most_moves() const {
-  constexpr double kRounding = 1e-9;
   if (params_.rate <= 0) return std::numeric_limits<std::size_t>::max();
   const double seconds = static_cast<double>(params_.epoch.ns) / static_cast<double>(kSecond);
   const double moves = params_.rate * seconds / static_cast<double>(extent_blocks_);
-  return static_cast<std::size_t>(moves * (1 + kRounding));
+  return static_cast<std::size_t>(floor_of(moves));
 }
 
 }  // namespace mcsim

@@ -1,15 +1,30 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdint>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/base/choices.hpp"
 #include "policies/allocation/extent_placer.hpp"
 
 namespace mcsim {
+
+// What the size of a request is.
+enum class SizeOf : std::uint8_t {
+  kRequest,  // bytes as they were asked for
+  kBlocks,   // the blocks that it touches, whole
+};
+
+template <>
+struct Choices<SizeOf> {
+  static constexpr std::array names{std::pair{"request", SizeOf::kRequest},
+                                    std::pair{"blocks", SizeOf::kBlocks}};
+};
 
 // Hystor: what is cheap for a fast device and dear for a disk lives in the fast one. A request of
 // N sectors adds 2^max(0, 7 - floor(log2 N)) to the cost of what it touches, so that small and
@@ -22,6 +37,7 @@ class Hystor final : public ExtentPlacer {
     double saturation = 65'535;
     double write_area = 0;
     double high_water = 1;
+    SizeOf size = SizeOf::kRequest;
 
     static constexpr auto fields() {
       return std::tuple_cat(ExtentPlacer::Params::fields(),
@@ -36,7 +52,10 @@ class Hystor final : public ExtentPlacer {
                                        Field{"high_water", &Params::high_water,
                                              "share of that area that may be dirty; the oldest "
                                              "beyond it are written back; the source is silent",
-                                             0, 1}});
+                                             0, 1},
+                                       Field{"size", &Params::size,
+                                             "sectors of a request: those it asked for, if the "
+                                             "trace tells, or all of the blocks that it touches"}});
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -49,6 +68,11 @@ class Hystor final : public ExtentPlacer {
   Hystor(const Params& params, SystemContext context)
       : ExtentPlacer(params, std::move(context)), params_(params) {}
 
+  ExpandOptions trace_view(ExpandOptions experiment) const override {
+    experiment.bytes = experiment.bytes || params_.size == SizeOf::kRequest;
+    return ExtentPlacer::trace_view(experiment);
+  }
+
   // Of one request, by its size.
   static double cost(Count sectors) {
     const auto whole = static_cast<std::uint64_t>(std::max<Count>(sectors, 1));
@@ -58,14 +82,12 @@ class Hystor final : public ExtentPlacer {
 
  protected:
   double score(const ExtentAccess& access, Count block_bytes) const override {
-    return cost(access.request_blocks * block_bytes / 512);
+    const Count bytes = params_.size == SizeOf::kRequest ? access.request_bytes
+                                                         : access.request_blocks * block_bytes;
+    return cost((bytes + 511) / 512);
   }
   WriteArea write_area() const override {
-    const auto share_of = [](double share, Count blocks) {
-      return static_cast<Count>(share * static_cast<double>(blocks));
-    };
-    const Count blocks = share_of(params_.write_area, machine().tiers[0].capacity_blocks);
-    return {.blocks = blocks, .most_dirty = share_of(params_.high_water, blocks)};
+    return write_area_of(machine(), params_.write_area, params_.high_water);
   }
   void end_epoch(std::vector<double>& scores) const override {
     while (!scores.empty() && std::ranges::max(scores) >= params_.saturation) {

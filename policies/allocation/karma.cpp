@@ -1,9 +1,9 @@
 #include "policies/allocation/karma.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
+#include "core/base/share.hpp"
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
@@ -69,7 +69,7 @@ std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
   std::vector<Count> lent;
   Count supply = capacity();
   for (std::size_t i = 0; i < vms.size(); ++i) {
-    const auto sure = static_cast<Count>(params_.alpha * static_cast<double>(fair[i]));
+    const Count sure = floor_share(params_.alpha, fair[i]);
     const Count needs = needed(seen, vms[i]);
     credits.push_back(credits_[vms[i]]);
     wanted.push_back(std::max<Count>(needs - sure, 0));
@@ -97,8 +97,7 @@ Count Karma::needed(const Observation& seen, std::size_t vm) const {
   const RunningCurve& curve = seen.meters[0].curves[vm];
   const Count most = curve.hits(curve.saturation());
   if (most == 0) return 0;
-  return curve.capacity_for(
-      static_cast<Count>(std::ceil(params_.enough * static_cast<double>(most))));
+  return curve.capacity_for(ceil_share(params_.enough, most));
 }
 
 }  // namespace mcsim

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/base/share.hpp"
 #include "core/base/status.hpp"
 #include "core/engine/counters.hpp"
 #include "core/engine/machine.hpp"
@@ -68,8 +69,7 @@ class LatencyModel {
  private:
   // Of so many blocks those in tiers 0..k.
   Count held(Count blocks, std::size_t k) const {
-    return k + 1 == share_.size() ? blocks
-                                  : static_cast<Count>(share_[k] * static_cast<double>(blocks));
+    return k + 1 == share_.size() ? blocks : floor_share(share_[k], blocks);
   }
 
   Count capacity_ = 0;

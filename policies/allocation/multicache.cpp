@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/share.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -125,7 +127,7 @@ CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage
                                           std::size_t) const {
   const double equal =
       static_cast<double>(stage.capacities.front()) / static_cast<double>(stage.base.size());
-  return {.least = static_cast<Count>(params_.minimum_share * equal)};
+  return {.least = floor_of(params_.minimum_share * equal)};
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

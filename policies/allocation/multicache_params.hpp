@@ -60,11 +60,13 @@ struct MultiCacheParams : CurveMaximizer::Params {
                   "silent, its authors' code takes the last"},
             Field{"ri_mode", &MultiCacheParams::ri_mode, "how reuse intensity enters the utility"},
             Field{"minimum_share", &MultiCacheParams::minimum_share,
-                  "share of an equal part that every VM is sure of in each tier, in whole steps of "
-                  "the grid, unless it is idle; the source is silent",
+                  "share of an equal part that every VM is sure of in each tier, rounded down to a "
+                  "size of the grid; an idle VM gets what `idle` says, whatever this is; the "
+                  "source is silent",
                   0, 1},
             Field{"idle", &MultiCacheParams::idle,
-                  "what a VM without accesses in the interval gets; the source is silent"},
+                  "what a VM without accesses in the interval gets: nothing, or what it has; the "
+                  "source is silent"},
             Field{"grid", &MultiCacheParams::grid,
                   "sizes tried per tier; the source is silent, its authors' code tries 200", 2,
                   1'000'000},

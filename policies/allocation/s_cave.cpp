@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/share.hpp"
+
 namespace mcsim {
 
 std::string SCave::divide(const Observation& seen, std::vector<Count>& blocks) {
@@ -33,7 +35,7 @@ double SCave::score(const Observation& seen, std::size_t vm, Count blocks) {
   const VmCounters& window = seen.since[vm];
   const auto granted = static_cast<double>(std::max<Count>(blocks, 1));
   const auto held = static_cast<double>(DividedCache::held(window));
-  const bool full = held >= params_.full * granted;
+  const bool full = held >= static_cast<double>(ceil_of(params_.full * granted));
   State& state = states_[vm];
   if (window.accesses > 0) {
     const double ratio =

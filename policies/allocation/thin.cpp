@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/share.hpp"
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {
@@ -20,12 +21,12 @@ absl::StatusOr<std::unique_ptr<System>> ThinProvisioning::make(Params params,
 }
 
 absl::Status ThinProvisioning::begin(const Accesses& trace, std::vector<Count>& blocks) {
-  const auto kept = static_cast<Count>(params_.hypervisor * static_cast<double>(capacity()));
+  const Count kept = floor_share(params_.hypervisor, capacity());
   for_vms_ = capacity() - kept;
   blocks = proportional(for_vms_, std::vector<double>(trace.vms.size(), 1.0));
   states_.clear();
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
-    const auto quantum = static_cast<Count>(params_.quantum * static_cast<double>(blocks[vm]));
+    const Count quantum = floor_share(params_.quantum, blocks[vm]);
     states_.push_back({.vm = trace.vms[vm].name, .quantum = std::max<Count>(quantum, 1)});
   }
   return thresholds_.begin(trace.vms);

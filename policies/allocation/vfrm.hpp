@@ -40,7 +40,7 @@ class Vfrm final : public ExtentPlacer {
                            "silent",
                            0, 1},
                      Field{"counts", &Params::counts,
-                           "what is counted: blocks, or reads of at most 16 KiB"}});
+                           "what is counted: blocks, or reads of at most 16 KiB of blocks"}});
     }
   };
   static constexpr ComponentInfo kInfo{

@@ -6,6 +6,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/slot_log.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -130,8 +131,7 @@ class ClockPro {
   void set_capacity(Count capacity) {
     capacity_ = capacity;
     const auto pages = [&](double share) {
-      const auto wanted = static_cast<Count>(share * static_cast<double>(capacity));
-      return std::clamp<Count>(wanted, std::min<Count>(1, capacity), capacity);
+      return std::clamp<Count>(floor_share(share, capacity), std::min<Count>(1, capacity), capacity);
     };
     min_cold_ = pages(params_.min_cold);
     max_cold_ = std::max(min_cold_, pages(params_.max_cold));

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <tuple>
 
 #include "core/base/choices.hpp"
 #include "core/base/portable_math.hpp"
+#include "core/base/share.hpp"
 #include "core/base/two_experts.hpp"
 #include "core/containers/counted_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -128,7 +128,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
   static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
 
   static Count most_remembered(const Params& params, Count capacity) {
-    return static_cast<Count>(params.history * static_cast<double>(capacity));
+    return floor_share(params.history, capacity);
   }
   static Count most_slots(const Params& params, Count capacity) {
     return capacity + 2 * most_remembered(params, capacity);

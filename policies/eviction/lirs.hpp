@@ -6,6 +6,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -122,14 +123,14 @@ class Lirs {
   };
 
   Count most_stacked(Count capacity) const {
-    return static_cast<Count>(params_.stack * static_cast<double>(capacity));
+    return floor_share(params_.stack, capacity);
   }
   // The newcomer is in the stack before the limit is seen to.
   Count most_slots(Count capacity) const { return most_stacked(capacity) + capacity + 1; }
 
   void set_capacity(Count capacity) {
     capacity_ = capacity;
-    const auto hirs = static_cast<Count>(params_.hirs * static_cast<double>(capacity));
+    const Count hirs = floor_share(params_.hirs, capacity);
     max_lirs_ = capacity - std::min(std::max<Count>(2, hirs), std::max<Count>(1, capacity - 1));
     max_lirs_ = std::max<Count>(0, max_lirs_);
     max_stack_ = most_stacked(capacity);

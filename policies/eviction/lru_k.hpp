@@ -7,6 +7,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
@@ -127,7 +128,7 @@ class LruK {
   };
 
   Count most_ghosts(Count capacity) const {
-    return static_cast<Count>(params_.history * static_cast<double>(capacity));
+    return floor_share(params_.history, capacity);
   }
   // Of the reference i + 1 from the last; 0 if there was none.
   std::uint64_t& time(Slot slot, std::size_t i) { return times_[slot * k_ + i]; }

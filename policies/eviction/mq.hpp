@@ -8,6 +8,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/eviction_policy.hpp"
 
@@ -113,13 +114,10 @@ class Mq {
     std::uint32_t count;
   };
 
-  static Count times(double factor, Count capacity) {
-    return static_cast<Count>(factor * static_cast<double>(capacity));
-  }
   void set_capacity(Count capacity) {
     capacity_ = capacity;
-    lifetime_ = static_cast<std::uint64_t>(times(params_.lifetime, capacity));
-    most_ghosts_ = times(params_.ghosts, capacity);
+    lifetime_ = static_cast<std::uint64_t>(floor_share(params_.lifetime, capacity));
+    most_ghosts_ = floor_share(params_.ghosts, capacity);
   }
   std::size_t queue_of(std::uint32_t count) const {
     return std::min(static_cast<std::size_t>(std::bit_width(count)) - 1, top_);

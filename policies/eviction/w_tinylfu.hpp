@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/base/random.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
 #include "core/containers/slot_lists.hpp"
@@ -119,7 +120,7 @@ class WTinyLfu {
   static constexpr double kFirstStep = 1.0 / 16, kDecay = 0.98, kRestart = 0.05;
 
   std::size_t counters(std::size_t slots) const {
-    return static_cast<std::size_t>(params_.counters * static_cast<double>(slots));
+    return static_cast<std::size_t>(floor_share(params_.counters, static_cast<Count>(slots)));
   }
   void set_capacity(Count capacity) {
     capacity_ = capacity;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/params.hpp"
 #include "core/base/random.hpp"
+#include "core/base/share.hpp"
 #include "core/containers/block_queue.hpp"
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
@@ -111,7 +111,7 @@ class Staged final : public AdmissionFilter {
         mode_(params.mode),
         read_ns_(params.read_ns),
         n_(static_cast<std::uint8_t>(params.n)),
-        space_(params.space * static_cast<double>(setup.capacity)) {}
+        space_(floor_share(params.space, setup.capacity)) {}
 
   bool admits(const Candidate& candidate) override {
     std::uint8_t& times = times_[candidate.block];
@@ -123,7 +123,7 @@ class Staged final : public AdmissionFilter {
     }
     staged_.push(candidate.block);
     if (mode_ == StageMode::kData) has_data_[candidate.block] = true;
-    if (static_cast<double>(staged_.size()) > space_) {
+    if (staged_.size() > space_) {
       const BlockId longest = staged_.front();
       staged_.erase(longest);
       times_[longest] = 0;
@@ -148,7 +148,7 @@ class Staged final : public AdmissionFilter {
   StageMode mode_;
   Count read_ns_;
   std::uint8_t n_;
-  double space_;
+  Count space_;
 };
 
 // Each time that a block asks, it comes in with a probability.
@@ -262,8 +262,8 @@ class TinyLfuFilter final : public AdmissionFilter {
 
   TinyLfuFilter(Params params, AdmissionSetup setup)
       : sketch_(static_cast<std::size_t>(std::max<Count>(1, setup.capacity)) * 8),
-        sample_(
-            std::ceil(params.sample * static_cast<double>(std::max<Count>(1, setup.capacity)))) {}
+        sample_(static_cast<double>(
+            ceil_share(params.sample, std::max<Count>(1, setup.capacity)))) {}
 
   void record(BlockId block) override {
     sketch_.add(block);

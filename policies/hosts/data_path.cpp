@@ -8,6 +8,7 @@
 
 #include "core/base/component_spec.hpp"
 #include "core/base/random.hpp"
+#include "core/base/share.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/fleet_host.hpp"
@@ -162,9 +163,9 @@ absl::StatusOr<WriteRules> write_rules(const DataPathParams& params, const Machi
   for (const VmInfo& vm : trace.vms) names.push_back(vm.name);
   MCSIM_ASSIGN_OR_RETURN(rules.by_tier, write_modes(params, machine.tiers.size(), names));
   if (params.dirty_limit < 1) {
-    double space = 0;
-    for (const TierSpec& tier : machine.tiers) space += static_cast<double>(tier.capacity_blocks);
-    rules.most_dirty = static_cast<Count>(params.dirty_limit * space);
+    Count space = 0;
+    for (const TierSpec& tier : machine.tiers) space += tier.capacity_blocks;
+    rules.most_dirty = floor_share(params.dirty_limit, space);
   }
   return rules;
 }

@@ -26,6 +26,11 @@ def largest_remainders(blocks: int, weights: list[float]) -> list[int]:
     return parts
 
 
+def share_of(whole: int, decimals: float) -> int:
+    """At most that share, as it is written."""
+    return floor(Fraction(str(decimals)) * whole)
+
+
 def over_tiers(capacities: Blocks, blocks: list[int]) -> Blocks:
     """Every tier as full as the others, with the same share of each VM's blocks."""
     rows = []
@@ -34,7 +39,7 @@ def over_tiers(capacities: Blocks, blocks: list[int]) -> Blocks:
     for k, capacity in enumerate(space):
         here = sum(left)
         if k + 1 < len(space):
-            here = floor(sum(left) / sum(space[k:]) * capacity)
+            here = sum(left) * capacity // sum(space[k:])
         rows.append(largest_remainders(here, [float(b) for b in left]))
         left = [b - r for b, r in zip(left, rows[-1], strict=True)]
     return np.array(rows)
@@ -77,7 +82,7 @@ class SCave:
         scores = []
         for v in range(len(granted)):
             size = max(granted[v], 1)
-            full = held[v] >= 0.95 * size
+            full = 100 * held[v] >= 95 * size
             if seen.accesses[v]:
                 ratio = float(seen.hits[:, v].sum()) / float(seen.accesses[v])
                 gain = ratio - self.hit_ratio.get(v, 0.0)
@@ -94,7 +99,7 @@ class SCave:
             scores.append(-1.0 if unfriendly else score)
         blocks = list(granted)
         share_free(capacity, blocks, [not d for d in seen.departed])
-        chunk = max(1, floor(self.chunk * capacity))
+        chunk = max(1, share_of(capacity, self.chunk))
         waiting = {v for v in range(len(blocks)) if not seen.departed[v]}
         self.received = set()
         for _ in range(4):
@@ -132,7 +137,7 @@ class Karma:
             return int(seen.meters["demand"][v])
         curve = seen.meters["demand"][v]
         most = curve.hits[-1] if len(curve.hits) else 0
-        enough = [c for c, h in zip(curve.capacities, curve.hits, strict=True) if h >= 0.9 * most]
+        enough = [c for c, h in zip(curve.capacities, curve.hits, strict=True) if 10 * h >= 9 * most]
         return int(enough[0]) if most else 0
 
     def allocate(self, seen: Observation) -> Decision:
@@ -146,7 +151,7 @@ class Karma:
         """What each gets of what it needs; credits change hands."""
         here = list(needs)
         fair = largest_remainders(capacity, [1.0] * len(here)) if here else []
-        sure = {v: floor(self.alpha * f) for v, f in zip(here, fair, strict=True)}
+        sure = {v: share_of(f, self.alpha) for v, f in zip(here, fair, strict=True)}
         got = {v: min(needs[v], sure[v]) for v in here}
         lent = {v: sure[v] - got[v] for v in here}
         shared = capacity - sum(sure.values())
@@ -387,8 +392,8 @@ class CacheCow:
 
     def allocate(self, seen: Observation) -> Decision:
         capacity = int(seen.capacities.sum())
-        chunk = max(1, floor(self.chunk * capacity))
-        length = floor(self.ghost * capacity)
+        chunk = max(1, share_of(capacity, self.chunk))
+        length = share_of(capacity, self.ghost)
         blocks = [int(b) for b in seen.current.sum(axis=0)]
         here = [v for v in range(len(blocks)) if not seen.departed[v]]
         share_free(capacity, blocks, [v in here for v in range(len(blocks))])

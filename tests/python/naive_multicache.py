@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,7 +63,7 @@ class MultiCacheTwin:
                 [self.utility(seen, k, v, base[v], c, space) if here[v] else 0.0 for c in sizes]
                 for v in vms
             ]
-            sure = int(self.params.get("minimum_share", 0.0) * (space / len(vms)))
+            sure = int(Fraction(str(self.params.get("minimum_share", 0.0))) * space / len(vms))
             least = max(s for s in sizes if s <= sure)
             found = optimize(
                 values,

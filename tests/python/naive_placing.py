@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 from naive_replay import Block, Counts, Request
@@ -29,8 +30,8 @@ class Placer:
         self.score: dict[Extent, float] = {}
         self.at: dict[Extent, int] = {}
         self.number: dict[Extent, int] = {}  # in the order in which they were first touched
-        self.area = int(params.get("write_area", 0.0) * self.capacities[0])
-        self.most_dirty = int(params.get("high_water", 1.0) * self.area)
+        self.area = int(Fraction(str(params.get("write_area", 0.0))) * self.capacities[0])
+        self.most_dirty = int(Fraction(str(params.get("high_water", 1.0))) * self.area)
         self.written: list[Block] = []  # the area's, the one written last last
         self.dirty: list[Block] = []  # of these, the one that became dirty first first
         self.moved = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def over_tiers(seen: Observation, sizes: Sequence[int]) -> np.ndarray:
     rows = []
     for k, of_tier in enumerate(seen.capacities.tolist()):
         last = k + 1 == len(seen.capacities)
-        here = sum(left) if last else int(sum(left) / capacity * of_tier)
+        here = sum(left) if last else sum(left) * of_tier // capacity
         rows.append(proportional(here, left) if sum(left) else [0] * len(left))
         left = [a - b for a, b in zip(left, rows[-1], strict=True)]
         capacity -= of_tier
@@ -59,7 +60,7 @@ def latency(seen: Observation, vm: int, blocks: int, ratio: Ratio) -> float:
     total, together, mean = int(seen.capacities.sum()), 0, device[-1]
     for k, of_tier in enumerate(seen.capacities.tolist()):
         together += of_tier
-        held = blocks if together == total else int(together / total * blocks)
+        held = blocks if together == total else together * blocks // total
         mean -= ratio(held) * (device[k + 1] - device[k])
     return mean
 
@@ -347,7 +348,7 @@ class EciTwin(Twin):
         sizes = []
         for v in vms:
             most_hits = hits(curves[v], 1 << 60)
-            enough = math.ceil(self.params.get("quantile", 1.0) * most_hits)
+            enough = math.ceil(Fraction(str(self.params.get("quantile", 1.0))) * most_hits)
             size = next(c for c in itertools.count() if hits(curves[v], c) >= enough)
             sizes.append(max(floor, size) if here[v] else 0)
         feasible = sum(sizes) <= capacity
@@ -488,7 +489,7 @@ class ExclusiveTwin(Twin):
         least = []
         for v in vms:
             misses = curves[v].accesses - hits(curves[v], sum(tier[v] for tier in equal))
-            allowed = int((1 + self.params.get("delta", 0.05)) * misses)
+            allowed = int((1 + Fraction(str(self.params.get("delta", 0.05)))) * misses)
             needed = next(
                 c for c in itertools.count() if curves[v].accesses - hits(curves[v], c) <= allowed
             )

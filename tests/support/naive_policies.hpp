@@ -254,7 +254,7 @@ class Slru : public Policy {
     while (size(probation_) + size(protected_) > capacity_) evict();
   }
   void settle() {
-    const auto most = static_cast<Count>(share_ * static_cast<double>(capacity_));
+    const Count most = part_of(share_, capacity_);
     while (size(protected_) > std::max<Count>(1, most)) {
       probation_.push_front(protected_.back());
       protected_.pop_back();
@@ -297,7 +297,7 @@ class TwoQ : public Policy {
     while (size(a1out_) > part(kout_)) a1out_.pop_back();
   }
   Count part(double share) const {
-    return std::max<Count>(1, static_cast<Count>(share * static_cast<double>(capacity_)));
+    return std::max<Count>(1, part_of(share, capacity_));
   }
   void evict() {
     if (size(a1in_) > part(kin_) || am_.empty()) {
@@ -344,9 +344,7 @@ class S3Fifo : public Policy {
     while (size(small_) + size(main_) > capacity_) evict();
     while (size(ghosts_) > main_size()) ghosts_.pop_back();
   }
-  Count small_size() const {
-    return std::max<Count>(1, static_cast<Count>(share_ * static_cast<double>(capacity_)));
-  }
+  Count small_size() const { return std::max<Count>(1, part_of(share_, capacity_)); }
   Count main_size() const { return std::max<Count>(0, capacity_ - small_size()); }
   void evict() {
     has_evicted_ = true;

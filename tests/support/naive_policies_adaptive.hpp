@@ -132,7 +132,7 @@ class LeCar : public Policy {
   struct Info {
     std::uint64_t frequency = 0, evicted = 0;
   };
-  Count most() const { return static_cast<Count>(history_ * static_cast<double>(capacity_)); }
+  Count most() const { return part_of(history_, capacity_); }
   void evict() {
     const std::uint64_t lru = held_.front();
     // The first of the least frequent from the least recent on, or by number.

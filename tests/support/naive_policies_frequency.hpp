@@ -65,11 +65,12 @@ class WTinyLfu : public Policy {
  private:
   std::size_t keys() const { return std::min(static_cast<std::size_t>(capacity_), blocks_); }
   std::size_t counters() const {
-    return static_cast<std::size_t>(param(params_, "counters", 16.0) * static_cast<double>(keys()));
+    return static_cast<std::size_t>(
+        part_of(param(params_, "counters", 16.0), static_cast<Count>(keys())));
   }
   Count held() const { return size(window_) + size(probation_) + size(protected_); }
   static Count share(double of, Count whole) {
-    return std::max<Count>(1, static_cast<Count>(of * static_cast<double>(whole)));
+    return std::max<Count>(1, part_of(of, whole));
   }
   void begin() {
     period_ = share(param(params_, "sample", 10.0), capacity_);
@@ -312,7 +313,7 @@ class LruK : public Policy {
     forget();
   }
   void forget() {
-    while (size(gone_) > static_cast<Count>(history_ * static_cast<double>(capacity_))) {
+    while (size(gone_) > part_of(history_, capacity_)) {
       pages_.erase(gone_.front());
       gone_.pop_front();
     }
@@ -374,7 +375,7 @@ class Mq : public Policy {
     for (const List& q : q_) held += size(q);
     return held;
   }
-  Count life() const { return static_cast<Count>(lifetime_ * static_cast<double>(capacity_)); }
+  Count life() const { return part_of(lifetime_, capacity_); }
   void evict() {
     const auto q =
         std::find_if(q_.begin(), q_.end(), [](const List& each) { return !each.empty(); });
@@ -384,7 +385,7 @@ class Mq : public Policy {
     forget();
   }
   void forget() {
-    while (size(out_) > static_cast<Count>(ghosts_ * static_cast<double>(capacity_))) {
+    while (size(out_) > part_of(ghosts_, capacity_)) {
       blocks_.erase(out_.front());
       out_.pop_front();
     }

@@ -57,7 +57,7 @@ class Lirs : public Policy {
   bool lir(std::uint64_t block) const { return is_lir_.contains(block); }
   Count lirs() const { return static_cast<Count>(is_lir_.size()); }
   Count most_lirs() const {
-    const auto share = static_cast<Count>(hirs_ * static_cast<double>(capacity_));
+    const Count share = part_of(hirs_, capacity_);
     Count hirs = std::max<Count>(share, 2);
     if (hirs >= capacity_) hirs = std::max<Count>(capacity_ - 1, 1);
     return std::max<Count>(capacity_ - hirs, 0);
@@ -81,7 +81,7 @@ class Lirs : public Policy {
   }
   // The HIR blocks nearest to the bottom leave S.
   void shorten() {
-    const auto most = static_cast<Count>(stack_ * static_cast<double>(capacity_));
+    const Count most = part_of(stack_, capacity_);
     while (size(s_) > most) {
       auto at = std::prev(s_.end());
       while (lir(*at)) --at;
@@ -164,7 +164,7 @@ class ClockPro : public Policy {
   Count largest() const { return std::max(bounded(least_), bounded(most_)); }
   Count bounded(double share) const {
     if (capacity_ == 0) return 0;
-    return std::max<Count>(1, static_cast<Count>(share * static_cast<double>(capacity_)));
+    return std::max<Count>(1, part_of(share, capacity_));
   }
   void bound_target() { target_ = std::min(std::max(target_, smallest()), largest()); }
 

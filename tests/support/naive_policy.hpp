@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <list>
 #include <vector>
@@ -8,6 +9,11 @@
 #include "core/base/types.hpp"
 
 namespace mcsim::naive {
+
+// A share, of at most six decimals, of a whole: in whole numbers throughout.
+inline Count part_of(double share, Count whole) {
+  return std::llround(share * 1e6) * whole / 1'000'000;
+}
 
 // An eviction policy one can see is right.
 class Policy {

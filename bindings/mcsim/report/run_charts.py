@@ -13,6 +13,7 @@ from mcsim.base.units import format_latency
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
 from mcsim.report.charts import Chart, Series, thinned, whole_intervals
+from mcsim.results.loads import device_titles
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
@@ -100,11 +101,11 @@ def _by_group(
 
 def _by_tier(results: Results, rows: _Rows) -> Chart:
     looks = system_looks(results.spec.systems)
-    tiers = [tier.device for tier in results.spec.tiers]
+    tiers = device_titles(results.spec)[:-1]
     shares = [rows[title, None]["tier_hit_ratio"] for title in looks]
     series = [
         Series(look, np.array([100 * s[k] if k < len(s) else np.nan for s in shares]))
-        for k, look in enumerate(looks_of(_numbered(tiers)).values())
+        for k, look in enumerate(looks_of(tiers).values())
     ]
     says = (
         "The hit ratio of all VMs together, divided by the tier that hit. A system that counts "
@@ -112,14 +113,6 @@ def _by_tier(results: Results, rows: _Rows) -> Chart:
     )
     names = [look.label for look in looks.values()]
     return Chart("Hits by tier", says, "stacked", names, series, "Hit ratio (%)", "System")
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """Tell equal names apart."""
-    return [
-        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
-        for i, name in enumerate(names)
-    ]
 
 
 def over_time(results: Results, vm: int | None = None) -> Chart:

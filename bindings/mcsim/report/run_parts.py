@@ -13,6 +13,7 @@ from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.demands import overloads
 from mcsim.results.foresight import FORESEEN, yardstick_note
+from mcsim.results.loads import device_titles
 from mcsim.results.models import devices, requests, waits_of
 from mcsim.results.render import says_nothing
 from mcsim.results.results import Results
@@ -187,7 +188,7 @@ _DEVICES = {
 
 def run_tables(results: Results) -> list[Table]:
     """Return all tables of a run."""
-    tiers = [tier.device for tier in results.spec.tiers]
+    tiers = device_titles(results.spec)[:-1]
     compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
     whole = systems(results)
     return [
@@ -255,7 +256,10 @@ def _loaded(results: Results) -> Table:
     }
     said = "; ".join(text for name, text in explained.items() if name in heads)
     caption = " ".join(f"{sentence}." for sentence in (said, *overloads(results)))
-    return from_arrow(loaded, heads, title="Devices", caption=caption)
+    titles = device_titles(results.spec)
+    shown = pa.array([titles[-1 if k is None else k] for k in loaded["tier"].to_pylist()])
+    named = loaded.set_column(loaded.schema.get_field_index("device"), "device", shown)
+    return from_arrow(named, heads, title="Devices", caption=caption)
 
 
 def _telling(table: pa.Table, heads: Mapping[str, str]) -> dict[str, str]:

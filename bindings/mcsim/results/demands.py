@@ -62,7 +62,7 @@ def overloads(results: Results) -> list[str]:
             continue
         worst = int(asked.argmax())
         found.append(
-            f"{system.title}: {load.device.device} is asked for more than it can do in {over} of "
+            f"{system.title}: {load.title} is asked for more than it can do in {over} of "
             f"{len(asked)} intervals, in interval {results.spec.warm_up_intervals + worst} for "
             f"{asked[worst]:.3g} times as much"
         )

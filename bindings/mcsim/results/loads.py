@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.config.spec import PlacedSpec
+from mcsim.config.spec import ExperimentSpec, PlacedSpec
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of
 
-__all__ = ["Load", "loads"]
+__all__ = ["Load", "device_titles", "loads"]
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,19 @@ class Load:
     """Operations on one device: arrays by interval."""
 
     device: PlacedSpec
+    title: str
     tier: int | None
     reads: NDArray[np.int64]
     writes: NDArray[np.int64]
+
+
+def device_titles(spec: ExperimentSpec) -> list[str]:
+    """Return what shows the device of each tier, then the backend's; equal names are numbered."""
+    names = [placed.device for placed in (*spec.tiers, spec.backend)]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
 
 
 def loads(results: Results, system: str) -> Iterator[Load]:
@@ -39,7 +49,9 @@ def loads(results: Results, system: str) -> Iterator[Load]:
     reads = by_interval(metrics, ["reads_served", "moved_down"])
     writes = by_interval(metrics, DEVICE_WRITES)
     *tiers, backend = devices_of(results.spec, reads.shape[1])
+    titles = device_titles(results.spec)
     for k, tier in enumerate(tiers):
-        yield Load(tier, k, reads[:, k], writes[:, k])
+        yield Load(tier, titles[k], k, reads[:, k], writes[:, k])
     backend_reads = by_interval(vms, ["backend_reads"])[:, 0]
-    yield Load(backend, None, backend_reads, by_interval(vms, ["backend_writes"])[:, 0])
+    backend_writes = by_interval(vms, ["backend_writes"])[:, 0]
+    yield Load(backend, titles[-1], None, backend_reads, backend_writes)

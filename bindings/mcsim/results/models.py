@@ -25,7 +25,7 @@ from mcsim.base import units
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
-from mcsim.results.loads import Load, loads
+from mcsim.results.loads import Load, device_titles, loads
 from mcsim.results.render import STYLE, Columns, cells_of, latency, percent, speaking
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
@@ -361,7 +361,7 @@ def render_devices(results: Results) -> RenderableType:
     """Show `devices` in at most 100 columns; those that say nothing are left out."""
     from rich.table import Table
 
-    rows = devices(results).to_pylist()
+    rows, titles = devices(results).to_pylist(), device_titles(results.spec)
     columns = speaking(_OF_DEVICES, rows)
     table = Table(title=f"{results.title}: devices", **STYLE)
     table.add_column("system", overflow="fold")
@@ -372,7 +372,7 @@ def render_devices(results: Results) -> RenderableType:
     for row in rows:
         table.add_row(
             row["system"] if row["system"] != shown else "",
-            row["device"],
+            titles[-1 if row["tier"] is None else row["tier"]],
             *cells_of(row, columns),
         )
         shown = row["system"]

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from mcsim.base import units
 from mcsim.results.foresight import yardstick_note
+from mcsim.results.loads import device_titles
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 
@@ -86,8 +87,8 @@ def render_comparison(results: Results) -> RenderableType:
     table.add_column("accesses", justify="right")
     table.add_column("system", overflow="fold")
     table.add_column("hit %", justify="right")
-    for tier in spec.tiers:
-        table.add_column(f"{tier.device} %", justify="right")
+    for title in device_titles(spec)[:-1]:
+        table.add_column(f"{title} %", justify="right")
     vms = pc.count_distinct(results.table("vms")["vm"]).as_py()
     compared = comparison(results, by_vm=vms <= MOST_VMS).to_pylist()
     has_baseline = any(row["gain"] is not None for row in compared)
@@ -145,8 +146,8 @@ def render_systems(results: Results) -> RenderableType:
     if has_baseline:
         table.add_column("vs legacy\nLRU", justify="right")
         table.add_column("points", justify="right")
-    for tier in spec.tiers:
-        table.add_column(f"{tier.device}\nwrites", justify="right")
+    for title in device_titles(spec)[:-1]:
+        table.add_column(f"{title}\nwrites", justify="right")
     decides = not says_nothing("decide_seconds", [row["decide_seconds"] for row in rows])
     for name in ("cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])):
         table.add_column(name, justify="right")

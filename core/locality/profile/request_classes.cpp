@@ -1,10 +1,10 @@
 #include "core/locality/profile/request_classes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "core/base/share.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
@@ -103,8 +103,7 @@ DistanceHistogram RequestClasses::urd() const {
 
 Count RequestClasses::urd_size(double quantile) const {
   const HitCurve curve(urd());
-  const auto most = static_cast<double>(curve.hits(curve.saturation()));
-  return curve.capacity_for(static_cast<Count>(std::ceil(quantile * most)));
+  return curve.capacity_for(ceil_share(quantile, curve.hits(curve.saturation())));
 }
 
 std::size_t RequestClasses::bytes() const {

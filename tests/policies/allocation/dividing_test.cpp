@@ -48,6 +48,16 @@ TEST(Spread, FeedsOnlyTheActive) {
   EXPECT_THAT(targets, ElementsAre(3, 9, 5));
 }
 
+TEST(OverTiers, FillsAllTiersAlikeToTheBlock) {
+  Machine machine;
+  machine.tiers = {{{}, 50}, {{}, 50}};
+  for (Count blocks = 0; blocks <= 100; ++blocks) {
+    const Allocation targets = over_tiers(machine, std::vector<Count>{blocks});
+    EXPECT_EQ(targets.at(0, 0), blocks / 2) << "as doubles, 58 % of 50 are less than 29";
+    EXPECT_EQ(targets.at(1, 0), blocks - blocks / 2);
+  }
+}
+
 TEST(PerVm, NamesAreChecked) {
   const std::vector<VmInfo> vms{{.name = "web_0"}, {.name = "web_1"}};
   EXPECT_THAT(per_vm("shares", {{"web_1", 3.0}}, vms, 1.0).value(), ElementsAre(1.0, 3.0));

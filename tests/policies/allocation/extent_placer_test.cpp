@@ -75,6 +75,39 @@ TEST(Hystor, CostsAreTheInverseBitmap) {
   EXPECT_EQ(Hystor::cost(1'000'000), 1);
 }
 
+// Two VMs ask equally often for an extent each, the second for a sector at a time.
+Accesses blocks_and_sectors(bool keeps_bytes) {
+  AccessBuilder builder({.line_blocks = kExtent, .bytes = keeps_bytes}, TimeBase::kClock);
+  for (const std::uint32_t bytes : {4096U, 512U}) {
+    Requests requests;
+    for (Nanoseconds at = 0; at < 200; ++at) requests.push(at, 0, Op::kRead, 0, bytes);
+    EXPECT_TRUE(builder.begin_vm(std::to_string(bytes)).ok());
+    EXPECT_TRUE(builder.add(requests.view()).ok());
+  }
+  return std::move(builder).finish().value();
+}
+
+TEST(Hystor, GoesByTheSectorsThatWereAskedFor) {
+  // Whose extent is in the tier after an epoch: the first where both cost the same.
+  const auto placed = [](const ParamMap& params, bool keeps_bytes) {
+    const RunResult result =
+        replay("hystor", params, machine_of({kExtent}), blocks_and_sectors(keeps_bytes));
+    return std::pair(result.intervals[1][0].tiers[0].hits, result.intervals[1][1].tiers[0].hits);
+  };
+  const ParamMap blocks{{"size", std::string("blocks")}};
+  EXPECT_EQ(placed({}, true), std::pair(Count{0}, Count{100}));
+  EXPECT_EQ(placed(blocks, true), std::pair(Count{100}, Count{0}));
+  EXPECT_EQ(placed({}, false), std::pair(Count{100}, Count{0})) << "a trace that does not tell";
+
+  const auto asks = [](const ParamMap& params) {
+    const auto system = system_registry().make("hystor", params, {.machine = machine_of({4})});
+    const ExpandOptions view = (*system)->trace_view({});
+    return std::pair(view.bytes, view.line_blocks);
+  };
+  EXPECT_EQ(asks({}), std::pair(true, 256U));
+  EXPECT_EQ(asks(blocks), std::pair(false, 256U));
+}
+
 // Hits by interval where each epoch's best extents were placed at its end.
 std::vector<Count> sorted_anew(const Accesses& trace, bool hystor, std::size_t room) {
   std::vector<double> scores(trace.id_count() / kExtent, 0);

@@ -196,18 +196,41 @@ class OnePolicy : public ::testing::Test {
   std::string_view policy_;
 };
 
+void expect_its_twin(std::string_view policy, const PolicyTrace& trace, const ParamMap& params,
+                     Count capacity) {
+  const auto twin = naive::twin(policy, params, capacity, trace.unique);
+  Subject subject(policy, trace, params, capacity);
+  for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+    ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
+    ASSERT_EQ(std::vector<std::uint64_t>(subject.victims.begin(), subject.victims.end()),
+              twin->victims)
+        << "at access " << i;
+  }
+}
+
 void OnePolicy::is_its_twin() const {
   for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-    const auto twin = naive::twin(policy_, params, capacity, trace.unique);
-    ASSERT_NE(twin, nullptr) << needs_a_twin();
-    Subject subject(policy_, trace, params, capacity);
-    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-      ASSERT_EQ(subject.access(i), twin->access(trace.blocks[i], trace.next_uses[i])) << i;
-      ASSERT_EQ(std::vector<std::uint64_t>(subject.victims.begin(), subject.victims.end()),
-                twin->victims)
-          << "at access " << i;
-    }
+    ASSERT_NE(naive::twin(policy_, params, capacity, trace.unique), nullptr) << needs_a_twin();
+    expect_its_twin(policy_, trace, params, capacity);
   });
+}
+
+// As doubles, 0.29 of 100 are less than 29.
+TEST(Shares, OfACacheAreWhatTheirDecimalsSay) {
+  const std::vector<std::pair<std::string_view, std::vector<const char*>>> shares{
+      {"slru", {"protected_share"}}, {"2q", {"kin", "kout"}},
+      {"s3-fifo", {"small"}},        {"lirs", {"hirs"}},
+      {"lru-k", {"history"}},        {"mq", {"lifetime", "ghosts"}},
+      {"lecar", {"history"}},        {"w-tinylfu", {"window", "protected_share"}},
+      {"clock-pro", {"min_cold"}}};
+  for (const auto& [policy, names] : shares) {
+    for (const char* name : names) {
+      for (const PolicyTrace& trace : traces()) {
+        SCOPED_TRACE(::testing::Message() << policy << ", " << name << ", " << trace.name);
+        expect_its_twin(policy, trace, {{name, 0.29}}, 100);
+      }
+    }
+  }
 }
 
 // Capacities change and blocks are taken out at any moment.

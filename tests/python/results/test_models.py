@@ -16,6 +16,7 @@ from small import small_experiment
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
+from mcsim.report.run_parts import run_tables
 from mcsim.results import demands, models
 from mcsim.results.results import Results
 
@@ -120,6 +121,18 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
     console.print(models.render_devices(results))
     shown = " ".join(console.export_text().split())
     assert "asked for more than it can do in 1 of 2 intervals" in shown
+
+
+def test_devices_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    results = results_of(tmp_path, backend=LIMITED | {"device": "flash"})
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(models.render_devices(results))
+    shown = console.export_text()
+    assert "hierarchy flash (1) " in " ".join(shown.split())
+    assert "flash (2) is asked for more than it can do" in " ".join(shown.split())
+    *_, page = run_tables(results)
+    assert [row[1].text for row in page.rows] == ["flash (1)", "flash (2)"]
+    assert models.devices(results)["device"].to_pylist() == ["flash", "flash"]
 
 
 def test_bytes_are_asked_for_where_operations_are_few_enough(tmp_path: Path) -> None:
