@@ -89,8 +89,7 @@ Allocation over_tiers(const Machine& machine, std::span<const Count> blocks) {
     const Count total = std::accumulate(left.begin(), left.end(), Count{0});
     const Count of_tier = machine.tiers[k].capacity_blocks;
     const auto full = static_cast<double>(total) / static_cast<double>(capacity);
-    const auto here =
-        k + 1 == targets.tiers() ? total : floor_share(full, of_tier);
+    const auto here = k + 1 == targets.tiers() ? total : floor_share(full, of_tier);
     const std::vector<double> weights(left.begin(), left.end());
     const std::vector<Count> parts = proportional(here, weights);
     for (std::size_t vm = 0; vm < left.size() && total > 0; ++vm) {

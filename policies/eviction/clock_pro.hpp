@@ -131,7 +131,8 @@ class ClockPro {
   void set_capacity(Count capacity) {
     capacity_ = capacity;
     const auto pages = [&](double share) {
-      return std::clamp<Count>(floor_share(share, capacity), std::min<Count>(1, capacity), capacity);
+      return std::clamp<Count>(floor_share(share, capacity), std::min<Count>(1, capacity),
+                               capacity);
     };
     min_cold_ = pages(params_.min_cold);
     max_cold_ = std::max(min_cold_, pages(params_.max_cold));

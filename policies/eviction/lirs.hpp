@@ -122,9 +122,7 @@ class Lirs {
     kGhost,    // in the stack
   };
 
-  Count most_stacked(Count capacity) const {
-    return floor_share(params_.stack, capacity);
-  }
+  Count most_stacked(Count capacity) const { return floor_share(params_.stack, capacity); }
   // The newcomer is in the stack before the limit is seen to.
   Count most_slots(Count capacity) const { return most_stacked(capacity) + capacity + 1; }
 

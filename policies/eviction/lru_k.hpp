@@ -127,9 +127,7 @@ class LruK {
     auto operator<=>(const Rank&) const = default;
   };
 
-  Count most_ghosts(Count capacity) const {
-    return floor_share(params_.history, capacity);
-  }
+  Count most_ghosts(Count capacity) const { return floor_share(params_.history, capacity); }
   // Of the reference i + 1 from the last; 0 if there was none.
   std::uint64_t& time(Slot slot, std::size_t i) { return times_[slot * k_ + i]; }
 

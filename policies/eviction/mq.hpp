@@ -45,7 +45,7 @@ class Mq {
   Mq(const Params& params, const PolicySetup& setup)
       : params_(params),
         top_(static_cast<std::size_t>(params.queues) - 1),
-        queues_(setup.slots_for(setup.capacity + times(params.ghosts, setup.capacity))),
+        queues_(setup.slots_for(setup.capacity + floor_share(params.ghosts, setup.capacity))),
         blocks_(queues_.slots()) {
     set_capacity(setup.capacity);
   }

@@ -262,8 +262,8 @@ class TinyLfuFilter final : public AdmissionFilter {
 
   TinyLfuFilter(Params params, AdmissionSetup setup)
       : sketch_(static_cast<std::size_t>(std::max<Count>(1, setup.capacity)) * 8),
-        sample_(static_cast<double>(
-            ceil_share(params.sample, std::max<Count>(1, setup.capacity)))) {}
+        sample_(
+            static_cast<double>(ceil_share(params.sample, std::max<Count>(1, setup.capacity)))) {}
 
   void record(BlockId block) override {
     sketch_.add(block);

@@ -137,7 +137,9 @@ class Karma:
             return int(seen.meters["demand"][v])
         curve = seen.meters["demand"][v]
         most = curve.hits[-1] if len(curve.hits) else 0
-        enough = [c for c, h in zip(curve.capacities, curve.hits, strict=True) if 10 * h >= 9 * most]
+        enough = [
+            c for c, h in zip(curve.capacities, curve.hits, strict=True) if 10 * h >= 9 * most
+        ]
         return int(enough[0]) if most else 0
 
     def allocate(self, seen: Observation) -> Decision:

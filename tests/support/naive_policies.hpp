@@ -296,9 +296,7 @@ class TwoQ : public Policy {
     while (size(a1in_) + size(am_) > capacity_) evict();
     while (size(a1out_) > part(kout_)) a1out_.pop_back();
   }
-  Count part(double share) const {
-    return std::max<Count>(1, part_of(share, capacity_));
-  }
+  Count part(double share) const { return std::max<Count>(1, part_of(share, capacity_)); }
   void evict() {
     if (size(a1in_) > part(kin_) || am_.empty()) {
       victims.push_back(a1in_.back());

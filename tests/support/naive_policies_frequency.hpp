@@ -69,9 +69,7 @@ class WTinyLfu : public Policy {
         part_of(param(params_, "counters", 16.0), static_cast<Count>(keys())));
   }
   Count held() const { return size(window_) + size(probation_) + size(protected_); }
-  static Count share(double of, Count whole) {
-    return std::max<Count>(1, part_of(of, whole));
-  }
+  static Count share(double of, Count whole) { return std::max<Count>(1, part_of(of, whole)); }
   void begin() {
     period_ = share(param(params_, "sample", 10.0), capacity_);
     seen_ = hits_ = 0;

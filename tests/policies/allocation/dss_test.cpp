@@ -76,7 +76,8 @@ TEST(Dss, OneClassIsLru) {
     const Accesses trace = classed_trace(seed);
     for (const Machine& machine :
          {machine_of({50}), machine_of({20, 90}), machine_of({9, 1, 70}), machine_of({0, 40}),
-          machine_of({30, 0}), machine_of({20, 0, 60}), machine_of({0, 0, 50}), machine_of({0, 0})}) {
+          machine_of({30, 0}), machine_of({20, 0, 60}), machine_of({0, 0, 50}),
+          machine_of({0, 0})}) {
       const ParamMap classes{{"classes", PerVm{{"a", 3.0}, {"b", 3.0}, {"c", 3.0}}},
                              {"always", std::int64_t{8}}};
       const RunResult dss = replay("dss", classes, machine, trace);
