@@ -16,7 +16,6 @@ from small import small_experiment
 from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
-from mcsim.report.run_parts import run_tables
 from mcsim.results import demands, models
 from mcsim.results.results import Results
 
@@ -130,8 +129,6 @@ def test_devices_of_one_name_are_told_apart(tmp_path: Path) -> None:
     shown = console.export_text()
     assert "hierarchy flash (1) " in " ".join(shown.split())
     assert "flash (2) is asked for more than it can do" in " ".join(shown.split())
-    *_, page = run_tables(results)
-    assert [row[1].text for row in page.rows] == ["flash (1)", "flash (2)"]
     assert models.devices(results)["device"].to_pylist() == ["flash", "flash"]
 
 

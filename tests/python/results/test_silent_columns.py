@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from small import small_experiment
 import mcsim
 from mcsim.report.run_parts import run_tables
 from mcsim.results.models import render_devices
-from mcsim.results.render import render_systems, says_nothing
+from mcsim.results.render import render_comparison, render_systems, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
 
@@ -65,6 +66,18 @@ def test_neither_does_the_page(alone: Results) -> None:
         assert absent not in heads
     assert "worst slowdown" in heads
     assert not any("saturated" in table.caption for table in run_tables(alone))
+
+
+def test_tables_tell_devices_of_one_name_apart(tmp_path: Path) -> None:
+    spec = small_experiment("remoca", tiers={"dram": 30})
+    spec["tiers"] = 2 * spec["tiers"]
+    results = mcsim.run(spec, out=tmp_path, figures=False)
+    *_, whole, _, devices = run_tables(results)
+    assert [row[1].text for row in devices.rows] == ["dram (1)", "dram (2)", "hdd"]
+    assert {"dram (1) writes", "dram (2) writes"} <= set(whole.heads)
+    for render in (render_devices, render_systems, render_comparison):
+        assert "dram (1)" in shown(render, results), render
+        assert "dram (2)" in shown(render, results), render
 
 
 @pytest.mark.parametrize(
