@@ -179,7 +179,7 @@ def check_classes(workload: Workload, source: Source, system: int) -> None:
 
 def check_bytes(workload: Workload, source: Source, system: int) -> None:
     """Hold a workload to tell the lengths that the system of that number asks for the sums of."""
-    lack = [vm for vm in (*workload.vms, *workload.warm_up.values()) if not vm.has_lengths()]
+    lack = workload.without_lengths()
     if not lack:
         return
     metadata = lack[0].trace.metadata

@@ -135,10 +135,13 @@ class Stages:
             check_responses(workload, own["ops"], source, index)
         for index in [index for index in asked["classes"] if systems[index].needs_classes][:1]:
             check_classes(workload, source, index)
-        for index in asked["bytes"][:1]:
+        # Who measures bytes needs them; who only looks at them, as hystor, goes by blocks instead.
+        for index in [index for index in asked["bytes"] if _measures_bytes(systems[index])][:1]:
             check_bytes(workload, source, index)
         if workload.without_classes():
             asked["classes"] = []
+        if workload.without_lengths():
+            asked["bytes"] = []
         kept = {column: True for column, asking in asked.items() if asking}
         bare = [{name: of for name, of in view.items() if name not in ON_DEMAND} for view in views]
         return {**own, **kept}, [{**view, **kept} for view in bare]
@@ -301,6 +304,10 @@ class Stages:
 def _asking(views: list[View], column: str) -> list[int]:
     """The systems, by number, whose view has a column."""
     return [index for index, view in enumerate(views) if view.get(column)]
+
+
+def _measures_bytes(system: engine.System) -> bool:
+    return any(spec.params.get("bytes") for spec in system.meters)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

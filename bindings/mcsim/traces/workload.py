@@ -168,6 +168,10 @@ class Workload:
         """Return the VMs, those of the warm-up too, whose requests have no classes."""
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_classes()]
 
+    def without_lengths(self) -> list[WorkloadVm]:
+        """Return the VMs, those of the warm-up too, of whose requests no length is known."""
+        return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_lengths()]
+
     def describe(self) -> list[dict[str, Any]]:
         """Return what a result must remember of each VM's requests."""
         described = [vm.describe() for vm in self.vms]

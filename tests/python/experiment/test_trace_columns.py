@@ -362,6 +362,26 @@ def test_bytes_of_a_sample_are_those_of_its_pieces(
     assert 0.2 < sampled / sum(told["bytes"]["bytes_read"].sum() for told in Bandwidth.told) < 0.8
 
 
+@pytest.mark.parametrize(
+    ("size", "told", "placed"),
+    [("request", True, "b"), ("blocks", True, "a"), ("request", False, "a")],
+)
+def test_hystor_goes_by_what_was_asked_for_where_the_trace_tells(
+    folder: Path, size: str, told: bool, placed: str
+) -> None:
+    for name, length in (("a", 4096), ("b", 512)):
+        rows = [f"{t},0,{length}" if told else f"{t},0" for t in range(0, 6_000, 10)]
+        head = "time_ms,offset,length" if told else "time_ms,offset"
+        (folder / f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")
+    system = {"name": "hystor", "extent": 64, "epoch": "1s", "size": size}
+    given = experiment(system, workload={"vms": ["a", "b"]}, interval="1s")
+    given["tiers"] = [{"device": "dram", "capacity_blocks": 64}]  # for the extent of one
+    metrics = run(folder, given).to_pandas("metrics")
+    assert metrics.groupby("vm")["hits"].sum().to_dict() == {
+        vm: 500 if vm == placed else 0 for vm in "ab"
+    }
+
+
 def test_who_asks_for_bytes_of_a_trace_without_lengths_is_told_so_with_the_line(
     folder: Path, bandwidth: type[Bandwidth]
 ) -> None:
