@@ -132,12 +132,12 @@ constexpr long kAllTried = 8;
 constexpr long kAllTried = 200;
 #endif
 
-// Until it needs no more of them; of many, the later ones in growing steps.
-void fail_every_allocation(const Work& work) {
+// Until it needs no more of them; of many, those after the first so many in growing steps.
+void fail_every_allocation(const Work& work, long all_tried = kAllTried) {
   for (const bool once : {true, false}) {
     bool failed = true;
     long n = 1;
-    for (; failed; n += 1 + n / kAllTried) {
+    for (; failed; n += 1 + n / all_tried) {
       const absl::Status status = with_failing(n, once, work, failed);
       if (!failed) {
         EXPECT_TRUE(status.ok()) << status;
@@ -347,27 +347,78 @@ TEST(FailingAllocations, Simulating) {
   });
 }
 
+// Runs of systems by name and parameters, on reads and writes of three VMs.
+class Runs {
+ public:
+  absl::Status one(const char* name, const ParamMap& params) const {
+    MCSIM_ASSIGN_OR_RETURN(
+        const auto system,
+        system_registry().make(name, params, unfailing([&] { return context_; })));
+    if (const auto found = unfailing([&] { return system->default_optimizer(); })) {
+      MCSIM_ASSIGN_OR_RETURN(auto made, optimizers_.make(*found, {}, {}));
+      auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
+      MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
+    }
+    const auto specs = unfailing([&] { return meter_specs(*system); });
+    MCSIM_ASSIGN_OR_RETURN(const Characterised measured, characterise(trace_, specs));
+    return run(trace_, *system, measured, cuts_).status();
+  }
+
+ private:
+  static Accesses reads_and_writes() {
+    Accesses trace = random_trace(1'500, 3, 100, 1);
+    std::vector<std::uint8_t> ops(trace.request_count(), 0);
+    for (std::size_t r = 0; r < ops.size(); r += 3) ops[r] = 1;
+    trace.request_op = std::move(ops);
+    return trace;
+  }
+
+  Accesses trace_ = reads_and_writes();
+  Cuts cuts_ = aligned_cuts(trace_.request_time, 500);
+  SystemContext context_{.machine = machine_of({30, 90}), .interval = 500};
+  const Registry<Optimizer, OptimizerContext>& optimizers_ = optimizer_registry();
+};
+
 TEST(FailingAllocations, Running) {
-  const Accesses trace = random_trace(1'500, 3, 100, 1);
-  const Cuts cuts = aligned_cuts(trace.request_time, 500);
-  const SystemContext context{.machine = machine_of({30, 90}), .interval = 500};
-  const auto& optimizers = optimizer_registry();  // made when it is asked for first
+  const Runs runs;
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
-    fail_every_allocation([&]() -> absl::Status {
-      MCSIM_ASSIGN_OR_RETURN(
-          const auto system,
-          system_registry().make(entry.info.name, {}, unfailing([&] { return context; })));
-      if (const auto name = unfailing([&] { return system->default_optimizer(); })) {
-        MCSIM_ASSIGN_OR_RETURN(auto made, optimizers.make(*name, {}, {}));
-        auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
-        MCSIM_RETURN_IF_ERROR(system->use_optimizer(std::move(optimizer)));
-      }
-      const auto specs = unfailing([&] { return meter_specs(*system); });
-      MCSIM_ASSIGN_OR_RETURN(const Characterised measured, characterise(trace, specs));
-      return run(trace, *system, measured, cuts).status();
-    });
+    fail_every_allocation([&] { return runs.one(entry.info.name, {}); });
   }
+}
+
+// What a parameter may be set to besides its default, if there are few such values.
+std::vector<ParamValue> others_than_default(const ParamInfo& param) {
+  if (param.kind == ParamKind::kBool) return {!std::get<bool>(param.default_value)};
+  if (param.name == "writes") return {std::string("back"), std::string("around")};
+  std::vector<ParamValue> others;
+  for (const std::string& choice : param.choices) {
+    if (ParamValue(choice) != param.default_value) others.emplace_back(choice);
+  }
+  return others;
+}
+
+TEST(FailingAllocations, RunningWithOneParameterSet) {
+  const Runs runs;
+  constexpr long kFew = 30;
+  int refused = 0;
+  int tried = 0;
+  for (const auto& entry : system_registry().entries()) {
+    for (const ParamInfo& param : entry.params) {
+      for (const ParamValue& value : others_than_default(param)) {
+        const ParamMap params{{param.name, value}};
+        if (!runs.one(entry.info.name, params).ok()) {  // it needs others, or another trace
+          ++refused;
+          continue;
+        }
+        ++tried;
+        SCOPED_TRACE(::testing::Message()
+                     << entry.info.name << ", " << param.name << ", value " << value.index());
+        fail_every_allocation([&] { return runs.one(entry.info.name, params); }, kFew);
+      }
+    }
+  }
+  EXPECT_LT(refused, tried / 4) << "or little is tested";
 }
 
 }  // namespace
