@@ -15,6 +15,7 @@ from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
 from mcsim.results.foresight import FORESEEN
 from mcsim.traces.arrays import check_vm_names
+from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.workload import Workload
 
 __all__ = [
@@ -186,7 +187,16 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
     right = {
         "keys": "a line of it is a block, whatever was asked for: give one that tells lengths",
         "oracle-general": "read it without `ignore_size`",
+        **dict.fromkeys(
+            TABLE_FORMATS,
+            "say which column has the length (`mcsim describe arrow`: length); if mcsim made the "
+            "table of a trace that does not tell, make it again of one that does: `mcsim trace "
+            "convert`",
+        ),
     }.get(metadata.format, "say which column has the length (`mcsim describe csv`: length)")
+    store = lack[0].trace.store_path
+    if store is not None and metadata.digest[:16] not in store.name:  # which parsed ones have
+        right += f", and make {store.name} again, which was made without: `mcsim trace convert`"
     raise source.complain(
         ("systems", system),
         f"it asks for bytes of requests: the trace of {lack[0].name!r}, {metadata.source}, does "

@@ -128,6 +128,8 @@ class TraceMetadata:
             raise ValueError("other metadata")
         if not isinstance(values.get("has_lengths", True), bool):
             raise ValueError(f"has_lengths {values['has_lengths']!r}")
+        if "has_lengths" not in values:
+            values["has_lengths"] = _may_tell_lengths(values["format"], values["options"])
         values["counts"] = Counts(**values["counts"])
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
@@ -137,6 +139,13 @@ class TraceMetadata:
         if not all(isinstance(count, int) for count in asdict(values["counts"]).values()):
             raise ValueError("counts that are no whole numbers")
         return cls(**values)
+
+
+def _may_tell_lengths(format: str, options: Mapping[str, OptionValue]) -> bool:
+    """Whether a source read this way may have told lengths, of which its store says nothing."""
+    if format == "keys" or options.get("ignore_size", False):
+        return False
+    return options.get("length") != ""
 
 
 class _Begin(NamedTuple):

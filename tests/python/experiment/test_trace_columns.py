@@ -6,6 +6,7 @@ response times, whose numbers must not depend on it; and a sequence whose hits a
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from pathlib import Path
@@ -21,6 +22,7 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.traces import interned as interned_traces
 from mcsim.traces.cache import INTERNED
+from mcsim.traces.store import TraceMetadata
 
 SECOND = 10**9
 
@@ -434,3 +436,48 @@ def test_a_table_without_lengths_says_so_wherever_it_goes(folder: Path) -> None:
             folder / "o.bin", format="oracle-general", options={"ignore_size": ignored}
         )
         assert opened.metadata.has_lengths != ignored
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "tells"),
+    [
+        ("keys", {}, False),
+        ("oracle-general", {"ignore_size": True}, False),
+        ("oracle-general", {}, True),
+        ("csv", {"offset": "lba", "length": ""}, False),
+        ("csv", {"offset": "lba"}, True),
+    ],
+)
+def test_stores_of_before_are_known_by_how_they_were_read(
+    format: str, options: dict[str, Any], tells: bool
+) -> None:
+    (saved,) = (mcsim.Trace.from_arrays([0], [0], [4096], vms=["a"]).metadata,)
+    said = json.loads(saved.to_json()) | {"format": format, "options": options}
+    assert "has_lengths" not in said
+    assert TraceMetadata.from_json(json.dumps(said).encode()).has_lengths == tells
+
+
+def test_a_table_of_mcsims_without_lengths_says_how_it_is_made_again(
+    folder: Path, bandwidth: type[Bandwidth]
+) -> None:
+    (folder / "a.csv").write_text("time_ms,offset\n0,0\n20000,4096\n")
+    for name, says in (
+        (
+            "mine.arrow",
+            "the trace of 'a', a.csv, does not tell how long they were: say which column has the "
+            "length (`mcsim describe csv`: length), and make mine.arrow again, which was made "
+            "without: `mcsim trace convert`",
+        ),
+        (
+            "mine.parquet",
+            "the trace of 'a', mine.parquet, does not tell how long they were: say which column "
+            "has the length (`mcsim describe arrow`: length); if mcsim made the table of a trace "
+            "that does not tell, make it again of one that does: `mcsim trace convert`",
+        ),
+    ):
+        mcsim.Trace.open(folder / "a.csv").save(folder / name)
+        given = experiment({"name": bandwidth})
+        given["workload"] = {"vms": [{"name": "a", "trace": name}]}
+        with pytest.raises(ConfigError) as caught:
+            run(folder, given)
+        assert str(caught.value).endswith(says)
