@@ -54,8 +54,9 @@ class Hystor final : public ExtentPlacer {
                                              "beyond it are written back; the source is silent",
                                              0, 1},
                                        Field{"size", &Params::size,
-                                             "sectors of a request: those it asked for, if the "
-                                             "trace tells, or all of the blocks that it touches"}});
+                                             "sectors of a request: the source's, which it asked "
+                                             "for, if the trace tells; or all of the blocks that "
+                                             "it touches"}});
     }
   };
   static constexpr ComponentInfo kInfo{

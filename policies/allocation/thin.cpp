@@ -21,8 +21,7 @@ absl::StatusOr<std::unique_ptr<System>> ThinProvisioning::make(Params params,
 }
 
 absl::Status ThinProvisioning::begin(const Accesses& trace, std::vector<Count>& blocks) {
-  const Count kept = floor_share(params_.hypervisor, capacity());
-  for_vms_ = capacity() - kept;
+  for_vms_ = capacity() - floor_share(params_.hypervisor, capacity());
   blocks = proportional(for_vms_, std::vector<double>(trace.vms.size(), 1.0));
   states_.clear();
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
