@@ -104,8 +104,7 @@ class CacheMeters {
     if (tails_) tails_->prefetch(block);
   }
 
-  // For who knows more by itself: what is asked for, that lists are left to it, and how many
-  // windows began.
+  // For whose loop is compiled for what is asked for; and that it is, for the compiler.
   Told told() const {
     if (tail_ > 0) return Told::kTails;
     return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
@@ -115,6 +114,9 @@ class CacheMeters {
     if (told == Told::kGhosts && ghosts_ == 0) __builtin_unreachable();
     if (tails_.has_value() != (told == Told::kTails)) __builtin_unreachable();
   }
+
+  // For who knows more by itself: what is asked for, that lists are left to it, and how many
+  // windows began.
   std::uint32_t ghosts() const { return ghosts_; }
   Count tail() const { return tail_; }
   void leave_lists() {
