@@ -57,8 +57,10 @@ class Greatest {
   }
 
   // The first of the greatest.
-  [[gnu::always_inline]] std::size_t first() {
-    return place(levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many());
+  [[gnu::always_inline]] std::size_t first() { return place(greatest()); }
+  // The same if this amount were one more.
+  [[gnu::always_inline]] std::size_t first_with_one_more(std::size_t i) {
+    return place(std::max(greatest(), now(i) + kOne));
   }
   // The first that is greater than `bound`; one is.
   std::size_t first_above(Count bound) {
@@ -85,6 +87,9 @@ class Greatest {
   static Count amount(Word word) { return word >> 32; }
   static std::size_t place(Word word) { return static_cast<std::uint32_t>(~word); }
 
+  [[gnu::always_inline]] Word greatest() {
+    return levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many();
+  }
   Word now(std::size_t i) const { return levels_ > 1 && i == last_ ? now_ : words_[i]; }
   void hold_back(std::size_t i, Word word) {
     if (i != last_) {

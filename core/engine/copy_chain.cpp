@@ -32,8 +32,7 @@ CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
       rest_(rest) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
-  const bool any_lends = std::ranges::any_of(tiers_, &Tier::lends_space);
-  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 && !any_lends ? 1 : 0);
+  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
 }
 
 // The number of tiers stands for none of them, and for the backend.
@@ -293,10 +292,10 @@ class CopyChain::Loop {
     ++vm.tiers[kTo].occupancy;
     if constexpr (kMetered) meters().came_in(kTo, vm.id, block);
     BlockId next = 0;
-    const BlockId victim = tier(kTo).insert_in_log(vm.part, block, &next);
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block, &next);
     if (victim == kNoBlock) return;
     look_ahead_beside(next);
-    if (vm.alone) return leave<kTo>(vm, victim);
+    if (vm.alone && own) return leave<kTo>(vm, victim);
     leave<kTo>(vm_of(owners_.vm_of(victim)), victim);
   }
 

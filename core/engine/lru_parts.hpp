@@ -49,7 +49,14 @@ class LruParts {
     log_.access(own.stack, block);
     return victim;
   }
-  // The same in two steps, where capacities follow from what is held.
+  // The same where capacities follow from what is held: of a part that holds blocks,
+  [[gnu::always_inline]] BlockId replace(std::size_t part, BlockId block, BlockId* next) {
+    Part& own = parts_[part];
+    const BlockId victim = log_.demote(own.stack, 0, next);
+    log_.access(own.stack, block);
+    return victim;
+  }
+  // or in two steps.
   [[gnu::always_inline]] BlockId evict(std::size_t part, BlockId* next) {
     Part& own = parts_[part];
     own.capacity = --own.size;

@@ -74,28 +74,29 @@ void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victim
   held_ -= static_cast<Count>(victims.size() - before);
 }
 
-// A block that comes into a full tier pushes out another, unless it is itself the one that
-// its tier has too many.
-bool Tier::has_room_lazily(std::size_t part) {
-  if (held_ < capacity_) return true;
-  if (capacity_ == 0 || size(part) > 0) return capacity_ > 0;
-  const bool others_give = donor_for(part) != part;
-  count_excess(part);
-  return others_give;
+bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
+
+// Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
+// guessed, so that what is read next need not wait for who gives.
+Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
+  if (held_ == capacity_ && donor_for(part) == part) [[likely]] {
+    return {lru_->replace(part, block, next), true};
+  }
+  return insert_for_another(part, block, next);
 }
 
-BlockId Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
+Tier::Victim Tier::insert_for_another(std::size_t part, BlockId block, BlockId* next) {
   BlockId victim = kNoBlock;
   if (held_ < capacity_) {
     ++held_;
   } else {
     const std::size_t giver = donor_for(part);
+    excess_.add(giver, -1);
     victim = lru_->evict(giver, next);
-    if (giver != part) count_excess(giver);
   }
+  excess_.add(part, +1);
   lru_->grow(part, block);
-  count_excess(part);
-  return victim;
+  return {victim, false};
 }
 
 void Tier::count_held() {
@@ -118,11 +119,11 @@ void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
   if (size(part) == room(part)) resize(part, size(part) + 1, victims);
 }
 
-// The part that gives a block when `part` gets one in a tier that is full. Targets sum
-// to at most the capacity, so that one is over its own.
-std::size_t Tier::donor_for(std::size_t part) {
-  excess_.set(part, std::max<Count>(0, size(part) + 1 - parts_[part].target));
-  return rules_.victim == VictimRule::kFirstOver ? excess_.first_above(0) : excess_.first();
+std::size_t Tier::first_over_for(std::size_t part) {
+  excess_.add(part, +1);
+  const std::size_t giver = excess_.first_above(0);
+  excess_.add(part, -1);
+  return giver;
 }
 
 absl::Status Tier::failure() const {

@@ -50,7 +50,7 @@ class Tier {
   [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
     --held_;
-    count_excess(part);
+    if (shares_space()) excess_.add(part, -1);
     return true;
   }
 
@@ -66,24 +66,30 @@ class Tier {
   bool lends_space() const { return rules_.mode == ResizeMode::kLazy; }
   // As far as space goes: another may have to leave for it.
   bool has_room(std::size_t part) {
-    return lends_space() ? has_room_lazily(part) : parts_[part].target > 0;
+    if (!lends_space()) return parts_[part].target > 0;
+    // A block that comes into a full tier pushes out another, unless it is itself the one that
+    // its tier has too many.
+    return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || others_give(part)));
   }
   // Brings in a block that was just admitted, or demoted and held nowhere in this tier. The
   // victims, maybe of other parts, are added to those already there: where there is no room,
   // the block itself.
   void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
     if (!lru_ || shares_space() || lru_->capacity(part) == 0) return enter(part, a, victims);
-    const BlockId victim = insert_in_log(part, a.block);
-    if (victim != kNoBlock) victims.push_back(victim);
+    const Victim victim = insert_in_log(part, a.block);
+    if (victim.block != kNoBlock) victims.push_back(victim.block);
   }
-  // The same of only_logs() for which there is room. The victim, or kNoBlock; and, if wanted, one
-  // that may soon follow.
-  [[gnu::always_inline]] BlockId insert_in_log(std::size_t part, BlockId block,
-                                               BlockId* next = nullptr) {
+  // The same of only_logs() for which there is room; and, if wanted, a block that may soon follow.
+  struct Victim {
+    BlockId block;  // or kNoBlock
+    bool own;       // of the part itself
+  };
+  [[gnu::always_inline]] Victim insert_in_log(std::size_t part, BlockId block,
+                                              BlockId* next = nullptr) {
     if (lends_space()) return insert_lazily(part, block, next);
     const BlockId victim = lru_->insert(part, block, next);
     held_ += victim == kNoBlock ? 1 : 0;
-    return victim;
+    return {victim, true};
   }
   // New targets, one a part, that sum to at most the capacity.
   void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
@@ -135,13 +141,25 @@ class Tier {
   void enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
   // Whether a part may hold more than its target, or less while it wants more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
-  bool has_room_lazily(std::size_t part);
-  BlockId insert_lazily(std::size_t part, BlockId block, BlockId* next);
+  bool others_give(std::size_t part);
+  Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
+  Victim insert_for_another(std::size_t part, BlockId block, BlockId* next);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
-  std::size_t donor_for(std::size_t part);
-  void count_excess(std::size_t part) {
-    if (shares_space()) excess_.set(part, std::max<Count>(0, size(part) - parts_[part].target));
+  // The part that gives a block when `part` gets one in a tier that is full.
+  [[gnu::always_inline]] std::size_t donor_for(std::size_t part) {
+    if (rules_.victim == VictimRule::kFirstOver) [[unlikely]]
+      return first_over_for(part);
+    return excess_.first_with_one_more(part);
   }
+  std::size_t first_over_for(std::size_t part);
+  void count_excess(std::size_t part) {
+    // Who may have more than there can be is never beyond it.
+    if (shares_space()) {
+      excess_.set(part, size(part) - std::min(parts_[part].target, kMostBlocks));
+    }
+  }
+
+  static constexpr Count kMostBlocks = Count{1} << 31;
 
   Count capacity_;
   Count held_ = 0;
@@ -150,7 +168,10 @@ class Tier {
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;
-  Greatest excess_;  // by part, what it holds beyond its target; kept where parts share space
+  // By part, what it holds beyond its target, less than none if it wants more; where they share
+  // space. Targets sum to at most the capacity, so that in a full tier that gets a block one is
+  // beyond its own.
+  Greatest excess_;
 };
 
 }  // namespace mcsim

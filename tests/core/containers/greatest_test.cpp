@@ -29,6 +29,11 @@ TEST(Greatest, IsTheFirstOfTheGreatestWhateverChanges) {
       if (random.below(3) == 0) continue;
       const auto first = std::ranges::max_element(numbers);
       ASSERT_EQ(greatest.first(), static_cast<std::size_t>(first - numbers.begin())) << count;
+      auto more = numbers;
+      const std::size_t with = random.below(2) == 0 ? last : random.below(count);
+      ++more[with];
+      const auto first_then = std::ranges::max_element(more) - more.begin();
+      ASSERT_EQ(greatest.first_with_one_more(with), static_cast<std::size_t>(first_then));
       const Count bound = *first - 1 - static_cast<Count>(random.below(4));
       const auto above = std::ranges::find_if(numbers, [&](Count n) { return n > bound; });
       ASSERT_EQ(greatest.first_above(bound), static_cast<std::size_t>(above - numbers.begin()));
