@@ -353,7 +353,13 @@ class ExclusiveLru final : public Host {
         while (vm.held[kTier] > vm.target[kTier]) push_down<kWay, kTier>(vm);
       }
       while (total_[kTier] > capacity_[kTier]) {
-        push_down<kWay, kTier>(kWay.sharing == Sharing::kShared ? vm : donor(kTier));
+        // Mostly it is one's own: guessed, so that what is read next need not wait for who gives.
+        Vm& giver = kWay.shared() ? vm : donor(kTier);
+        if (&giver == &vm) [[likely]] {
+          push_down<kWay, kTier>(vm);
+        } else {
+          push_down_another<kWay, kTier>(giver);
+        }
       }
     }
   }
@@ -362,6 +368,11 @@ class ExclusiveLru final : public Host {
   [[gnu::always_inline]] void push_down(Vm& vm) {
     demote<kWay>(vm, kTier);
     settle<kWay, kTier + 1>(vm);
+  }
+
+  template <Way kWay, std::size_t kTier>
+  [[gnu::noinline]] void push_down_another(Vm& giver) {
+    push_down<kWay, kTier>(giver);
   }
 
   template <Way kWay>
