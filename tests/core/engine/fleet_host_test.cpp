@@ -115,22 +115,6 @@ naive::Fleet::Counts moved(const VmCounters& of) {
   return counts;
 }
 
-naive::Tiers::Counts served(const std::vector<VmCounters>& vms) {
-  naive::Tiers::Counts sum;
-  for (const VmCounters& vm : vms) {
-    sum.hits.resize(vm.tiers.size() + 1);
-    sum.writes.resize(vm.tiers.size());
-    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
-      sum.hits[k] += vm.tiers[k].hits;
-      sum.writes[k] += vm.tiers[k].device_writes() - vm.tiers[k].transfers;
-    }
-    sum.hits.back() += vm.misses;
-    sum.backend_reads += vm.backend_reads;
-    sum.backend_writes += vm.backend_writes;
-  }
-  return sum;
-}
-
 struct Case {
   Chain chain;
   std::vector<Count> capacity;  // of a host
@@ -205,7 +189,7 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
         << "old data was read at request " << r;
     host->replay(trace, {r, r + 1});
     const std::vector<VmCounters> counters = host->counters();
-    ASSERT_EQ(served(counters), twin.tiers().counts()) << "request " << r;
+    ASSERT_EQ(naive::counts_of(counters), twin.tiers().counts()) << "request " << r;
     for (VmId v = 0; v < kVms; ++v) {
       ASSERT_EQ(moved(counters[v]), twin.counts(v)) << "VM " << v << ", request " << r;
       ASSERT_EQ(counters[v].host, static_cast<Count>(host_of[v]));

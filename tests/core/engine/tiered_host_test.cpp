@@ -107,22 +107,7 @@ DataPathParams params_of(const char* policy, Chain chain = Chain::kExclusive,
   return params;
 }
 
-naive::Tiers::Counts counts_of(const Host& host) {
-  naive::Tiers::Counts sum;
-  for (const VmCounters& vm : host.counters()) {
-    sum.hits.resize(vm.tiers.size() + 1);
-    sum.writes.resize(vm.tiers.size());
-    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
-      sum.hits[k] += vm.tiers[k].hits;
-      sum.writes[k] += vm.tiers[k].device_writes();
-    }
-    sum.hits.back() += vm.misses;
-    sum.backend_reads += vm.backend_reads;
-    sum.backend_writes += vm.backend_writes;
-    sum.staged += vm.staged_hits;
-  }
-  return sum;
-}
+naive::Tiers::Counts counts_of(const Host& host) { return naive::counts_of(host.counters()); }
 
 Count dirty(const Host& host) {
   Count sum = 0;
