@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
+import resource
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console, RenderableType
 
 import mcsim
 from mcsim.cli.main import main
@@ -35,6 +39,20 @@ def lines(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, 
     return code, out.splitlines(), err
 
 
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    """Run a command that must succeed, and return what it prints line by line."""
+    code, out, err = lines(capsys, *arguments)
+    assert code == 0, err
+    return out
+
+
+def rendered(table: RenderableType) -> str:
+    """Return a table as a terminal of a hundred columns shows it."""
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
 def environment(**more: str) -> dict[str, str]:
     """Return the environment in which another process imports the same `mcsim`."""
     return {**os.environ, "PYTHONPATH": str(Path(mcsim.__file__).parents[1]), **more}
@@ -52,6 +70,24 @@ def python(
         check=False,
         **more,
     )
+
+
+def started(program: str) -> subprocess.Popen[str]:
+    """Start Python on a program whose output is read line by line."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment()
+    )
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let no file become larger, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def cells(printed: list[str], first: str) -> list[str]:

@@ -7,51 +7,15 @@ from fractions import Fraction
 from math import floor, inf
 
 import numpy as np
-from numpy.typing import NDArray
+from naive_systems import over_tiers, proportional, share_free
 
 from mcsim.experiment.allocator import Decision, Observation
 from mcsim.experiment.migration import Migration
-
-Blocks = NDArray[np.int64]
-
-
-def largest_remainders(blocks: int, weights: list[float]) -> list[int]:
-    """Whole blocks in proportion to weights."""
-    total = sum(weights)
-    exact = [blocks * (w / total if total > 0 else 1 / len(weights)) for w in weights]
-    parts = [floor(e) for e in exact]
-    by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
-    for i in range(blocks - sum(parts)):
-        parts[by_remainder[i % len(parts)]] += 1
-    return parts
 
 
 def share_of(whole: int, decimals: float) -> int:
     """At most that share, as it is written."""
     return floor(Fraction(str(decimals)) * whole)
-
-
-def over_tiers(capacities: Blocks, blocks: list[int]) -> Blocks:
-    """Every tier as full as the others, with the same share of each VM's blocks."""
-    rows = []
-    left = list(blocks)
-    space = [int(c) for c in capacities]
-    for k, capacity in enumerate(space):
-        here = sum(left)
-        if k + 1 < len(space):
-            here = sum(left) * capacity // sum(space[k:])
-        rows.append(largest_remainders(here, [float(b) for b in left]))
-        left = [b - r for b, r in zip(left, rows[-1], strict=True)]
-    return np.array(rows)
-
-
-def share_free(capacity: int, blocks: list[int], present: list[bool]) -> None:
-    """Space of nobody goes to those that are there, in proportion to what they have."""
-    takers = [v for v in range(len(blocks)) if present[v]]
-    if takers:
-        extra = largest_remainders(capacity - sum(blocks), [float(blocks[v]) for v in takers])
-        for v, more in zip(takers, extra, strict=True):
-            blocks[v] += more
 
 
 class SCave:
@@ -152,7 +116,7 @@ class Karma:
     def share(self, capacity: int, needs: dict[int, int]) -> dict[int, int]:
         """What each gets of what it needs; credits change hands."""
         here = list(needs)
-        fair = largest_remainders(capacity, [1.0] * len(here)) if here else []
+        fair = proportional(capacity, [1.0] * len(here)) if here else []
         sure = {v: share_of(f, self.alpha) for v, f in zip(here, fair, strict=True)}
         got = {v: min(needs[v], sure[v]) for v in here}
         lent = {v: sure[v] - got[v] for v in here}
@@ -254,7 +218,7 @@ class CloudCache:
             here = [wanted[v] for v in vms]
             if sum(here) > capacity:
                 too_full = True
-                here = largest_remainders(capacity, [float(w) for w in here])
+                here = proportional(capacity, here)
             targets[:, vms] = over_tiers(seen.capacities, here)
         self.overloads += too_full
         moves = [
@@ -324,7 +288,7 @@ class Thin:
         vms = range(len(seen.vms))
         blocks = [int(b) for b in seen.current.sum(axis=0)]
         if not self.quanta:
-            first = largest_remainders(capacity, [1.0] * len(seen.vms))
+            first = proportional(capacity, [1.0] * len(seen.vms))
             self.quanta = [max(1, floor(0.25 * b)) for b in first]
         borrowers: list[tuple[float, int]] = []
         donors: list[tuple[int, int, int]] = []

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from naive_curves import Division, gains_of
-from naive_systems import proportional, ratio_of
+from naive_systems import ratio_of, share_free
 from numpy.typing import NDArray
 
 from mcsim.experiment.allocator import Decision, Observation
@@ -73,7 +73,8 @@ class MultiCacheTwin:
                 highest=[sizes[-1] if here[v] else 0 for v in vms],
             ).allocation[0]
             got = [smallest(values[v], sizes, int(found[v]), least) + kept[v] for v in vms]
-            targets.append(spread(of_tier, got, here))
+            share_free(of_tier, got, here)
+            targets.append(got)
         return Decision(np.array(targets))
 
     def utility(
@@ -155,14 +156,6 @@ def smallest(values: Sequence[float], sizes: Sequence[int], size: int, least: in
     return sizes[at]
 
 
-def spread(space: int, got: list[int], here: Sequence[bool]) -> list[int]:
-    takers = [v for v in range(len(got)) if here[v]]
-    extra = proportional(space - sum(got), [got[v] for v in takers])
-    for v, more in zip(takers, extra, strict=True):
-        got[v] += more
-    return got
-
-
 class JointTwin(MultiCacheTwin):
     """The same utility of all tiers at once: H(c_0 + … + c_k) counts l_b / l_k - l_b / l_k+1."""
 
@@ -193,5 +186,5 @@ class JointTwin(MultiCacheTwin):
             size = smallest(values[v, -1].tolist(), sizes, above + targets[-1][v], above)
             targets[-1][v] = size - above
         for k, of_tier in enumerate(seen.capacities.tolist()):
-            spread(of_tier, targets[k], here)
+            share_free(of_tier, targets[k], here)
         return Decision(np.array(targets))

@@ -41,17 +41,26 @@ def proportional(blocks: int, weights: Sequence[float]) -> list[int]:
     return parts
 
 
-def over_tiers(seen: Observation, sizes: Sequence[int]) -> np.ndarray:
+def over_tiers(capacities: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     """As much of each tier for everybody."""
-    left, capacity = list(sizes), int(seen.capacities.sum())
+    left, capacity = list(sizes), int(capacities.sum())
     rows = []
-    for k, of_tier in enumerate(seen.capacities.tolist()):
-        last = k + 1 == len(seen.capacities)
+    for k, of_tier in enumerate(capacities.tolist()):
+        last = k + 1 == len(capacities)
         here = sum(left) if last else sum(left) * of_tier // capacity
         rows.append(proportional(here, left) if sum(left) else [0] * len(left))
         left = [a - b for a, b in zip(left, rows[-1], strict=True)]
         capacity -= of_tier
     return np.array(rows, dtype=np.int64)
+
+
+def share_free(capacity: int, blocks: list[int], present: Sequence[bool]) -> None:
+    """Space of nobody goes to those that are there, in proportion to what they have."""
+    takers = [v for v in range(len(blocks)) if present[v]]
+    if takers:
+        extra = proportional(capacity - sum(blocks), [blocks[v] for v in takers])
+        for v, more in zip(takers, extra, strict=True):
+            blocks[v] += more
 
 
 def latency(seen: Observation, vm: int, blocks: int, ratio: Ratio) -> float:
@@ -112,7 +121,7 @@ class Twin:
         ]
         values = [[worth(v, base[v] + s) if here[v] else 0.0 for s in sizes] for v in vms]
         if rest == 0:
-            return over_tiers(seen, base)
+            return over_tiers(seen.capacities, base)
         found = optimize(
             values, sizes[-1], sizes=sizes, highest=[sizes[h] for h in high], method="exact"
         ).allocation[0]
@@ -130,12 +139,9 @@ class Twin:
             while choice[v] > 0 and values[v][choice[v] - 1] == values[v][choice[v]]:
                 choice[v] -= 1
         got = [base[v] + sizes[choice[v]] for v in vms]
-        if spread and any(here):
-            takers = [v for v in vms if here[v]]
-            extra = proportional(capacity - sum(got), [got[v] for v in takers])
-            for v, more in zip(takers, extra, strict=True):
-                got[v] += more
-        return over_tiers(seen, got)
+        if spread:
+            share_free(capacity, got, here)
+        return over_tiers(seen.capacities, got)
 
     def promised(
         self, seen: Observation, wanted: Sequence[float], ratios: Sequence[Ratio | None]
@@ -430,7 +436,7 @@ class MaxperfTwin(Twin):
             gains = [float(of) for of in here]
         extra = proportional(capacity - sum(least), gains)
         sizes = [a + b for a, b in zip(least, extra, strict=True)]
-        return self.decision(over_tiers(seen, sizes), [*unmet, *dropped])
+        return self.decision(over_tiers(seen.capacities, sizes), [*unmet, *dropped])
 
     def measured(self, seen: Observation, v: int, capacity: int, steps: int) -> Ratio:
         points = self.points.setdefault(v, [])
@@ -479,13 +485,9 @@ class ExclusiveTwin(Twin):
         equal = [proportional(int(c), [1.0] * len(vms)) for c in seen.capacities]
         two = len(equal) == 2
         own = list(equal[0]) if two else [0] * len(vms)
+        held = [blocks if of else 0 for blocks, of in zip(own, here, strict=True)]
         if two:  # what the departed leave
-            takers = [v for v in vms if here[v]]
-            left = int(seen.capacities[0]) - sum(own[v] for v in takers)
-            extra = dict(zip(takers, proportional(left, [own[v] for v in takers]), strict=True))
-            held = [own[v] + extra[v] if here[v] else 0 for v in vms]
-        else:
-            held = own
+            share_free(int(seen.capacities[0]), held, here)
         least = []
         for v in vms:
             misses = curves[v].accesses - hits(curves[v], sum(tier[v] for tier in equal))

@@ -18,12 +18,17 @@ TINY = EXPERIMENTS / "workloads" / "tiny.yaml"
 """A profile: some hours of three VMs, `friendly`, `cyclic` and `scanner`."""
 
 
+def tiers_of(**blocks: int | str) -> list[dict[str, Any]]:
+    """Return tiers by their devices, the fastest first."""
+    return [{"device": device, "capacity_blocks": size} for device, size in blocks.items()]
+
+
 def small_experiment(*systems: Any, tiers: Mapping[str, int | str], **more: Any) -> dict[str, Any]:
     """Return an experiment on `TINY`, if no other workload is given; tiers are blocks by device."""
     return {
         "name": "tiny",
         "workload": {"profile": str(TINY)},
-        "tiers": [{"device": of, "capacity_blocks": blocks} for of, blocks in tiers.items()],
+        "tiers": tiers_of(**tiers),
         "systems": list(systems),
     } | more
 

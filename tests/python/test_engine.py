@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hosts import add_vm
 
 from mcsim._core import engine, locality
 from mcsim.base import errors
@@ -25,15 +26,8 @@ def interned(blocks: list[int] | np.ndarray, vm: np.ndarray | None = None) -> en
     owner = np.zeros(len(blocks), np.uint16) if vm is None else vm
     builder = engine.AccessBuilder()
     for v in range(int(owner.max(initial=0)) + 1):
-        builder.begin_vm(f"vm{v}")
-        builder.add(
-            np.arange(len(blocks), dtype=np.int64),
-            owner,
-            np.zeros(len(blocks), np.uint8),
-            blocks * np.uint64(4096),
-            np.full(len(blocks), 4096, np.uint32),
-            only=v,
-        )
+        mine = owner == v
+        add_vm(builder, f"vm{v}", np.flatnonzero(mine), 0, blocks[mine])
     return builder.finish()
 
 

@@ -27,18 +27,29 @@ T param(const ParamMap& params, const char* name, T otherwise) {
   return given == params.end() ? otherwise : std::get<T>(given->second);
 }
 
-// Policies that keep one list of what is resident, in some order.
-class OneList : public Policy {
+// One list of what is resident, in some order: FIFO, unless a hit does something.
+class Fifo : public Policy {
  public:
   using Policy::Policy;
   bool contains(std::uint64_t block) const override { return has(list_, block); }
   void remove(std::uint64_t block) override { list_.remove(block); }
 
  protected:
-  virtual void evict() = 0;
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    const bool held = has(list_, block);
+    if (held) {
+      hit(block);
+    } else {
+      if (size(list_) == capacity_) evict();
+      list_.push_front(block);
+    }
+    return held;
+  }
   void on_resize() override {
     while (size(list_) > capacity_) evict();
   }
+  virtual void hit(std::uint64_t) {}
+  virtual void evict() { victim(std::prev(list_.end())); }
   void victim(List::iterator at) {
     victims.push_back(*at);
     list_.erase(at);
@@ -46,53 +57,35 @@ class OneList : public Policy {
   List list_;  // newest first
 };
 
-class Lru : public OneList {
+class Lru : public Fifo {
  public:
-  using OneList::OneList;
+  using Fifo::Fifo;
 
  protected:
-  bool on_access(std::uint64_t block, std::uint64_t) override {
-    const bool hit = has(list_, block);
+  void hit(std::uint64_t block) override {
     list_.remove(block);
-    if (size(list_) == capacity_) evict();
     list_.push_front(block);
-    return hit;
   }
-  void evict() override { victim(std::prev(list_.end())); }
 };
 
-class Fifo : public OneList {
+class Mru : public Lru {
  public:
-  using OneList::OneList;
+  using Lru::Lru;
 
  protected:
-  bool on_access(std::uint64_t block, std::uint64_t) override {
-    if (has(list_, block)) return true;
-    if (size(list_) == capacity_) evict();
-    list_.push_front(block);
-    return false;
-  }
-  void evict() override { victim(std::prev(list_.end())); }
+  void evict() override { victim(list_.begin()); }
 };
 
-class Clock : public OneList {
+class Clock : public Fifo {
  public:
-  using OneList::OneList;
+  using Fifo::Fifo;
   void remove(std::uint64_t block) override {
     list_.remove(block);
     marked_.erase(block);
   }
 
  protected:
-  bool on_access(std::uint64_t block, std::uint64_t) override {
-    if (has(list_, block)) {
-      marked_.insert(block);
-      return true;
-    }
-    if (size(list_) == capacity_) evict();
-    list_.push_front(block);
-    return false;
-  }
+  void hit(std::uint64_t block) override { marked_.insert(block); }
   // The oldest, unless marked: then it becomes the newest, unmarked.
   void evict() override {
     while (marked_.erase(list_.back()) == 1) {
@@ -105,29 +98,18 @@ class Clock : public OneList {
 };
 
 // As published: a pointer into the queue that moves from tail to head.
-class Sieve : public OneList {
+class Sieve : public Clock {
  public:
-  using OneList::OneList;
+  using Clock::Clock;
   void remove(std::uint64_t block) override {
-    const auto at = std::find(list_.begin(), list_.end(), block);
-    step_over(at);
-    list_.erase(at);
-    visited_.erase(block);
+    step_over(std::find(list_.begin(), list_.end(), block));
+    Clock::remove(block);
   }
 
  protected:
-  bool on_access(std::uint64_t block, std::uint64_t) override {
-    if (has(list_, block)) {
-      visited_.insert(block);
-      return true;
-    }
-    if (size(list_) == capacity_) evict();
-    list_.push_front(block);
-    return false;
-  }
   void evict() override {
     List::iterator at = hand_ == list_.end() ? std::prev(list_.end()) : hand_;
-    while (visited_.erase(*at) == 1) {
+    while (marked_.erase(*at) == 1) {
       at = at == list_.begin() ? std::prev(list_.end()) : std::prev(at);
     }
     hand_ = at;
@@ -138,23 +120,7 @@ class Sieve : public OneList {
   void step_over(List::iterator at) {
     if (hand_ == at) hand_ = at == list_.begin() ? list_.end() : std::prev(at);
   }
-  std::set<std::uint64_t> visited_;
   List::iterator hand_ = list_.end();  // the end: to begin at the tail
-};
-
-class Mru : public OneList {
- public:
-  using OneList::OneList;
-
- protected:
-  bool on_access(std::uint64_t block, std::uint64_t) override {
-    const bool hit = has(list_, block);
-    list_.remove(block);
-    if (!hit && size(list_) == capacity_) evict();
-    list_.push_front(block);
-    return hit;
-  }
-  void evict() override { victim(list_.begin()); }
 };
 
 // Blocks in places: a newcomer takes its victim's, a hole is filled by the last.
@@ -226,16 +192,10 @@ class Lfu : public Policy {
   std::map<std::uint64_t, std::uint64_t> count_;
 };
 
-class Slru : public Policy {
+class Slru : public OfLists {
  public:
-  Slru(Count capacity, double share) : Policy(capacity), share_(share) {}
-  bool contains(std::uint64_t block) const override {
-    return has(probation_, block) || has(protected_, block);
-  }
-  void remove(std::uint64_t block) override {
-    probation_.remove(block);
-    protected_.remove(block);
-  }
+  Slru(Count capacity, double share)
+      : OfLists(capacity, {&probation_, &protected_}), share_(share) {}
 
  protected:
   bool on_access(std::uint64_t block, std::uint64_t) override {
@@ -245,38 +205,27 @@ class Slru : public Policy {
       settle();
       return true;
     }
-    if (size(probation_) + size(protected_) == capacity_) evict();
+    if (held() == capacity_) evict();
     probation_.push_front(block);
     return false;
   }
   void on_resize() override {
     settle();
-    while (size(probation_) + size(protected_) > capacity_) evict();
+    while (held() > capacity_) evict();
   }
   void settle() {
     const Count most = part_of(share_, capacity_);
-    while (size(protected_) > std::max<Count>(1, most)) {
-      probation_.push_front(protected_.back());
-      protected_.pop_back();
-    }
+    while (size(protected_) > std::max<Count>(1, most)) shift(protected_, probation_);
   }
-  void evict() {
-    List& from = probation_.empty() ? protected_ : probation_;
-    victims.push_back(from.back());
-    from.pop_back();
-  }
+  void evict() { out(probation_.empty() ? protected_ : probation_); }
   double share_;
   List probation_, protected_;  // most recent first
 };
 
-class TwoQ : public Policy {
+class TwoQ : public OfLists {
  public:
-  TwoQ(Count capacity, double kin, double kout) : Policy(capacity), kin_(kin), kout_(kout) {}
-  bool contains(std::uint64_t block) const override { return has(a1in_, block) || has(am_, block); }
-  void remove(std::uint64_t block) override {
-    a1in_.remove(block);
-    am_.remove(block);
-  }
+  TwoQ(Count capacity, double kin, double kout)
+      : OfLists(capacity, {&a1in_, &am_}), kin_(kin), kout_(kout) {}
 
  protected:
   bool on_access(std::uint64_t block, std::uint64_t) override {
@@ -288,41 +237,32 @@ class TwoQ : public Policy {
     if (has(a1in_, block)) return true;
     const bool known = has(a1out_, block);
     a1out_.remove(block);
-    if (size(a1in_) + size(am_) == capacity_) evict();
+    if (held() == capacity_) evict();
     (known ? am_ : a1in_).push_front(block);
     return false;
   }
   void on_resize() override {
-    while (size(a1in_) + size(am_) > capacity_) evict();
+    while (held() > capacity_) evict();
     while (size(a1out_) > part(kout_)) a1out_.pop_back();
   }
   Count part(double share) const { return std::max<Count>(1, part_of(share, capacity_)); }
   void evict() {
-    if (size(a1in_) > part(kin_) || am_.empty()) {
-      victims.push_back(a1in_.back());
-      a1out_.push_front(a1in_.back());
-      a1in_.pop_back();
-      if (size(a1out_) > part(kout_)) a1out_.pop_back();
-    } else {
-      victims.push_back(am_.back());
-      am_.pop_back();
-    }
+    if (size(a1in_) <= part(kin_) && !am_.empty()) return out(am_);
+    a1out_.push_front(a1in_.back());
+    out(a1in_);
+    if (size(a1out_) > part(kout_)) a1out_.pop_back();
   }
   double kin_, kout_;
   List a1in_, am_, a1out_;  // newest first
 };
 
-class S3Fifo : public Policy {
+class S3Fifo : public OfLists {
  public:
   S3Fifo(Count capacity, double small, Count promote_at, bool paper)
-      : Policy(capacity), share_(small), promote_at_(promote_at), paper_(paper) {}
-  bool contains(std::uint64_t block) const override {
-    return has(small_, block) || has(main_, block);
-  }
-  void remove(std::uint64_t block) override {
-    small_.remove(block);
-    main_.remove(block);
-  }
+      : OfLists(capacity, {&small_, &main_}),
+        share_(small),
+        promote_at_(promote_at),
+        paper_(paper) {}
 
  protected:
   bool on_access(std::uint64_t block, std::uint64_t) override {
@@ -332,14 +272,14 @@ class S3Fifo : public Policy {
     }
     const bool known = has(ghosts_, block);
     ghosts_.remove(block);
-    while (size(small_) + size(main_) >= capacity_) evict();
+    while (held() >= capacity_) evict();
     const bool spills = !paper_ && !has_evicted_ && size(small_) >= small_size();
     (known || spills ? main_ : small_).push_front(block);
     frequency_[block] = 0;
     return false;
   }
   void on_resize() override {
-    while (size(small_) + size(main_) > capacity_) evict();
+    while (held() > capacity_) evict();
     while (size(ghosts_) > main_size()) ghosts_.pop_back();
   }
   Count small_size() const { return std::max<Count>(1, part_of(share_, capacity_)); }
@@ -390,14 +330,9 @@ class S3Fifo : public Policy {
 };
 
 // Figure 4 of the paper, by its cases.
-class Arc : public Policy {
+class Arc : public OfLists {
  public:
-  Arc(Count capacity, bool integer) : Policy(capacity), integer_(integer) {}
-  bool contains(std::uint64_t x) const override { return has(t1_, x) || has(t2_, x); }
-  void remove(std::uint64_t x) override {
-    t1_.remove(x);
-    t2_.remove(x);
-  }
+  Arc(Count capacity, bool integer) : OfLists(capacity, {&t1_, &t2_}), integer_(integer) {}
 
  protected:
   bool on_access(std::uint64_t x, std::uint64_t) override {
@@ -426,11 +361,10 @@ class Arc : public Policy {
         b1_.pop_back();
         replace(false);
       } else {
-        victims.push_back(t1_.back());
-        t1_.pop_back();
+        out(t1_);
       }
     } else {  // B
-      const Count total = size(t1_) + size(t2_) + size(b1_) + size(b2_);
+      const Count total = held() + size(b1_) + size(b2_);
       if (total >= capacity_) {
         if (total == 2 * capacity_) b2_.pop_back();
         replace(false);
@@ -441,9 +375,9 @@ class Arc : public Policy {
   }
   void on_resize() override {
     p_ = std::min(p_, static_cast<double>(capacity_));
-    while (size(t1_) + size(t2_) > capacity_) demote(false);
+    while (held() > capacity_) demote(false);
     while (size(t1_) + size(b1_) > capacity_) b1_.pop_back();
-    while (size(t1_) + size(t2_) + size(b1_) + size(b2_) > 2 * capacity_) b2_.pop_back();
+    while (held() + size(b1_) + size(b2_) > 2 * capacity_) b2_.pop_back();
   }
   double ratio(const List& other, const List& hit) const {
     const Count whole = size(other) / size(hit);
@@ -452,16 +386,15 @@ class Arc : public Policy {
   }
   // A cache with space left, after it grew or blocks were removed, evicts nothing.
   void replace(bool x_in_b2) {
-    if (size(t1_) + size(t2_) == capacity_) demote(x_in_b2);
+    if (held() == capacity_) demote(x_in_b2);
   }
   void demote(bool x_in_b2) {
     const auto t1 = static_cast<double>(t1_.size());
     const bool first = !t1_.empty() && (t1 > p_ || (x_in_b2 && t1 == p_));
     List& from = first || t2_.empty() ? t1_ : t2_;
     List& to = &from == &t1_ ? b1_ : b2_;
-    victims.push_back(from.back());
     to.push_front(from.back());
-    from.pop_back();
+    out(from);
   }
   bool integer_;
   double p_ = 0;

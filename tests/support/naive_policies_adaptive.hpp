@@ -18,13 +18,11 @@
 namespace mcsim::naive {
 
 // The pseudo-code of the paper's figure 2; heads of clocks are at the front.
-class Car : public Policy {
+class Car : public OfLists {
  public:
-  using Policy::Policy;
-  bool contains(std::uint64_t block) const override { return has(t1_, block) || has(t2_, block); }
+  explicit Car(Count capacity) : OfLists(capacity, {&t1_, &t2_}) {}
   void remove(std::uint64_t block) override {
-    t1_.remove(block);
-    t2_.remove(block);
+    OfLists::remove(block);
     bits_.erase(block);
   }
 
@@ -34,7 +32,7 @@ class Car : public Policy {
       bits_.insert(x);
       return true;
     }
-    if (size(t1_) + size(t2_) == capacity_) replace();
+    if (held() == capacity_) replace();
     const auto b1 = static_cast<double>(size(b1_));
     const auto b2 = static_cast<double>(size(b2_));
     if (has(b1_, x)) {
@@ -48,7 +46,7 @@ class Car : public Policy {
     } else {
       if (size(t1_) + size(b1_) == capacity_) {
         b1_.pop_front();
-      } else if (size(t1_) + size(t2_) + size(b1_) + size(b2_) == 2 * capacity_) {
+      } else if (held() + size(b1_) + size(b2_) == 2 * capacity_) {
         b2_.pop_front();
       }
       t1_.push_back(x);
@@ -58,9 +56,9 @@ class Car : public Policy {
 
   void on_resize() override {
     p_ = std::min(p_, static_cast<double>(capacity_));
-    while (size(t1_) + size(t2_) > capacity_) replace();
+    while (held() > capacity_) replace();
     while (size(t1_) + size(b1_) > capacity_) b1_.pop_front();
-    while (size(t1_) + size(t2_) + size(b1_) + size(b2_) > 2 * capacity_) b2_.pop_front();
+    while (held() + size(b1_) + size(b2_) > 2 * capacity_) b2_.pop_front();
   }
 
  private:
@@ -164,16 +162,11 @@ class LeCar : public Policy {
 
 // After the paper's description of SR-LRU and CR-LFU and the structure of its authors'
 // simulator; sizes that the policy counts are counted here by looking.
-class Cacheus : public Policy {
+class Cacheus : public OfLists {
  public:
   Cacheus(Count capacity, bool authors)
-      : Policy(capacity), authors_(authors), experts_(Random(1).split("cacheus")) {
+      : OfLists(capacity, {&s_, &q_}), authors_(authors), experts_(Random(1).split("cacheus")) {
     begin();
-  }
-  bool contains(std::uint64_t block) const override { return has(s_, block) || has(q_, block); }
-  void remove(std::uint64_t block) override {
-    s_.remove(block);
-    q_.remove(block);
   }
 
  protected:
@@ -202,7 +195,7 @@ class Cacheus : public Policy {
       lfu_hist_.remove(x);
       if (by_lru && entry.is_new) grow_q();
       experts_.punish(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond, rate_);
-      if (size(s_) + size(q_) == capacity_) evict();
+      if (held() == capacity_) evict();
       entry = {.freq = authors_ ? entry.freq : entry.freq + 1, .time = t_};
       s_.push_back(x);
       limit_stack();
@@ -212,10 +205,10 @@ class Cacheus : public Policy {
     if (size(s_) < s_limit_ && q_.empty()) {
       if (size(s_) == capacity_) evict();
       s_.push_back(x);
-    } else if (size(s_) + size(q_) < capacity_ && size(q_) < q_limit_) {
+    } else if (held() < capacity_ && size(q_) < q_limit_) {
       q_.push_back(x);
     } else {
-      if (size(s_) + size(q_) == capacity_) evict();
+      if (held() == capacity_) evict();
       entry.is_new = true;
       q_.push_back(x);
       limit_stack();
@@ -225,7 +218,7 @@ class Cacheus : public Policy {
   void on_resize() override {
     begin();
     while (size(s_) > s_limit_) demote();
-    while (size(s_) + size(q_) > capacity_) evict();
+    while (held() > capacity_) evict();
     for (List* history : {&lru_hist_, &lfu_hist_}) {
       while (size(*history) > capacity_ / 2) history->pop_front();
     }

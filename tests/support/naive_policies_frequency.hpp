@@ -17,22 +17,16 @@
 namespace mcsim::naive {
 
 // The sketch and the filter are those of the core, which have tests of their own.
-class WTinyLfu : public Policy {
+class WTinyLfu : public OfLists {
  public:
   WTinyLfu(Count capacity, const ParamMap& params, std::size_t blocks)
-      : Policy(capacity),
+      : OfLists(capacity, {&window_, &probation_, &protected_}),
         params_(params),
         blocks_(blocks),
         sketch_(counters()),
         door_(keys()),
         random_(Random(1).split("w-tinylfu")) {
     begin();
-  }
-  bool contains(std::uint64_t block) const override {
-    return has(window_, block) || has(probation_, block) || has(protected_, block);
-  }
-  void remove(std::uint64_t block) override {
-    for (List* list : {&window_, &probation_, &protected_}) list->remove(block);
   }
 
  protected:
@@ -68,7 +62,6 @@ class WTinyLfu : public Policy {
     return static_cast<std::size_t>(
         part_of(param(params_, "counters", 16.0), static_cast<Count>(keys())));
   }
-  Count held() const { return size(window_) + size(probation_) + size(protected_); }
   static Count share(double of, Count whole) { return std::max<Count>(1, part_of(of, whole)); }
   void begin() {
     period_ = share(param(params_, "sample", 10.0), capacity_);
@@ -84,14 +77,6 @@ class WTinyLfu : public Policy {
   void settle() {
     while (size(window_) > most_window_) shift(window_, probation_);
     while (size(protected_) > most_protected_) shift(protected_, probation_);
-  }
-  static void shift(List& from, List& to) {
-    to.push_front(from.back());
-    from.pop_back();
-  }
-  void out(List& list) {
-    victims.push_back(list.back());
-    list.pop_back();
   }
 
   List* main_victims() {

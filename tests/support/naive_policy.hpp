@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <list>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.hpp"
@@ -48,6 +49,38 @@ class Policy {
   static Count size(const List& list) { return static_cast<Count>(list.size()); }
 
   Count capacity_;
+};
+
+// Policies that keep what is resident in lists, from each of which the back leaves.
+class OfLists : public Policy {
+ public:
+  OfLists(Count capacity, std::vector<List*> resident)
+      : Policy(capacity), resident_(std::move(resident)) {}
+  bool contains(std::uint64_t block) const override {
+    return std::any_of(resident_.begin(), resident_.end(),
+                       [&](const List* list) { return has(*list, block); });
+  }
+  void remove(std::uint64_t block) override {
+    for (List* list : resident_) list->remove(block);
+  }
+
+ protected:
+  Count held() const {
+    Count held = 0;
+    for (const List* list : resident_) held += size(*list);
+    return held;
+  }
+  static void shift(List& from, List& to) {
+    to.push_front(from.back());
+    from.pop_back();
+  }
+  void out(List& list) {
+    victims.push_back(list.back());
+    list.pop_back();
+  }
+
+ private:
+  std::vector<List*> resident_;
 };
 
 }  // namespace mcsim::naive

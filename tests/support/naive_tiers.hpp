@@ -453,4 +453,22 @@ class Tiers {
   Counts counts_;
 };
 
+// What hosts counted of the same, all VMs together; what came over a link is not written anew.
+inline Tiers::Counts counts_of(const std::vector<VmCounters>& vms) {
+  Tiers::Counts sum;
+  for (const VmCounters& vm : vms) {
+    sum.hits.resize(vm.tiers.size() + 1);
+    sum.writes.resize(vm.tiers.size());
+    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
+      sum.hits[k] += vm.tiers[k].hits;
+      sum.writes[k] += vm.tiers[k].device_writes() - vm.tiers[k].transfers;
+    }
+    sum.hits.back() += vm.misses;
+    sum.backend_reads += vm.backend_reads;
+    sum.backend_writes += vm.backend_writes;
+    sum.staged += vm.staged_hits;
+  }
+  return sum;
+}
+
 }  // namespace mcsim::naive

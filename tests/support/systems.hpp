@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/engine/run.hpp"
 #include "optimizers/registry.hpp"
@@ -30,6 +31,23 @@ inline RunResult run_once(const Accesses& trace, System& system, const Cuts& cut
   auto result = run(trace, system, *measured, cuts);
   EXPECT_TRUE(result.ok()) << result.status();
   return *std::move(result);
+}
+
+// A run of a system of its own, its intervals counted apart.
+inline RunResult replay(const std::string& name, const ParamMap& params, const Machine& machine,
+                        const Accesses& trace, Nanoseconds interval = 1'000) {
+  const auto system = make(name, params, machine, interval);
+  return run_once(trace, *system, aligned_cuts(trace.request_time, interval));
+}
+
+// Hits in a tier by interval, of all VMs.
+inline std::vector<Count> hits_of(const RunResult& result, std::size_t tier) {
+  std::vector<Count> hits;
+  for (const auto& interval : result.intervals) {
+    hits.push_back(0);
+    for (const VmCounters& vm : interval) hits.back() += vm.tiers[tier].hits;
+  }
+  return hits;
 }
 
 }  // namespace mcsim::testing

@@ -9,23 +9,27 @@
 
 namespace mcsim::testing {
 
+// The requests of vm0, vm1 and so on, interned; of none if they cannot be.
+inline Accesses interned(const std::vector<Requests>& of_vms,
+                         const ExpandOptions& options = {.ops = OpFilter::kAll}) {
+  AccessBuilder builder(options, TimeBase::kClock);
+  for (std::size_t vm = 0; vm < of_vms.size(); ++vm) {
+    if (!builder.begin_vm("vm" + std::to_string(vm)).ok()) return {};
+    if (!builder.add(of_vms[vm].view()).ok()) return {};
+  }
+  return std::move(builder).finish().value();
+}
+
 // An interned trace of single-block reads, one a nanosecond: `vm[i]` touches its
 // own block number `block[i]`.
 inline Accesses trace_of(const std::vector<VmId>& vm, const std::vector<std::uint64_t>& block,
                          Nanoseconds step = 1) {
-  VmId vms = 1;
-  for (const VmId v : vm) vms = std::max<VmId>(vms, static_cast<VmId>(v + 1));
-  AccessBuilder builder({}, TimeBase::kClock);
-  for (VmId v = 0; v < vms; ++v) {
-    Requests requests;
-    for (std::size_t i = 0; i < vm.size(); ++i) {
-      if (vm[i] != v) continue;
-      requests.push(static_cast<Nanoseconds>(i) * step, v, Op::kRead, block[i] * 4096, 4096);
-    }
-    if (!builder.begin_vm("vm" + std::to_string(v)).ok()) return {};
-    if (!builder.add(requests.view()).ok()) return {};
+  std::vector<Requests> of_vms(1);
+  for (std::size_t i = 0; i < vm.size(); ++i) {
+    if (vm[i] >= of_vms.size()) of_vms.resize(vm[i] + std::size_t{1});
+    of_vms[vm[i]].push(static_cast<Nanoseconds>(i) * step, vm[i], Op::kRead, block[i] * 4096, 4096);
   }
-  return std::move(builder).finish().value();
+  return interned(of_vms, {});
 }
 
 inline Accesses single_vm(const std::vector<std::uint64_t>& block) {
@@ -45,6 +49,34 @@ inline Accesses random_trace(std::size_t accesses, VmId vms, std::uint64_t block
     block.push_back(random.below(random.below(2) == 0 ? hot : blocks));
   }
   return trace_of(vm, block);
+}
+
+// The same requests, of which a share are writes.
+inline Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
+  Random random(seed);
+  std::vector<std::uint8_t> ops(trace.request_count());
+  for (std::uint8_t& op : ops) op = random.uniform() < share ? 1 : 0;
+  trace.request_op = std::move(ops);
+  return trace;
+}
+
+// Reads and writes of VMs that each ask so many times to warm up, and as many times after that.
+inline Accesses with_warm_up(std::size_t vms, Nanoseconds each, std::uint64_t seed) {
+  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  Random random(seed);
+  for (std::size_t vm = 0; vm < vms; ++vm) {
+    if (!builder.begin_vm("vm" + std::to_string(vm)).ok()) return {};
+    for (const Nanoseconds begin : {Nanoseconds{0}, each}) {
+      Requests requests;
+      for (Nanoseconds i = 0; i < each; ++i) {
+        const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
+        requests.push(begin + i, 0, op, 4096 * random.below(random.below(2) == 0 ? 15 : 90), 4096);
+      }
+      if (!builder.add(requests.view()).ok()) return {};
+      if (begin == 0) builder.end_warm_up();
+    }
+  }
+  return std::move(builder).finish().value();
 }
 
 // Tiers of the given capacities with Table I's latencies from the fastest on.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/naive_host.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -13,6 +14,7 @@ namespace mcsim {
 namespace {
 
 using testing::machine_of;
+using testing::random_targets;
 using testing::random_trace;
 using testing::single_vm;
 
@@ -31,19 +33,6 @@ std::vector<std::size_t> tiers_hit(Host& host, const Accesses& trace, RequestRan
   return hit;
 }
 
-// Targets that share out at most the capacity, drawn at random.
-Allocation random_targets(const std::vector<Count>& capacity, std::size_t vms, Random& random) {
-  Allocation targets(capacity.size(), vms);
-  for (std::size_t k = 0; k < capacity.size(); ++k) {
-    Count left = capacity[k];
-    for (std::size_t v = 0; v < vms; ++v) {
-      targets.at(k, v) = static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
-      left -= targets.at(k, v);
-    }
-  }
-  return targets;
-}
-
 struct Case {
   std::vector<Count> capacity;
   VmId vms;
@@ -55,9 +44,10 @@ class Divided : public ::testing::TestWithParam<Case> {};
 TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
   const Case& c = GetParam();
   const Accesses trace = random_trace(4'000, c.vms, 60, 7);
+  const Machine machine = machine_of(c.capacity);
   Random random(11);
-  Allocation targets = random_targets(c.capacity, c.vms, random);
-  auto host = make_divided_lru(machine_of(c.capacity), trace, targets, c.rules).value();
+  Allocation targets = random_targets(machine, c.vms, random);
+  auto host = make_divided_lru(machine, trace, targets, c.rules).value();
   naive::ExclusiveLru twin(c.capacity, targets, c.rules);
   for (std::size_t begin = 0; begin < trace.request_count(); begin += 500) {
     const RequestRange range{begin, std::min(begin + 500, trace.request_count())};
@@ -80,7 +70,7 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
     EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> after = host->counters();
     for (const TierCounters& tier : after[gone].tiers) EXPECT_EQ(tier.occupancy, 0);
-    targets = random_targets(c.capacity, c.vms, random);
+    targets = random_targets(machine, c.vms, random);
     ASSERT_TRUE(host->resize(targets).ok());
     twin.resize(targets);
   }

@@ -7,6 +7,7 @@
 
 #include "core/engine/run.hpp"
 #include "policies/hosts/data_path.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/naive_fleet.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -37,18 +38,11 @@ struct Row {
 };
 
 Accesses trace_of(const std::vector<Row>& rows, VmId vms) {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
-  for (VmId vm = 0; vm < vms; ++vm) {
-    Requests requests;
-    for (const Row& row : rows) {
-      if (row.vm == vm) {
-        requests.push(row.time, vm, row.op, row.block * 4096, row.blocks * 4096);
-      }
-    }
-    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
+  std::vector<Requests> of_vms(vms);
+  for (const Row& row : rows) {
+    of_vms[row.vm].push(row.time, row.vm, row.op, row.block * 4096, row.blocks * 4096);
   }
-  return std::move(builder).finish().value();
+  return testing::interned(of_vms);
 }
 
 // Requests of one to three blocks, half of them of a tenth of a VM's blocks, at steps of 1 to 5.
@@ -84,6 +78,15 @@ Allocation random_targets(const Machine& machine, const std::vector<std::size_t>
   return targets;
 }
 
+// To every VM so many of each tier.
+Allocation all_get(const std::vector<Count>& blocks, std::size_t vms) {
+  Allocation targets(blocks.size(), vms);
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    for (std::size_t vm = 0; vm < vms; ++vm) targets.at(k, vm) = blocks[k];
+  }
+  return targets;
+}
+
 Division parts(const Allocation& targets) {
   return one_part_each(targets, {.mode = ResizeMode::kEager});
 }
@@ -110,22 +113,6 @@ naive::Fleet::Counts moved(const VmCounters& of) {
     counts.remote_requests.push_back(tier.remote_requests);
   }
   return counts;
-}
-
-naive::Tiers::Counts served(const std::vector<VmCounters>& vms) {
-  naive::Tiers::Counts sum;
-  for (const VmCounters& vm : vms) {
-    sum.hits.resize(vm.tiers.size() + 1);
-    sum.writes.resize(vm.tiers.size());
-    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
-      sum.hits[k] += vm.tiers[k].hits;
-      sum.writes[k] += vm.tiers[k].device_writes() - vm.tiers[k].transfers;
-    }
-    sum.hits.back() += vm.misses;
-    sum.backend_reads += vm.backend_reads;
-    sum.backend_writes += vm.backend_writes;
-  }
-  return sum;
 }
 
 struct Case {
@@ -202,7 +189,7 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
         << "old data was read at request " << r;
     host->replay(trace, {r, r + 1});
     const std::vector<VmCounters> counters = host->counters();
-    ASSERT_EQ(served(counters), twin.tiers().counts()) << "request " << r;
+    ASSERT_EQ(naive::counts_of(counters), twin.tiers().counts()) << "request " << r;
     for (VmId v = 0; v < kVms; ++v) {
       ASSERT_EQ(moved(counters[v]), twin.counts(v)) << "VM " << v << ", request " << r;
       ASSERT_EQ(counters[v].host, static_cast<Count>(host_of[v]));
@@ -231,30 +218,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Chain::kIndependent, {9, 60}, 2}, Case{Chain::kVictim, {40, 9}, 2},
                       Case{Chain::kIndependent, {40, 9}, 2}));
 
-std::vector<Count> numbers(const VmCounters& of) {
-  std::vector<Count> all;
-  for (const auto& [name, total] : VmCounters::kTotals) all.push_back(of.*total);
-  for (const auto& [name, level] : VmCounters::kLevels) all.push_back(of.*level);
-  for (const TierCounters& tier : of.tiers) {
-    for (const auto& [name, total] : TierCounters::kTotals) all.push_back(tier.*total);
-    for (const auto& [name, level] : TierCounters::kLevels) all.push_back(tier.*level);
-  }
-  for (const Served* of_op : {&of.reads_served, &of.writes_served}) {
-    all.insert(all.end(), of_op->blocks.begin(), of_op->blocks.end());
-    all.insert(all.end(), of_op->requests.begin(), of_op->requests.end());
-  }
-  return all;
-}
-
 // Law: requests replayed in any pieces leave the same counts, whatever is on the way.
 TEST(FleetHost, PiecesOfTheTraceDoNotMatter) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     Random random(seed);
     const Accesses trace = trace_of(random_rows(2'000, 3, 40, random), 3);
     const Machine machine = fleet_of({15, 40}, 2, {{"vm1", 1}});
-    Allocation targets(2, 3);
-    for (std::size_t vm = 0; vm < 3; ++vm) targets.at(0, vm) = 5;
-    for (std::size_t vm = 0; vm < 3; ++vm) targets.at(1, vm) = 13;
+    const Allocation targets = all_get({5, 13}, 3);
     DataPathParams params;
     params.writes = "through, vm0=back";
     const auto whole = make(machine, trace, targets, params);
@@ -269,9 +239,8 @@ TEST(FleetHost, PiecesOfTheTraceDoNotMatter) {
       }
       whole->replay(trace, {begin, begin + 500});
       for (std::size_t r = begin; r < begin + 500; ++r) singly->replay(trace, {r, r + 1});
-      for (std::size_t vm = 0; vm < 3; ++vm) {
-        ASSERT_EQ(numbers(whole->counters()[vm]), numbers(singly->counters()[vm]));
-      }
+      testing::expect_same(whole->counters(), singly->counters());
+      if (HasFatalFailure()) return;
     }
     EXPECT_GT(whole->counters()[0].on_demand, 0);
     EXPECT_GT(whole->counters()[1].on_demand, 0);
@@ -290,11 +259,8 @@ TEST(FleetHost, HostsDoNotKnowOfEachOther) {
     params.writes = "back";
     params.policy = "lru / arc";
     const Machine machine = fleet_of({8, 30}, 2, {{"vm1", 1}, {"vm3", 1}});
-    Allocation targets(2, 4);
-    for (std::size_t vm = 0; vm < 4; ++vm) targets.at(0, vm) = 4;
-    for (std::size_t vm = 0; vm < 4; ++vm) targets.at(1, vm) = 15;
     const Accesses trace = trace_of(rows, 4);
-    const auto together = make(machine, trace, targets, params);
+    const auto together = make(machine, trace, all_get({4, 15}, 4), params);
     together->replay(trace, {0, trace.request_count()});
     for (std::size_t host = 0; host < 2; ++host) {
       std::vector<Row> of_host;
@@ -304,15 +270,13 @@ TEST(FleetHost, HostsDoNotKnowOfEachOther) {
         of_host.back().vm = static_cast<VmId>(row.vm / 2);
       }
       const Accesses own = trace_of(of_host, 2);
-      Allocation of_own(2, 2);
-      for (std::size_t vm = 0; vm < 2; ++vm) of_own.at(0, vm) = 4;
-      for (std::size_t vm = 0; vm < 2; ++vm) of_own.at(1, vm) = 15;
-      const auto alone = make(machine_of({8, 30}), own, of_own, params);
+      const auto alone = make(machine_of({8, 30}), own, all_get({4, 15}, 2), params);
       alone->replay(own, {0, own.request_count()});
       for (std::size_t vm = 0; vm < 2; ++vm) {
         VmCounters expected = alone->counters()[vm];
         expected.host = static_cast<Count>(host);
-        EXPECT_EQ(numbers(together->counters()[2 * vm + host]), numbers(expected)) << filter;
+        EXPECT_EQ(testing::numbers(together->counters()[2 * vm + host]), testing::numbers(expected))
+            << filter;
       }
     }
   }
@@ -330,13 +294,11 @@ class Example : public ::testing::Test {
     rows.insert(rows.end(), then.begin(), then.end());
     const Accesses trace = trace_of(rows, 1);
     const Machine machine = fleet_of({4}, 2, {});
-    Allocation targets(1, 1);
-    targets.at(0, 0) = 4;
     DataPathParams params;
     params.writes = "back";
-    const auto host = make(machine, trace, targets, params);
+    const auto host = make(machine, trace, all_get({4}, 1), params);
     host->replay(trace, {0, 5});
-    ASSERT_TRUE(host->migrate({{migration}}, targets, 100).ok());
+    ASSERT_TRUE(host->migrate({{migration}}, all_get({4}, 1), 100).ok());
     host->replay(trace, {5, rows.size()});
     after = host->counters()[0];
     ASSERT_TRUE(host->check_invariants().ok());
@@ -401,6 +363,13 @@ TEST_F(Example, ARequestWaitsForTheLinkOnlyIfItsSlowestBlockDoes) {
   EXPECT_EQ(after.tiers[0].remote_requests, 0);
 }
 
+std::unique_ptr<Host> host_that_stages(const Accesses& trace) {
+  DataPathParams params;
+  params.writes = "back";
+  params.admission = "staged(mode=data)";
+  return make(fleet_of({4}, 2, {}), trace, all_get({4}, 1), params);
+}
+
 // What is staged stays on the host that the VM leaves: there it would become old.
 TEST(FleetHost, WhatIsStagedStaysBehind) {
   const Accesses trace = trace_of({{0, 0, Op::kRead, 1},
@@ -411,20 +380,14 @@ TEST(FleetHost, WhatIsStagedStaysBehind) {
                                    {201, 0, Op::kRead, 2},
                                    {400, 0, Op::kRead, 1}},
                                   1);
-  const Machine machine = fleet_of({4}, 2, {});
-  Allocation targets(1, 1);
-  targets.at(0, 0) = 4;
-  DataPathParams params;
-  params.writes = "back";
-  params.admission = "staged(mode=data)";
-  const auto host = make(machine, trace, targets, params);
+  const auto host = host_that_stages(trace);
   host->replay(trace, {0, 4});
   EXPECT_EQ(host->counters()[0].staged_hits, 1);
-  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, targets, 100).ok());
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, all_get({4}, 1), 100).ok());
   host->replay(trace, {4, 6});
   EXPECT_EQ(host->counters()[0].staged_hits, 1);
   EXPECT_EQ(host->counters()[0].misses, 3) << "of 1, which is staged on the new host now";
-  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 0}}}, targets, 300).ok());
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 0}}}, all_get({4}, 1), 300).ok());
   host->replay(trace, {6, 7});
   EXPECT_EQ(host->counters()[0].staged_hits, 1);
   EXPECT_EQ(host->counters()[0].misses, 4);
@@ -437,15 +400,9 @@ TEST(FleetHost, ARequestOfWhatIsStagedWaitsForTheLink) {
                                    {105, 0, Op::kRead, 1},
                                    {106, 0, Op::kRead, 1, 2}},
                                   1);
-  const Machine machine = fleet_of({4}, 2, {});
-  Allocation targets(1, 1);
-  targets.at(0, 0) = 4;
-  DataPathParams params;
-  params.writes = "back";
-  params.admission = "staged(mode=data)";
-  const auto host = make(machine, trace, targets, params);
+  const auto host = host_that_stages(trace);
   host->replay(trace, {0, 2});
-  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, targets, 100).ok());
+  ASSERT_TRUE(host->migrate({{{.vm = 0, .host = 1}}}, all_get({4}, 1), 100).ok());
   host->replay(trace, {2, 4});
   const VmCounters counts = host->counters()[0];
   EXPECT_EQ(counts.staged_hits, 1);

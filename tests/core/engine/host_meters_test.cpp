@@ -21,6 +21,7 @@ namespace {
 using testing::machine_of;
 using testing::random_trace;
 using testing::single_vm;
+using testing::with_writes;
 
 // One VM with LRU in one cache, and what there is to know of it.
 class NaiveVm {
@@ -113,16 +114,6 @@ void expect_equal_to_lists(const Accesses& trace, Host& host, std::vector<NaiveV
   }
 }
 
-// With some writes.
-Accesses mixed_trace(std::size_t accesses, VmId vms, std::uint64_t blocks, std::uint64_t seed) {
-  Accesses trace = random_trace(accesses, vms, blocks, seed);
-  Random random(seed);
-  std::vector<std::uint8_t> ops(trace.request_count());
-  for (std::uint8_t& op : ops) op = random.below(4) == 0 ? 1 : 0;
-  trace.request_op = std::move(ops);
-  return trace;
-}
-
 Allocation random_targets(Random& random, const Machine& machine, std::size_t vms) {
   std::vector<double> weights(vms);
   for (double& weight : weights) weight = static_cast<double>(random.below(5));
@@ -134,7 +125,7 @@ TEST(HostMeters, AreThoseOfListsOfBlocksByBothKindsOfHost) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
     const auto vms = static_cast<VmId>(1 + seed % 3);
-    const Accesses trace = mixed_trace(3'000, vms, 120, seed);
+    const Accesses trace = with_writes(random_trace(3'000, vms, 120, seed), seed, 0.25);
     const Machine machine = machine_of({10 + static_cast<Count>(random.below(30)), 40});
     std::vector<Allocation> targets;
     for (int k = 0; k < 5; ++k) targets.push_back(random_targets(random, machine, vms));
@@ -188,7 +179,7 @@ TEST(HostMeters, ThePeakCountsWhatLeavesBeforeTheNextAccess) {
 
 TEST(HostMeters, HoldInEveryChainAndWhenAVmLeaves) {
   for (const Chain chain : {Chain::kExclusive, Chain::kInclusive, Chain::kVictim}) {
-    const Accesses trace = mixed_trace(4'000, 3, 150, 9);
+    const Accesses trace = with_writes(random_trace(4'000, 3, 150, 9), 9, 0.25);
     const Machine machine = machine_of({12, 50});
     DataPathParams params;
     params.chain = chain;
@@ -220,7 +211,8 @@ TEST(HostMeters, KnowWhatIsHeldAfterTargetsChanged) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE(fmt::format("{}, seed {}", name_of(chain), seed));
       // The first has 300 windows: more than there are marks for, several times.
-      const Accesses trace = mixed_trace(seed == 1 ? 6'000 : 2'000, 2, 60, seed);
+      const Accesses trace =
+          with_writes(random_trace(seed == 1 ? 6'000 : 2'000, 2, 60, seed), seed, 0.25);
       const Machine machine = machine_of({12, 20, 30});
       Random random(seed);
       DataPathParams params;

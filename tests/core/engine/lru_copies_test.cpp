@@ -8,87 +8,23 @@
 #include "core/engine/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
-using testing::random_trace;
+using testing::decide_at_random;
+using testing::random_targets;
 
-constexpr std::size_t kVms = 3;
+constexpr VmId kVms = 3;
 
 Accesses trace_of(std::uint64_t seed) {
-  Accesses trace = random_trace(3'000, static_cast<VmId>(kVms), 80, seed);
-  Random random(seed + 1);
-  std::vector<std::uint8_t> ops(trace.request_count());
-  for (std::uint8_t& op : ops) op = static_cast<std::uint8_t>(random.below(2));
-  trace.request_op = std::move(ops);
-  return trace;
-}
-
-// Some VMs get nothing of some tiers.
-Allocation random_targets(const Machine& machine, Random& random) {
-  Allocation targets(machine.tiers.size(), kVms);
-  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
-    Count left = machine.tiers[k].capacity_blocks;
-    for (std::size_t vm = 0; vm < kVms; ++vm) {
-      left -= targets.at(k, vm) =
-          static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
-    }
-  }
-  return targets;
-}
-
-// Of those that the chain allows.
-void write_by_tier_at_random(Host& host, std::size_t tiers, Random& random) {
-  ModesByTier modes(tiers, std::vector<WriteMode>(kVms));
-  for (std::vector<WriteMode>& tier : modes) {
-    for (WriteMode& mode : tier) mode = static_cast<WriteMode>(random.below(3));
-  }
-  if (!host.check_write_modes_by_tier(modes).ok()) return;
-  ASSERT_TRUE(host.set_write_modes_by_tier(modes).ok());
-}
-
-// Targets, modes, who is shut out and who departs.
-void decide_at_random(Host& host, const Machine& machine, bool changeable, std::uint64_t seed) {
-  Random random(seed);
-  if (changeable && random.below(4) == 0) {
-    ASSERT_TRUE(host.resize(random_targets(machine, random)).ok());
-  }
-  if (random.below(4) == 0) {
-    std::vector<WriteMode> modes;
-    for (std::size_t vm = 0; vm < kVms; ++vm) {
-      modes.push_back(static_cast<WriteMode>(random.below(3)));
-    }
-    ASSERT_TRUE(host.set_write_modes(modes).ok());
-  }
-  if (random.below(3) == 0) write_by_tier_at_random(host, machine.tiers.size(), random);
-  if (random.below(6) == 0) {
-    std::vector<bool> admits;
-    for (std::size_t vm = 0; vm < kVms; ++vm) admits.push_back(random.below(4) != 0);
-    ASSERT_TRUE(host.set_admission(admits).ok());
-  }
-  if (random.below(9) == 0) host.release(VmId(random.below(kVms)));
+  return testing::with_writes(testing::random_trace(3'000, kVms, 80, seed), seed + 1, 0.5);
 }
 
 void expect_same(const Host& ours, const Host& theirs) {
-  const std::vector<VmCounters> all = ours.counters();
-  const std::vector<VmCounters> wanted = theirs.counters();
-  for (std::size_t vm = 0; vm < kVms; ++vm) {
-    for (const auto& [name, counter] : VmCounters::kTotals) {
-      ASSERT_EQ(all[vm].*counter, wanted[vm].*counter) << name << " of VM " << vm;
-    }
-    ASSERT_EQ(all[vm].reads_served.requests, wanted[vm].reads_served.requests);
-    ASSERT_EQ(all[vm].writes_served.requests, wanted[vm].writes_served.requests);
-    for (std::size_t k = 0; k < all[vm].tiers.size(); ++k) {
-      for (const auto& [name, counter] : TierCounters::kTotals) {
-        ASSERT_EQ(all[vm].tiers[k].*counter, wanted[vm].tiers[k].*counter) << name << " of " << k;
-      }
-      for (const auto& [name, counter] : TierCounters::kLevels) {
-        ASSERT_EQ(all[vm].tiers[k].*counter, wanted[vm].tiers[k].*counter) << name << " of " << k;
-      }
-    }
-  }
+  testing::expect_same(ours.counters(), theirs.counters());
   ASSERT_TRUE(ours.check_invariants().ok()) << ours.check_invariants();
 }
 
@@ -122,8 +58,8 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
   }
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
     SCOPED_TRACE(fmt::format("request {}", r));
-    decide_at_random(*ours, machine, division.changeable, seed + r);
-    decide_at_random(*theirs, machine, division.changeable, seed + r);
+    decide_at_random(*ours, machine, kVms, division.changeable, seed + r);
+    decide_at_random(*theirs, machine, kVms, division.changeable, seed + r);
     const RequestRange next{r, std::min(r + 20, trace.request_count())};
     ours->replay(trace, next);
     theirs->replay(trace, next);
@@ -165,7 +101,7 @@ TEST_P(LruCopies, AreWhatThePolicyMakesOfThemWhateverHappens) {
       if (variant % 4 == 2) params.flush_every = {300};
       if (variant % 4 == 3) params.update_around = true;
       Random random(++seed);
-      const Allocation targets = random_targets(machine, random);
+      const Allocation targets = random_targets(machine, kVms, random);
       expect_same_at_random(params, machine, one_part_each(targets, rules), seed);
       expect_same_at_random(params, machine, shared_by_all(machine, trace_of(seed)), seed);
       if (::testing::Test::HasFatalFailure()) return;

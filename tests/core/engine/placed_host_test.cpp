@@ -170,18 +170,15 @@ NaivePlaces::Counts counts_of(const PlacedHost& host) {
 // Requests of up to six blocks of two VMs.
 Accesses extent_trace(std::uint64_t seed) {
   Random random(seed);
-  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
-  for (const char* name : {"a", "b"}) {
-    Requests requests;
+  std::vector<Requests> of_vms(2);
+  for (Requests& requests : of_vms) {
     for (Nanoseconds at = 0; at < 1'500; ++at) {
       const std::uint64_t block = random.below(random.below(2) == 0 ? 20 : 120);
       const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(6)));
       requests.push(at, 0, random.below(2) == 0 ? Op::kWrite : Op::kRead, 4096 * block, bytes);
     }
-    EXPECT_TRUE(builder.begin_vm(name).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
   }
-  return std::move(builder).finish().value();
+  return testing::interned(of_vms, {.ops = OpFilter::kAll, .line_blocks = kExtent});
 }
 
 // Random extents in the tiers: three in the first, which has the area beside, and four below.
@@ -253,14 +250,12 @@ TEST(PlacedHost, CountsWhatVersionsOfDataSayRequestByRequest) {
 
 // A write of an extent that lives nowhere waits for the first tier, and so does a read after it.
 TEST(PlacedHost, ServesWhatWasWrittenFromTheArea) {
-  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
   Requests requests;
   requests.push(0, 0, Op::kWrite, 0, 3 * 4096);  // three blocks, of which two fit
   requests.push(1, 0, Op::kRead, 4096, 2 * 4096);
   requests.push(2, 0, Op::kRead, 0, 2 * 4096);
-  ASSERT_TRUE(builder.begin_vm("vm").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
+  const Accesses trace =
+      testing::interned({requests}, {.ops = OpFilter::kAll, .line_blocks = kExtent});
   PlacedHost host(machine_of({2}), trace, [](const ExtentAccess&) {},
                   {.blocks = 2, .most_dirty = 1});
   host.replay(trace, trace.all());

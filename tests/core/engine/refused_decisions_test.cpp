@@ -7,6 +7,7 @@
 
 #include "core/engine/run.hpp"
 #include "policies/hosts/data_path.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -20,51 +21,38 @@ constexpr Nanoseconds kLast = 6'000;
 // Requests of one to three blocks, two fifths of them writes, one every three nanoseconds; half
 // of them ask for a tenth of a VM's blocks.
 Accesses random_trace() {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  std::vector<Requests> of_vms(kVms);
   for (VmId vm = 0; vm < kVms; ++vm) {
     Random random(vm);
-    Requests requests;
     for (auto time = static_cast<Nanoseconds>(vm); time <= kLast; time += 3 * kVms) {
       const std::uint64_t first = random.below(random.below(2) == 0 ? 4 : 40);
       const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(3)));
       const Op op = random.below(5) < 2 ? Op::kWrite : Op::kRead;
-      requests.push(time, vm, op, 4096 * first, bytes);
+      of_vms[vm].push(time, vm, op, 4096 * first, bytes);
     }
-    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
   }
-  return std::move(builder).finish().value();
+  return testing::interned(of_vms);
 }
 
 // All that is counted, VM by VM.
-std::vector<Count> numbers(const std::vector<VmCounters>& vms) {
-  std::vector<Count> all;
-  for (const VmCounters& of : vms) {
-    for (const auto& [name, total] : VmCounters::kTotals) all.push_back(of.*total);
-    for (const auto& [name, level] : VmCounters::kLevels) all.push_back(of.*level);
-    for (const TierCounters& tier : of.tiers) {
-      for (const auto& [name, total] : TierCounters::kTotals) all.push_back(tier.*total);
-      for (const auto& [name, level] : TierCounters::kLevels) all.push_back(tier.*level);
-    }
-    for (const Served* of_op : {&of.reads_served, &of.writes_served}) {
-      all.insert(all.end(), of_op->blocks.begin(), of_op->blocks.end());
-      all.insert(all.end(), of_op->requests.begin(), of_op->requests.end());
-    }
-  }
+using Counted = std::vector<testing::Numbers>;
+Counted numbers(const std::vector<VmCounters>& vms) {
+  Counted all;
+  for (const VmCounters& of : vms) all.push_back(testing::numbers(of));
   return all;
 }
 
 // What a host had counted when its run ended, and what once all of the trace was replayed.
 struct Left {
-  std::vector<Count> then;
-  std::vector<Count> in_the_end;
+  Counted then;
+  Counted in_the_end;
 };
 
 // Lets through what it is told, and replays at its end what nobody did.
-class Watched final : public Host {
+class Watched final : public testing::HostAround {
  public:
   Watched(std::unique_ptr<Host> host, const Accesses& trace, Left& left)
-      : host_(std::move(host)), trace_(trace), left_(left) {}
+      : HostAround(std::move(host)), trace_(trace), left_(left) {}
   ~Watched() override {
     left_.then = numbers(host_->counters());
     host_->replay(trace_, {at_, trace_.request_count()});
@@ -76,30 +64,8 @@ class Watched final : public Host {
     host_->replay(trace, range);
     at_ = range.end;
   }
-  Actions supports() const override { return host_->supports(); }
-  absl::Status resize(const Allocation& targets) override { return host_->resize(targets); }
-  absl::Status migrate(std::span<const Migration> moves, const Allocation& targets,
-                       Nanoseconds now) override {
-    return host_->migrate(moves, targets, now);
-  }
-  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
-    return host_->set_write_modes(modes);
-  }
-  absl::Status set_write_modes_by_tier(const ModesByTier& modes) override {
-    return host_->set_write_modes_by_tier(modes);
-  }
-  absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override {
-    return host_->check_write_modes_by_tier(modes);
-  }
-  absl::Status set_admission(const std::vector<bool>& admits) override {
-    return host_->set_admission(admits);
-  }
-  void release(VmId vm) override { host_->release(vm); }
-  std::vector<VmCounters> counters() const override { return host_->counters(); }
-  absl::Status check_invariants() const override { return host_->check_invariants(); }
 
  private:
-  std::unique_ptr<Host> host_;
   const Accesses& trace_;
   Left& left_;
   std::size_t at_ = 0;
@@ -142,7 +108,7 @@ class Deciding final : public System {
     return targets;
   }
 
-  std::vector<Count> saw;  // as it decided last
+  Counted saw;  // as it decided last
   Left left;
 
  private:
@@ -182,7 +148,7 @@ class RefusedDecisions : public ::testing::Test {
     return message_of(status);
   }
 
-  const std::vector<Count>& undisturbed() {
+  const Counted& undisturbed() {
     if (undisturbed_.empty()) {
       const Left before = left;
       EXPECT_EQ(decide(std::nullopt), absl::OkStatus());
@@ -196,11 +162,11 @@ class RefusedDecisions : public ::testing::Test {
                        .write_modes_by_tier = modes(WriteMode::kAround, WriteMode::kThrough),
                        .admits = {false, true, true},
                        .migrations = {{.vm = 0, .host = 0, .keep = false}, {.vm = 2, .host = 1}}};
-  std::vector<Count> saw;
+  Counted saw;
   Left left;
 
  private:
-  std::vector<Count> undisturbed_;
+  Counted undisturbed_;
 };
 
 TEST_F(RefusedDecisions, WouldHaveChangedAllIfTheyHadBeenRight) {

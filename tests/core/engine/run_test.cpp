@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/engine/exclusive_lru.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/naive_meters.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 using naive::intern;
 using naive::Row;
 using testing::machine_of;
+using testing::numbers;
 
 constexpr VmId kVms = 3;
 
@@ -138,25 +140,9 @@ std::vector<Row> rows_of(Random& random) {
   return rows;
 }
 
-std::vector<Count> numbers(const VmCounters& of) {
-  std::vector<Count> all;
-  for (const auto& entry : VmCounters::kTotals) all.push_back(of.*entry.second);
-  for (const auto& entry : VmCounters::kLevels) all.push_back(of.*entry.second);
-  for (const Op op : {Op::kRead, Op::kWrite}) {
-    const Served& served = of.served(op);
-    all.insert(all.end(), served.blocks.begin(), served.blocks.end());
-    all.insert(all.end(), served.requests.begin(), served.requests.end());
-  }
-  for (const TierCounters& tier : of.tiers) {
-    for (const auto& entry : TierCounters::kTotals) all.push_back(tier.*entry.second);
-    for (const auto& entry : TierCounters::kLevels) all.push_back(tier.*entry.second);
-  }
-  return all;
-}
-
 // All that is counted, interval by interval and VM by VM.
-std::vector<std::vector<Count>> numbers(const RunResult& result) {
-  std::vector<std::vector<Count>> all;
+std::vector<testing::Numbers> numbers(const RunResult& result) {
+  std::vector<testing::Numbers> all;
   for (const auto& interval : result.intervals) {
     for (const VmCounters& vm : interval) all.push_back(numbers(vm));
   }
@@ -549,27 +535,13 @@ TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
 }
 
 // Lets through what it is told, and leaves behind what it counted at its end.
-class Watched final : public Host {
+class Watched final : public testing::HostAround {
  public:
   Watched(std::unique_ptr<Host> host, std::vector<VmCounters>& last)
-      : host_(std::move(host)), last_(last) {}
+      : HostAround(std::move(host)), last_(last) {}
   ~Watched() override { last_ = host_->counters(); }
 
-  void replay(const Accesses& trace, RequestRange range) override { host_->replay(trace, range); }
-  absl::Status resize(const Allocation& targets) override { return host_->resize(targets); }
-  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
-    return host_->set_write_modes(modes);
-  }
-  absl::Status set_admission(const std::vector<bool>& admits) override {
-    return host_->set_admission(admits);
-  }
-  Actions supports() const override { return host_->supports(); }
-  void release(VmId vm) override { host_->release(vm); }
-  std::vector<VmCounters> counters() const override { return host_->counters(); }
-  absl::Status check_invariants() const override { return host_->check_invariants(); }
-
  private:
-  std::unique_ptr<Host> host_;
   std::vector<VmCounters>& last_;
 };
 

@@ -15,6 +15,7 @@
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "policies/registry/eviction.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -22,6 +23,7 @@ namespace {
 
 using testing::machine_of;
 using testing::random_trace;
+using testing::with_writes;
 
 constexpr Count kGhosts = 7;
 constexpr Count kTail = 4;
@@ -236,16 +238,6 @@ class NaiveMeters {
   std::vector<std::vector<NaiveMeter>> meters_;
 };
 
-// With some writes, through, and of the first VM around.
-Accesses mixed_trace(std::size_t accesses, VmId vms, std::uint64_t blocks, std::uint64_t seed) {
-  Accesses trace = random_trace(accesses, vms, blocks, seed);
-  Random random(seed);
-  std::vector<std::uint8_t> ops(trace.request_count());
-  for (std::uint8_t& op : ops) op = random.below(4) == 0 ? 1 : 0;
-  trace.request_op = std::move(ops);
-  return trace;
-}
-
 // At least two blocks of each tier for each VM.
 Allocation random_targets(Random& random, const Machine& machine, std::size_t vms) {
   Allocation targets(kTiers, vms);
@@ -261,13 +253,10 @@ Allocation random_targets(Random& random, const Machine& machine, std::size_t vm
 
 // Any that the chain has, of each VM.
 ModesByTier random_modes_by_tier(Random& random, Chain chain, std::size_t vms) {
-  ModesByTier modes(kTiers, std::vector<WriteMode>(vms));
-  do {
-    for (std::vector<WriteMode>& tier : modes) {
-      for (WriteMode& mode : tier) mode = static_cast<WriteMode>(random.below(3));
-    }
-  } while (!check_chain_writes(chain, modes, false).ok());
-  return modes;
+  while (true) {
+    ModesByTier modes = testing::random_modes_by_tier(kTiers, vms, random);
+    if (check_chain_writes(chain, modes, false).ok()) return modes;
+  }
 }
 
 TieredSetup logged_setup(const std::string& policy, const Machine& machine, const Accesses& trace,
@@ -311,7 +300,7 @@ void expect_equal(HostMeters& meters, NaiveMeters& naive, std::size_t vms) {
 void expect_as_logged(const std::string& policy, Chain chain, std::uint64_t seed) {
   Random random(seed);
   const auto vms = static_cast<VmId>(1 + seed % 3);
-  const Accesses trace = mixed_trace(900, vms, 60, seed);
+  const Accesses trace = with_writes(random_trace(900, vms, 60, seed), seed, 0.25);
   const Machine machine = machine_of({12, 18, 30});
   Log log;
   const bool by_tier = chain != Chain::kExclusive && seed % 2 == 1;
@@ -375,7 +364,7 @@ TEST(TierMeters, AreTheSameByTheLruStructureAndByTiers) {
       SCOPED_TRACE(fmt::format("mode {}, seed {}", static_cast<int>(mode), seed));
       Random random(seed);
       const auto vms = static_cast<VmId>(1 + seed % 3);
-      const Accesses trace = mixed_trace(3'000, vms, 120, seed);
+      const Accesses trace = with_writes(random_trace(3'000, vms, 120, seed), seed, 0.25);
       const Machine machine = machine_of({12, 20, 40});
       const auto targets = [&] {
         std::vector<double> weights(vms);

@@ -16,6 +16,7 @@
 #include "policies/hosts/data_path.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/simulate.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/list_hooks.hpp"
 #include "tests/support/naive_tiers.hpp"
 #include "tests/support/workloads.hpp"
@@ -23,9 +24,16 @@
 namespace mcsim {
 namespace {
 
+using testing::decide_at_random;
+using testing::expect_same;
+using testing::interned;
 using testing::machine_of;
+using testing::random_gate;
+using testing::random_modes;
+using testing::random_targets;
 using testing::random_trace;
 using testing::single_vm;
+using testing::with_writes;
 
 constexpr const char* kLru = "lru";
 
@@ -75,19 +83,19 @@ std::vector<std::string> tier_policies() {
 // The policy alone, with its parameters.
 ComponentSpec spec_of(const std::string& policy) { return parse_component(policy).value(); }
 
-Accesses with_writes(Accesses trace, std::uint64_t seed, double share = 0.4) {
-  Random random(seed);
-  std::vector<std::uint8_t> ops(trace.request_count());
-  for (std::uint8_t& op : ops) op = random.uniform() < share ? 1 : 0;
-  trace.request_op = std::move(ops);
-  return trace;
-}
-
+// For LRU there may be a structure made for it.
 std::unique_ptr<Host> make(const DataPathParams& params, const Machine& machine,
-                           const Accesses& trace, const Division& division) {
-  auto host = make_tiered_host(params, machine, trace, division, 1);
+                           const Accesses& trace, const Division& division,
+                           bool made_for_lru = false) {
+  auto host = made_for_lru ? make_data_path(params, machine, trace, division, 1)
+                           : make_tiered_host(params, machine, trace, division, 1);
   EXPECT_TRUE(host.ok()) << host.status();
   return *std::move(host);
+}
+
+std::unique_ptr<Host> make_shared(const DataPathParams& params, const Machine& machine,
+                                  const Accesses& trace, bool made_for_lru = false) {
+  return make(params, machine, trace, shared_by_all(machine, trace), made_for_lru);
 }
 
 DataPathParams params_of(const char* policy, Chain chain = Chain::kExclusive,
@@ -99,48 +107,12 @@ DataPathParams params_of(const char* policy, Chain chain = Chain::kExclusive,
   return params;
 }
 
-Allocation random_targets(const Machine& machine, std::size_t vms, Random& random, Count least) {
-  Allocation targets(machine.tiers.size(), vms);
-  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
-    Count left = machine.tiers[k].capacity_blocks - least * static_cast<Count>(vms);
-    for (std::size_t v = 0; v < vms; ++v) {
-      const auto more = static_cast<Count>(random.below(static_cast<std::uint64_t>(left) + 1));
-      targets.at(k, v) = least + more;
-      left -= more;
-    }
-  }
-  return targets;
-}
-
-naive::Tiers::Counts counts_of(const Host& host) {
-  naive::Tiers::Counts sum;
-  for (const VmCounters& vm : host.counters()) {
-    sum.hits.resize(vm.tiers.size() + 1);
-    sum.writes.resize(vm.tiers.size());
-    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
-      sum.hits[k] += vm.tiers[k].hits;
-      sum.writes[k] += vm.tiers[k].device_writes();
-    }
-    sum.hits.back() += vm.misses;
-    sum.backend_reads += vm.backend_reads;
-    sum.backend_writes += vm.backend_writes;
-    sum.staged += vm.staged_hits;
-  }
-  return sum;
-}
+naive::Tiers::Counts counts_of(const Host& host) { return naive::counts_of(host.counters()); }
 
 Count dirty(const Host& host) {
   Count sum = 0;
   for (const VmCounters& vm : host.counters()) sum += vm.dirty;
   return sum;
-}
-
-// Every other time of all VMs.
-std::vector<bool> random_gate(std::size_t vms, Random& random) {
-  std::vector<bool> admits(vms, true);
-  if (random.below(2) == 0) return admits;
-  for (std::size_t vm = 0; vm < vms; ++vm) admits[vm] = random.below(2) == 0;
-  return admits;
 }
 
 struct Case {
@@ -171,8 +143,7 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* sta
     for (std::size_t k = 1; k < c.capacity.size(); ++k) params.admission += "none / ";
     params.admission += fmt::format("staged(space=0.5,mode={})", stage_mode);
   }
-  const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
-                                 : make(params, machine, trace, division());
+  const auto host = make(params, machine, trace, division(), made_for_lru);
   naive::Tiers twin(c.chain, division().targets);
   if (stage_mode != nullptr) {
     const bool data = std::string_view(stage_mode) == "data";
@@ -243,14 +214,10 @@ TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
 
 // Any modes by tier that the chain has, of each VM.
 ModesByTier random_modes_by_tier(const Case& c, Random& random) {
-  const std::size_t tiers = c.capacity.size();
-  ModesByTier modes(tiers, std::vector<WriteMode>(c.vms));
-  do {
-    for (std::vector<WriteMode>& tier : modes) {
-      for (WriteMode& mode : tier) mode = static_cast<WriteMode>(random.below(3));
-    }
-  } while (!check_chain_writes(c.chain, modes, false).ok());
-  return modes;
+  while (true) {
+    ModesByTier modes = testing::random_modes_by_tier(c.capacity.size(), c.vms, random);
+    if (check_chain_writes(c.chain, modes, false).ok()) return modes;
+  }
 }
 
 class ModesOfTiers : public ::testing::TestWithParam<Case> {};
@@ -264,8 +231,7 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
   Allocation targets = random_targets(machine, c.vms, random, 1);
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
   const DataPathParams params = params_of(kLru, c.chain);
-  const auto host = made_for_lru ? make_data_path(params, machine, trace, division(), 1).value()
-                                 : make(params, machine, trace, division());
+  const auto host = make(params, machine, trace, division(), made_for_lru);
   naive::Tiers twin(c.chain, division().targets);
   std::vector<VmCounters> before = host->counters();
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
@@ -363,53 +329,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Chain::kIndependent, {9, 1}, 1}, Case{Chain::kIndependent, {9, 1, 6}, 1},
                       Case{Chain::kIndependent, {9, 4, 1}, 1}));
 
-void expect_same(const std::vector<VmCounters>& ours, const std::vector<VmCounters>& theirs) {
-  for (std::size_t vm = 0; vm < ours.size(); ++vm) {
-    SCOPED_TRACE(fmt::format("VM {}", vm));
-    for (const auto& [name, counter] : VmCounters::kTotals) {
-      ASSERT_EQ(ours[vm].*counter, theirs[vm].*counter) << name;
-    }
-    ASSERT_EQ(ours[vm].reads_served.blocks, theirs[vm].reads_served.blocks);
-    ASSERT_EQ(ours[vm].reads_served.requests, theirs[vm].reads_served.requests);
-    ASSERT_EQ(ours[vm].writes_served.blocks, theirs[vm].writes_served.blocks);
-    ASSERT_EQ(ours[vm].writes_served.requests, theirs[vm].writes_served.requests);
-    for (std::size_t k = 0; k < ours[vm].tiers.size(); ++k) {
-      for (const auto& [name, counter] : TierCounters::kTotals) {
-        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
-            << name << " of tier " << k;
-      }
-      for (const auto& [name, counter] : TierCounters::kLevels) {
-        ASSERT_EQ(ours[vm].tiers[k].*counter, theirs[vm].tiers[k].*counter)
-            << name << " of tier " << k;
-      }
-    }
-  }
-}
-
 // Requests of up to four blocks, reads and writes, of three VMs.
 Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
   Random random(seed);
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
-  for (VmId vm = 0; vm < 3; ++vm) {
-    Requests requests;
+  std::vector<Requests> of_vms(3);
+  for (Requests& requests : of_vms) {
     for (Nanoseconds time = 0; time < requests_each; ++time) {
       const std::uint64_t block = random.below(random.below(2) == 0 ? 10 : 80);
       const auto blocks = static_cast<std::uint32_t>(1 + random.below(4));
-      requests.push(time, vm, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
+      requests.push(time, 0, random.below(3) == 0 ? Op::kWrite : Op::kRead, block * 4096,
                     4096 * blocks);
     }
-    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
   }
-  return std::move(builder).finish().value();
-}
-
-std::vector<WriteMode> random_modes(std::size_t vms, Random& random) {
-  std::vector<WriteMode> modes;
-  for (std::size_t vm = 0; vm < vms; ++vm) {
-    modes.push_back(static_cast<WriteMode>(random.below(3)));
-  }
-  return modes;
+  return interned(of_vms);
 }
 
 // Exclusive chains serve many accesses at once, tier by tier. A flush that never comes due
@@ -429,25 +361,9 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
   const auto most = static_cast<std::uint64_t>(trace.request_count() / 20);
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
     range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
-    if (random.below(8) == 0) {
-      const VmId gone(random.below(3));
-      batches->release(gone);
-      singly->release(gone);
-    }
-    if (!shared && random.below(4) == 0) {
-      const Allocation targets = random_targets(machine, 3, random, 0);
-      ASSERT_TRUE(batches->resize(targets).ok());
-      ASSERT_TRUE(singly->resize(targets).ok());
-    }
-    if (random.below(4) == 0) {
-      const std::vector<WriteMode> modes = random_modes(3, random);
-      ASSERT_TRUE(batches->set_write_modes(modes).ok());
-      ASSERT_TRUE(singly->set_write_modes(modes).ok());
-    }
-    if (random.below(4) == 0) {
-      const std::vector<bool> admits = random_gate(3, random);
-      ASSERT_TRUE(batches->set_admission(admits).ok());
-      ASSERT_TRUE(singly->set_admission(admits).ok());
+    const std::uint64_t decision = random.below(1 << 20);
+    for (Host* const host : {batches.get(), singly.get()}) {
+      decide_at_random(*host, machine, 3, !shared, decision);
     }
     batches->replay(trace, range);
     for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
@@ -529,35 +445,17 @@ void expect_same_made_for_lru(const DataPathParams& params, const Division& firs
                               const Machine& machine, const Accesses& trace, std::uint64_t seed) {
   Random random(seed);
   const auto general = make(params, machine, trace, first);
-  const auto special = make_data_path(params, machine, trace, first, 1).value();
+  const auto special = make(params, machine, trace, first, true);
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
-    if (first.changeable && random.below(5) == 0) {
-      const Allocation targets = random_targets(machine, 3, random, 0);
-      ASSERT_TRUE(general->resize(targets).ok());
-      ASSERT_TRUE(special->resize(targets).ok());
+    const std::uint64_t decision = random.below(1 << 20);
+    for (Host* const host : {general.get(), special.get()}) {
+      decide_at_random(*host, machine, 3, first.changeable, decision);
+      host->replay(trace, {r, r + 20});
+      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     }
-    if (random.below(5) == 0) {
-      const std::vector<WriteMode> modes = random_modes(3, random);
-      ASSERT_TRUE(general->set_write_modes(modes).ok());
-      ASSERT_TRUE(special->set_write_modes(modes).ok());
-    }
-    if (random.below(5) == 0) {
-      const std::vector<bool> admits = random_gate(3, random);
-      ASSERT_TRUE(general->set_admission(admits).ok());
-      ASSERT_TRUE(special->set_admission(admits).ok());
-    }
-    if (random.below(9) == 0) {
-      const VmId gone(random.below(3));
-      general->release(gone);
-      special->release(gone);
-    }
-    general->replay(trace, {r, r + 20});
-    special->replay(trace, {r, r + 20});
     SCOPED_TRACE(fmt::format("request {}", r));
     expect_same(general->counters(), special->counters());
     if (::testing::Test::HasFatalFailure()) return;
-    ASSERT_TRUE(general->check_invariants().ok()) << general->check_invariants();
-    ASSERT_TRUE(special->check_invariants().ok()) << special->check_invariants();
   }
 }
 
@@ -613,7 +511,6 @@ TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     ops.insert(ops.end(), trace.blocks_of(r).size(), trace.request_op[r]);
   }
-  const Machine machine = machine_of({40});
   for (const std::string& policy : tier_policies()) {
     SCOPED_TRACE(policy);
     const auto [name, given] = spec_of(policy);
@@ -623,7 +520,7 @@ TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
     const auto runs = simulate(trace.ids, ops, trace.id_count(), alone).value();
     const CacheCounts& wanted = runs[0].counts;
     DataPathParams params = params_of(policy.c_str(), Chain::kVictim);
-    const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+    const auto host = make_shared(params, machine_of({40}), trace);
     host->replay(trace, trace.all());
     const naive::Tiers::Counts counts = counts_of(*host);
     // Those that draw random numbers draw others in a tier, and plans are made later.
@@ -646,23 +543,8 @@ void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint6
       make(params, machine, trace, one_part_each(random_targets(machine, 3, random, 0), rules));
   std::vector<VmCounters> before = host->counters();
   for (std::size_t r = 0; r < trace.request_count(); r += 25) {
-    if (random.below(4) == 0) {
-      ASSERT_TRUE(host->resize(random_targets(machine, 3, random, 0)).ok());
-    }
-    if (random.below(6) == 0) {
-      std::vector<WriteMode> modes;
-      for (int vm = 0; vm < 3; ++vm) modes.push_back(static_cast<WriteMode>(random.below(3)));
-      ASSERT_TRUE(host->set_write_modes(modes).ok());
-    }
-    if (random.below(4) == 0) {
-      const Case c{params.chain, {15, 40}, 3};
-      ASSERT_TRUE(host->set_write_modes_by_tier(random_modes_by_tier(c, random)).ok());
-      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
-    }
-    if (random.below(5) == 0) {
-      ASSERT_TRUE(host->set_admission(random_gate(3, random)).ok());
-    }
-    if (random.below(8) == 0) host->release(VmId(random.below(3)));
+    decide_at_random(*host, machine, 3, true, seed + r);
+    ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     host->replay(trace, {r, r + 25});
     ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> now = host->counters();
@@ -705,9 +587,8 @@ TEST(TieredHost, KeepsTheLawsBehindEveryFilterWithLimitsOnDirt) {
 }
 
 TEST(TieredHost, CountsTheDeviceWritesOfTheWorkedExample) {
-  const Machine machine = machine_of({1, 1});
   const Accesses trace = single_vm({1, 2, 1, 2});
-  const auto host = make(params_of(kLru), machine, trace, shared_by_all(machine, trace));
+  const auto host = make_shared(params_of(kLru), machine_of({1, 1}), trace);
   host->replay(trace, trace.all());
   const VmCounters vm = host->counters()[0];
   EXPECT_EQ(vm.tiers[0].device_writes(), 4);
@@ -720,17 +601,13 @@ TEST(TieredHost, CountsTheDeviceWritesOfTheWorkedExample) {
 // A line is used next when any of its blocks is. When the fourth line comes, the first, whose
 // blocks were accessed in falling order, is never used again and leaves the second tier.
 TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
-  AccessBuilder builder({.line_blocks = 2}, TimeBase::kClock);
   Requests requests;
   Nanoseconds now = 0;
   for (const std::uint64_t block : {1, 0, 2, 4, 6, 2}) {
     requests.push(now++, 0, Op::kRead, block * 4096, 4096);
   }
-  EXPECT_TRUE(builder.begin_vm("vm0").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
-  const Machine machine = machine_of({2, 4});
-  const auto host = make(params_of("opt"), machine, trace, shared_by_all(machine, trace));
+  const Accesses trace = interned({requests}, {.line_blocks = 2});
+  const auto host = make_shared(params_of("opt"), machine_of({2, 4}), trace);
   host->replay(trace, trace.all());
   EXPECT_EQ(host->counters()[0].tiers[1].hits, 1);
   EXPECT_EQ(host->counters()[0].misses, 5);
@@ -739,19 +616,15 @@ TEST(TieredHost, TakesTheNextUseOfALineDownWithEachOfItsBlocks) {
 
 TEST(TieredHost, SaysWhatItIsServedBy) {
   // A request of two blocks waits for the slower.
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
   Requests requests;
   requests.push(0, 0, Op::kRead, 0, 4096);
   requests.push(1, 0, Op::kRead, 0, 8192);
   requests.push(2, 0, Op::kWrite, 0, 8192);
   requests.push(3, 0, Op::kRead, 0, 8192);
-  EXPECT_TRUE(builder.begin_vm("vm0").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
-  const Machine machine = machine_of({2});
+  const Accesses trace = interned({requests});
   for (const bool back : {false, true}) {
-    const auto host = make(params_of(kLru, Chain::kExclusive, back ? "back" : "through"), machine,
-                           trace, shared_by_all(machine, trace));
+    const auto host = make_shared(params_of(kLru, Chain::kExclusive, back ? "back" : "through"),
+                                  machine_of({2}), trace);
     host->replay(trace, trace.all());
     const VmCounters vm = host->counters()[0];
     EXPECT_EQ(vm.reads_served.requests[1], 2);
@@ -765,12 +638,11 @@ TEST(TieredHost, SaysWhatItIsServedBy) {
 }
 
 TEST(TieredHost, WritesBackWhenTheTimeHasCome) {
-  const Machine machine = machine_of({10});
   Accesses trace = single_vm({1, 2, 3, 1, 2, 3, 4});
   trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.flush_every = {3};
-  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  const auto host = make_shared(params, machine_of({10}), trace);
   host->replay(trace, {0, 3});
   EXPECT_EQ(host->counters()[0].dirty, 3);
   host->replay(trace, {3, 4});  // at time 3, which is when the first flush is due
@@ -782,12 +654,11 @@ TEST(TieredHost, WritesBackWhenTheTimeHasCome) {
 }
 
 TEST(TieredHost, WritesTheOldestBackBeyondTheLimit) {
-  const Machine machine = machine_of({4});
   Accesses trace = single_vm({1, 2, 3, 1, 4});
   trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.dirty_limit = 0.5;
-  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  const auto host = make_shared(params, machine_of({4}), trace);
   host->replay(trace, {0, 3});
   EXPECT_EQ(host->counters()[0].dirty, 2);  // 1 is written back
   host->replay(trace, {3, 5});              // 1 is dirty again, so 2 and then 3 have to go
@@ -798,13 +669,10 @@ TEST(TieredHost, WritesTheOldestBackBeyondTheLimit) {
 // Two VMs share the space. What the first has when it is shut out is hit, moves up, is written
 // back and gives way to what the second brings in; nothing of the first comes in any more.
 TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
+  std::vector<Requests> of_vms(2);
   using Rows = std::vector<std::tuple<Nanoseconds, Op, std::uint64_t>>;
   const auto add = [&](VmId vm, const Rows& rows) {
-    Requests requests;
-    for (const auto& [time, op, block] : rows) requests.push(time, vm, op, block * 4096, 4096);
-    EXPECT_TRUE(builder.begin_vm(fmt::format("vm{}", vm)).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
+    for (const auto& [time, op, block] : rows) of_vms[vm].push(time, vm, op, block * 4096, 4096);
   };
   constexpr Op kRead = Op::kRead;
   constexpr Op kWrite = Op::kWrite;
@@ -816,15 +684,12 @@ TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
           {5, kWrite, 9},
           {6, kWrite, 2}});  // out, out, and 2 1 | 3
   add(1, {{7, kRead, 1}, {8, kRead, 2}});
-  const Accesses trace = std::move(builder).finish().value();
-  const Machine machine = machine_of({2, 1});
+  const Accesses trace = interned(of_vms);
   for (const char* writes : {"through", "back"}) {
     for (const bool made_for_lru : {false, true}) {
       SCOPED_TRACE(fmt::format("{}, {}", writes, made_for_lru));
       const DataPathParams params = params_of(kLru, Chain::kExclusive, writes);
-      const Division shared = shared_by_all(machine, trace);
-      const auto host = made_for_lru ? make_data_path(params, machine, trace, shared, 1).value()
-                                     : make(params, machine, trace, shared);
+      const auto host = make_shared(params, machine_of({2, 1}), trace, made_for_lru);
       host->replay(trace, {0, 3});
       ASSERT_TRUE(host->set_admission({false, true}).ok());
       host->replay(trace, {3, 7});
@@ -851,10 +716,9 @@ TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
 // A filter is not asked for what may not come in, so that it is not staged either.
 TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
   const Accesses trace = single_vm({1, 1, 1});
-  const Machine machine = machine_of({4});
   DataPathParams params = params_of(kLru);
   params.admission = "nth(n=2)";
-  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  const auto host = make_shared(params, machine_of({4}), trace);
   ASSERT_TRUE(host->set_admission({false}).ok());
   host->replay(trace, {0, 1});
   ASSERT_TRUE(host->set_admission({true}).ok());
@@ -869,8 +733,6 @@ TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
 TEST(TieredHost, WritesEachTierInItsOwnWay) {
   Accesses trace = single_vm({1, 2, 1, 3, 4, 1});
   trace.request_op = std::vector<std::uint8_t>{1, 0, 1, 1, 1, 0};
-  const Machine machine = machine_of({2, 3});
-  const Division shared = shared_by_all(machine, trace);
   struct Expected {
     const char* writes;
     Count flash_writes, memory_writes, dirty, backend_writes, hits_of_memory;
@@ -884,8 +746,7 @@ TEST(TieredHost, WritesEachTierInItsOwnWay) {
     SCOPED_TRACE(expected.writes);
     for (const bool made_for_lru : {false, true}) {
       const DataPathParams params = params_of(kLru, Chain::kIndependent, expected.writes);
-      const auto host = made_for_lru ? make_data_path(params, machine, trace, shared, 1).value()
-                                     : make(params, machine, trace, shared);
+      const auto host = make_shared(params, machine_of({2, 3}), trace, made_for_lru);
       host->replay(trace, trace.all());
       const VmCounters vm = host->counters()[0];
       EXPECT_EQ(vm.tiers[0].device_writes(), expected.memory_writes);
@@ -906,12 +767,11 @@ TEST(TieredHost, StagesDataForNothingThatTiersDo) {
   for (const Chain chain :
        {Chain::kExclusive, Chain::kVictim, Chain::kInclusive, Chain::kIndependent}) {
     const Accesses trace = long_requests(41);
-    const Machine machine = machine_of({10, 30});
     Random random(42);
     const auto host_that_stages = [&](const char* mode) {
       DataPathParams params = params_of("arc", chain, "back");
       params.admission = fmt::format("none / staged(n=3,space=2,mode={},read_ns=7)", mode);
-      return make(params, machine, trace, shared_by_all(machine, trace));
+      return make_shared(params, machine_of({10, 30}), trace);
     };
     const auto addresses = host_that_stages("address");
     const auto data = host_that_stages("data");
@@ -972,25 +832,20 @@ TEST(TieredHost, ReadsWhatIsStagedFromMemory) {
   };
   const auto expect = [](const char* writes, const std::vector<Step>& steps, bool update = false) {
     SCOPED_TRACE(fmt::format("{}, {}", writes, update));
-    AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
     Requests requests;
     Nanoseconds time = 0;
     for (const Step& step : steps) {
       requests.push(++time, 0, step.op, step.blocks[0] * 4096,
                     static_cast<std::uint32_t>(4096 * step.blocks.size()));
     }
-    EXPECT_TRUE(builder.begin_vm("vm").ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
-    const Accesses trace = std::move(builder).finish().value();
+    const Accesses trace = interned({requests});
     DataPathParams params = params_of(kLru, Chain::kExclusive, writes);
     params.admission = "staged(mode=data)";
     params.update_around = update;
-    const Machine machine = machine_of({2});
-    const auto host = make_data_path(params, machine, trace, shared_by_all(machine, trace), 1);
-    ASSERT_TRUE(host.ok()) << host.status();
+    const auto host = make_shared(params, machine_of({2}), trace, true);
     for (std::size_t r = 0; r < steps.size(); ++r) {
-      (*host)->replay(trace, {r, r + 1});
-      const VmCounters now = (*host)->counters()[0];
+      host->replay(trace, {r, r + 1});
+      const VmCounters now = host->counters()[0];
       EXPECT_EQ(now.staged_hits, steps[r].staged_hits) << "request " << r;
       EXPECT_EQ(now.backend_reads, steps[r].backend_reads) << "request " << r;
       EXPECT_EQ(now.tiers[0].occupancy, steps[r].occupancy) << "request " << r;
@@ -1017,10 +872,9 @@ TEST(TieredHost, ReadsWhatIsStagedFromMemory) {
 // Its blocks are served, whether a tier has them or memory; nothing else becomes of them there.
 TEST(TieredHost, ServesWhatIsStagedToAVmThatIsShutOut) {
   const Accesses trace = single_vm({1, 1, 1, 2, 2, 1});
-  const Machine machine = machine_of({4});
   DataPathParams params = params_of(kLru);
   params.admission = "staged(mode=data)";
-  const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+  const auto host = make_shared(params, machine_of({4}), trace);
   host->replay(trace, {0, 1});
   ASSERT_TRUE(host->set_admission({false}).ok());
   host->replay(trace, {1, 5});
@@ -1041,8 +895,7 @@ TEST(TieredHost, AdmitsTheReuseWorkingSet) {
       const auto fills = [&](const Accesses& trace, const char* space) {
         DataPathParams params = params_of(kLru);
         params.admission = fmt::format("staged(n={},space={},mode={})", n, space, mode);
-        const Machine machine = machine_of({1'000});
-        const auto host = make(params, machine, trace, shared_by_all(machine, trace));
+        const auto host = make_shared(params, machine_of({1'000}), trace);
         host->replay(trace, trace.all());
         const VmCounters counts = host->counters()[0];
         EXPECT_EQ(counts.tiers[0].device_writes(), counts.tiers[0].fills);
@@ -1128,9 +981,7 @@ TEST(TieredHost, AndTheOneMadeForLruRefuseTargetsWhoseSumOverflows) {
   for (std::size_t vm = 0; vm < 4; ++vm) greedy.at(1, vm) = Count{1} << 61;
   const Division division = one_part_each(targets, {.mode = ResizeMode::kEager});
   for (const bool made_for_lru : {false, true}) {
-    const auto host = made_for_lru
-                          ? make_data_path(params_of(kLru), machine, trace, division, 1).value()
-                          : make(params_of(kLru), machine, trace, division);
+    const auto host = make(params_of(kLru), machine, trace, division, made_for_lru);
     EXPECT_EQ(message_of(host->resize(greedy)),
               "targets: tier 1 grants 9.223372036854776e+18 blocks of 8");
     host->replay(trace, trace.all());
@@ -1148,13 +999,10 @@ TEST(TieredHost, FlushesOnceWhereManyFlushesAreDue) {
   trace.request_op = std::vector<std::uint8_t>(trace.request_count(), 1);
   constexpr Nanoseconds kEnd = std::numeric_limits<Nanoseconds>::max();
   trace.request_time = {{0, 1, 10'000'000'000'000'000, kEnd - 1, kEnd}};
-  const Machine machine = machine_of({10});
   DataPathParams params = params_of(kLru, Chain::kExclusive, "back");
   params.flush_every = {1'000'000};
   for (const bool made_for_lru : {false, true}) {
-    const Division all = shared_by_all(machine, trace);
-    const auto host = made_for_lru ? make_data_path(params, machine, trace, all, 1).value()
-                                   : make(params, machine, trace, all);
+    const auto host = make_shared(params, machine_of({10}), trace, made_for_lru);
     host->replay(trace, trace.all());
     EXPECT_EQ(host->counters()[0].write_backs, 3);
     EXPECT_EQ(host->counters()[0].dirty, 2);
@@ -1182,13 +1030,12 @@ TEST(TieredHost, IsTheSameUnderEverythingThatIsLru) {
         const auto theirs = make(params_of(kLru, chain, writes), machine, trace, division);
         for (std::size_t r = 0; r < trace.request_count(); r += 30) {
           const Allocation targets = random_targets(machine, 3, random, 0);
-          ASSERT_TRUE(ours->resize(targets).ok());
-          ASSERT_TRUE(theirs->resize(targets).ok());
           const std::vector<bool> admits = random_gate(3, random);
-          ASSERT_TRUE(ours->set_admission(admits).ok());
-          ASSERT_TRUE(theirs->set_admission(admits).ok());
-          ours->replay(trace, {r, r + 30});
-          theirs->replay(trace, {r, r + 30});
+          for (Host* const host : {ours.get(), theirs.get()}) {
+            ASSERT_TRUE(host->resize(targets).ok());
+            ASSERT_TRUE(host->set_admission(admits).ok());
+            host->replay(trace, {r, r + 30});
+          }
           ASSERT_TRUE(ours->failure().ok()) << ours->failure();
           expect_same(ours->counters(), theirs->counters());
           if (::testing::Test::HasFatalFailure()) return;
@@ -1203,9 +1050,8 @@ TEST(TieredHost, HasNoCliffUnderTalusInAnyTier) {
   std::vector<std::uint64_t> loop;
   for (std::uint64_t i = 0; i < 200'000; ++i) loop.push_back(i % 8'000);
   const Accesses trace = single_vm(loop);
-  const Machine machine = machine_of({1'000, 4'000});
   const auto hits = [&](const char* policy, std::size_t tier) {
-    const auto host = make(params_of(policy), machine, trace, shared_by_all(machine, trace));
+    const auto host = make_shared(params_of(policy), machine_of({1'000, 4'000}), trace);
     host->replay(trace, trace.all());
     EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     return host->counters()[0].tiers[tier].hits;

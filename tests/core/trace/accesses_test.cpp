@@ -9,21 +9,13 @@
 #include <map>
 
 #include "core/base/random.hpp"
+#include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
 using ::testing::ElementsAre;
-
-Accesses build(const std::vector<Requests>& vms, ExpandOptions options = {.ops = OpFilter::kAll}) {
-  AccessBuilder builder(options, TimeBase::kClock);
-  for (std::size_t v = 0; v < vms.size(); ++v) {
-    EXPECT_TRUE(builder.begin_vm("vm" + std::to_string(v)).ok());
-    const absl::Status added = builder.add(vms[v].view());
-    EXPECT_TRUE(added.ok()) << added;
-  }
-  return std::move(builder).finish().value();
-}
+using testing::interned;
 
 TEST(AccessBuilder, TouchesFromTheFirstToTheLastByte) {
   Requests r;
@@ -31,7 +23,7 @@ TEST(AccessBuilder, TouchesFromTheFirstToTheLastByte) {
   r.push(1, 0, Op::kRead, 4095, 2);     // blocks 0, 1
   r.push(2, 0, Op::kRead, 8192, 0);     // none
   r.push(3, 0, Op::kRead, 4096, 8192);  // blocks 1, 2
-  const Accesses a = build({r});
+  const Accesses a = interned({r});
   EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 0, 1, 1, 2));
   EXPECT_THAT(a.request_begin, ElementsAre(0, 1, 3, 3, 5));
   EXPECT_EQ(a.vms[0].unique_blocks, 3);
@@ -43,7 +35,7 @@ TEST(AccessBuilder, ByteOffsetKeysDoNotMeetUnlessOffsetsAreEqual) {
   r.push(0, 0, Op::kRead, 512, 8192);  // keys 512, 513
   r.push(1, 0, Op::kRead, 513, 4096);  // key 513
   r.push(2, 0, Op::kRead, 0, 4097);    // keys 0, 1
-  const Accesses a = build({r}, {.key = BlockKey::kByteOffset});
+  const Accesses a = interned({r}, {.key = BlockKey::kByteOffset});
   EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 1, 1, 2, 3));
 }
 
@@ -51,7 +43,7 @@ TEST(AccessBuilder, ReadsOnlyDropsWritesBeforeNumbering) {
   Requests r;
   r.push(0, 0, Op::kWrite, 0, 4096);
   r.push(1, 0, Op::kRead, 4096, 4096);
-  const Accesses a = build({r}, {.ops = OpFilter::kReads});
+  const Accesses a = interned({r}, {.ops = OpFilter::kReads});
   EXPECT_THAT(numbers_of(a.ids), ElementsAre(0));
   EXPECT_EQ(a.vms[0].requests, 1);
 }
@@ -61,7 +53,7 @@ TEST(AccessBuilder, WholeSecondsCountFromTheFirstRequestOfAnyKind) {
   r.push(5 * kSecond / 10, 0, Op::kWrite, 0, 4096);
   r.push(14 * kSecond / 10, 0, Op::kRead, 0, 4096);
   r.push(16 * kSecond / 10, 0, Op::kRead, 0, 4096);
-  const Accesses a = build({r}, {.whole_seconds = true});
+  const Accesses a = interned({r}, {.whole_seconds = true});
   EXPECT_THAT(a.request_time, ElementsAre(0, kSecond));
 }
 
@@ -73,7 +65,7 @@ TEST(AccessBuilder, MergesByTimeThenVmThenPosition) {
   Requests second;
   second.push(0, 0, Op::kRead, 0, 4096);
   second.push(1, 0, Op::kRead, 4096, 4096);
-  const Accesses a = build({first, second});
+  const Accesses a = interned({first, second});
   EXPECT_THAT(numbers_of(a.request_vm), ElementsAre(1, 0, 0, 1, 0));
   EXPECT_THAT(numbers_of(a.ids), ElementsAre(2, 0, 1, 3, 0));
   EXPECT_EQ(a.vms[1].first_id, 2U);
@@ -91,12 +83,12 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
               static_cast<std::uint8_t>(i * i % 8));
     }
   }
-  const Accesses a = build(vms, {.responses = true, .classes = true, .bytes = true});
+  const Accesses a = interned(vms, {.responses = true, .classes = true, .bytes = true});
   EXPECT_EQ(a.kept(), (Kept{true, true, true}));
-  EXPECT_EQ(build(vms).kept(), Kept{});
-  EXPECT_TRUE(build(vms).request_response.empty()) << "nobody asked for them";
-  EXPECT_TRUE(build(vms).request_class.empty()) << "nor for these";
-  EXPECT_TRUE(build(vms).request_bytes.empty()) << "nor for these";
+  EXPECT_EQ(interned(vms).kept(), Kept{});
+  EXPECT_TRUE(interned(vms).request_response.empty()) << "nobody asked for them";
+  EXPECT_TRUE(interned(vms).request_class.empty()) << "nor for these";
+  EXPECT_TRUE(interned(vms).request_bytes.empty()) << "nor for these";
   EXPECT_TRUE(std::ranges::is_sorted(a.request_time));
   std::vector<std::size_t> position(vms.size(), 0);
   std::map<BlockId, std::pair<VmId, std::uint64_t>> meaning;
@@ -246,7 +238,7 @@ TEST(AccessBuilder, CutsAndPicksClassesWithTheirRequests) {
   r.push(6, 0, Op::kWrite, 0, 4096, -1, 7);
   r.push(6, 1, Op::kRead, 0, 4096, -1, 5);
   r.push(7, 0, Op::kRead, 0, 4096, -1, 0);
-  EXPECT_THAT(build({r}, {.cut_bytes = 4096, .classes = true}).request_class,
+  EXPECT_THAT(interned({r}, {.cut_bytes = 4096, .classes = true}).request_class,
               ElementsAre(2, 2, 2, 5, 0));
   AccessBuilder builder({.classes = true}, TimeBase::kClock);
   ASSERT_TRUE(builder.begin_vm("first").ok());
@@ -259,7 +251,7 @@ TEST(AccessBuilder, CutsResponseTimesWithTheirRequests) {
   Requests r;
   r.push(5, 0, Op::kRead, 0, 3 * 4096, 70);
   r.push(6, 0, Op::kRead, 0, 4096, 80);
-  const Accesses a = build({r}, {.cut_bytes = 4096, .responses = true});
+  const Accesses a = interned({r}, {.cut_bytes = 4096, .responses = true});
   EXPECT_THAT(a.request_response, ElementsAre(70, 70, 70, 80));
 }
 
@@ -271,12 +263,12 @@ TEST(AccessBuilder, CutsAndPicksBytesWithTheirRequests) {
   r.push(6, 1, Op::kRead, 0, 512);
   r.push(7, 0, Op::kRead, 100, 0);
   r.push(8, 0, Op::kRead, 8192, 1);
-  EXPECT_THAT(build({r}, {.bytes = true}).request_bytes, ElementsAre(9000, 512, 0, 1));
-  EXPECT_THAT(build({r}, {.key = BlockKey::kByteOffset, .bytes = true}).request_bytes,
+  EXPECT_THAT(interned({r}, {.bytes = true}).request_bytes, ElementsAre(9000, 512, 0, 1));
+  EXPECT_THAT(interned({r}, {.key = BlockKey::kByteOffset, .bytes = true}).request_bytes,
               ElementsAre(9000, 512, 0, 1));
-  EXPECT_THAT(build({r}, {.ops = OpFilter::kAll, .line_blocks = 8, .bytes = true}).request_bytes,
+  EXPECT_THAT(interned({r}, {.ops = OpFilter::kAll, .line_blocks = 8, .bytes = true}).request_bytes,
               ElementsAre(9000, 4097, 512, 0, 1));
-  EXPECT_THAT(build({r}, {.cut_bytes = 4096, .bytes = true}).request_bytes,
+  EXPECT_THAT(interned({r}, {.cut_bytes = 4096, .bytes = true}).request_bytes,
               ElementsAre(96, 4096, 4096, 712, 512, 0, 1));
 }
 
@@ -286,7 +278,7 @@ TEST(AccessBuilder, SamplesBytesPieceByPiece) {
   r.push(5, 0, Op::kRead, 1000, 400 * 4096);
   r.push(6, 0, Op::kRead, 1000, 400 * 4096);
   const Accesses a =
-      build({r}, {.cut_bytes = 4096, .sample_rate = 0.25, .sample_seed = 3, .bytes = true});
+      interned({r}, {.cut_bytes = 4096, .sample_rate = 0.25, .sample_seed = 3, .bytes = true});
   ASSERT_GT(a.request_count(), 100U);
   ASSERT_LT(a.request_count(), 400U);
   const std::size_t half = a.request_count() / 2;

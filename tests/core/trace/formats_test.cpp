@@ -55,6 +55,15 @@ Read read(const std::string& format, const std::string& bytes, const ParamMap& p
   return result;
 }
 
+// What is nothing wrong with.
+Read read_all(const std::string& format, const std::string& bytes, const ParamMap& params = {},
+              OnBadLine on_bad_line = OnBadLine::kError,
+              OnUnsorted on_unsorted = OnUnsorted::kError) {
+  Read got = read(format, bytes, params, on_bad_line, on_unsorted);
+  EXPECT_TRUE(got.status.ok()) << got.status;
+  return got;
+}
+
 std::string complaint(const std::string& format, const std::string& bytes,
                       const ParamMap& params = {}) {
   return message_of(read(format, bytes, params).status);
@@ -65,11 +74,10 @@ const std::string kFeb22 = "128166336000000000";
 constexpr Nanoseconds kFeb22Unix = 1'172'160'000 * kSecond;
 
 TEST(Msr, SevenColumnsMakeARequest) {
-  const Read got = read("msr",
-                        "128166336000000001,web,0,Read,8192,4096,100\n"
-                        "128166336000000001,web,1,Write,0,512,5\r\n"
-                        "128166336000000007,web,0,Write,1024,0,-1");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("msr",
+                            "128166336000000001,web,0,Read,8192,4096,100\n"
+                            "128166336000000001,web,1,Write,0,512,5\r\n"
+                            "128166336000000007,web,0,Write,1024,0,-1");
   EXPECT_THAT(got.requests.time, ElementsAre(kFeb22Unix + 100, kFeb22Unix + 100, kFeb22Unix + 700));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1, 1));
@@ -126,16 +134,15 @@ TEST(Msr, NamesThatCannotBeShownAreRefused) {
 }
 
 TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
-  const Read got = read("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" +
-                                   kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got =
+      read_all("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" + kFeb22 +
+                          ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
   EXPECT_THAT(got.vms, ElementsAre("web_1", "web_11", "we_1"));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0, 2));
 }
 
 TEST(Arc, FourNumbersMakeARequest) {
-  const Read got = read("arc", "3050771 25 0 0\n2461851 8 0 1\n 7  1\t0 2 \n");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("arc", "3050771 25 0 0\n2461851 8 0 1\n 7  1\t0 2 \n");
   EXPECT_THAT(got.requests.time, ElementsAre(0, 25, 33));
   EXPECT_THAT(got.requests.offset, ElementsAre(3050771ULL * 4096, 2461851ULL * 4096, 7 * 4096));
   EXPECT_THAT(got.requests.length, ElementsAre(25 * 4096, 8 * 4096, 4096));
@@ -164,8 +171,7 @@ TEST(Arc, LinesThatContradictItAreNamed) {
 }
 
 TEST(Keys, OneNumberMakesARequest) {
-  const Read got = read("keys", "5\n*\n7\n* phase 2\n5\n");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("keys", "5\n*\n7\n* phase 2\n5\n");
   EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 2));
   EXPECT_THAT(got.requests.offset, ElementsAre(5 * 4096, 7 * 4096, 5 * 4096));
   EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096, 4096));
@@ -193,8 +199,7 @@ std::string oracle_record(std::uint32_t time, std::uint64_t id, std::uint32_t si
 
 TEST(OracleGeneral, TwentyFourBytesMakeARequest) {
   const std::string bytes = oracle_record(3, 7, 9000, 2) + oracle_record(3, 1ULL << 40, 1, -1);
-  const Read got = read("oracle-general", bytes);
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("oracle-general", bytes);
   EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 3 * kSecond));
   EXPECT_THAT(got.requests.offset, ElementsAre(7 * 4096, 1ULL << 52));
   EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096));
@@ -218,11 +223,10 @@ TEST(OracleGeneral, RecordsThatContradictItAreNamed) {
 }
 
 TEST(Csv, ItsOwnColumnsNeedNoMapping) {
-  const Read got = read("csv",
-                        "time_ns,vm,op,offset,length,response_ns\n"
-                        "-5,a,read,0,4096,-1\n"
-                        "17,b,Write,18446744073709551615,0,30\n");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("csv",
+                            "time_ns,vm,op,offset,length,response_ns\n"
+                            "-5,a,read,0,4096,-1\n"
+                            "17,b,Write,18446744073709551615,0,30\n");
   EXPECT_THAT(got.requests.time, ElementsAre(-5, 17));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1));
@@ -244,16 +248,15 @@ TEST(Csv, ClassesAreWhatSomebodySaysTheyAre) {
 }
 
 TEST(Csv, ColumnsAreMappedByName) {
-  const Read got =
-      read("csv", "version,time,op,size,lbn\n1,5633898368802,2a,512,3\n1,5633898368803,28,1024,9\n",
-           {{"time", std::string("time")},
-            {"time_unit", std::string("us")},
-            {"read", std::string("28")},
-            {"write", std::string("2A")},
-            {"offset", std::string("lbn")},
-            {"offset_unit", std::string("sectors")},
-            {"length", std::string("size")}});
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all(
+      "csv", "version,time,op,size,lbn\n1,5633898368802,2a,512,3\n1,5633898368803,28,1024,9\n",
+      {{"time", std::string("time")},
+       {"time_unit", std::string("us")},
+       {"read", std::string("28")},
+       {"write", std::string("2A")},
+       {"offset", std::string("lbn")},
+       {"offset_unit", std::string("sectors")},
+       {"length", std::string("size")}});
   EXPECT_THAT(got.requests.time, ElementsAre(5'633'898'368'802'000, 5'633'898'368'803'000));
   EXPECT_THAT(got.requests.op, ElementsAre(1, 0));
   EXPECT_THAT(got.requests.offset, ElementsAre(3 * 512, 9 * 512));
@@ -262,18 +265,17 @@ TEST(Csv, ColumnsAreMappedByName) {
 }
 
 TEST(Csv, ColumnsAreMappedByPosition) {
-  const Read got = read("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
-                        {{"header", false},
-                         {"delimiter", std::string("tab")},
-                         {"time", std::string("1")},
-                         {"time_unit", std::string("s")},
-                         {"vm", std::string("2+3")},
-                         {"offset", std::string("5")},
-                         {"offset_unit", std::string("blocks")},
-                         {"length", std::string("6")},
-                         {"length_unit", std::string("blocks")},
-                         {"block_bytes", std::int64_t{1024}}});
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
+                            {{"header", false},
+                             {"delimiter", std::string("tab")},
+                             {"time", std::string("1")},
+                             {"time_unit", std::string("s")},
+                             {"vm", std::string("2+3")},
+                             {"offset", std::string("5")},
+                             {"offset_unit", std::string("blocks")},
+                             {"length", std::string("6")},
+                             {"length_unit", std::string("blocks")},
+                             {"block_bytes", std::int64_t{1024}}});
   EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 4 * kSecond));
   EXPECT_THAT(got.requests.offset, ElementsAre(5 * 1024, 6 * 1024));
   EXPECT_THAT(got.requests.length, ElementsAre(2 * 1024, 1024));
@@ -282,8 +284,7 @@ TEST(Csv, ColumnsAreMappedByPosition) {
 
 TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   const auto first_time = [](const std::string& unit_in_name, const std::string& text) {
-    const Read got = read("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
-    EXPECT_TRUE(got.status.ok()) << got.status;
+    const Read got = read_all("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
     return got.requests.time.at(0);
   };
   EXPECT_EQ(first_time("_s", "1.5"), 1'500'000'000);
@@ -300,8 +301,7 @@ TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
 }
 
 TEST(Csv, WithoutAClockTimeCountsBlocks) {
-  const Read got = read("csv", "offset,length\n0,4096\n4095,2\n100,0\n0,1\n");
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("csv", "offset,length\n0,4096\n4095,2\n100,0\n0,1\n");
   EXPECT_EQ(got.time_base, TimeBase::kIndex);
   EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 3, 3));
   EXPECT_EQ(read("csv", "time_references,offset\n5,0\n").time_base, TimeBase::kIndex);
@@ -358,8 +358,7 @@ TEST(Csv, AVmWithoutANameIsABadLine) {
 }
 
 TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
-  const Read got = read("keys", "1\nx\n2\n-3\n\n4\n", {}, OnBadLine::kSkip);
-  ASSERT_TRUE(got.status.ok()) << got.status;
+  const Read got = read_all("keys", "1\nx\n2\n-3\n\n4\n", {}, OnBadLine::kSkip);
   EXPECT_THAT(got.requests.offset, ElementsAre(4096, 2 * 4096, 4 * 4096));
   EXPECT_EQ(got.skipped.count, 2);
   ASSERT_EQ(got.skipped.complaints.size(), 2U);
@@ -376,8 +375,7 @@ TEST(Readers, WhatMakesAllLinesMeaninglessIsNeverSkipped) {
 TEST(Readers, UnsortedTimesMayBeKept) {
   const std::string text = "time_ns,offset\n5,0\n3,1\n9,2\n";
   EXPECT_FALSE(read("csv", text).status.ok());
-  const Read kept = read("csv", text, {}, OnBadLine::kError, OnUnsorted::kKeep);
-  ASSERT_TRUE(kept.status.ok()) << kept.status;
+  const Read kept = read_all("csv", text, {}, OnBadLine::kError, OnUnsorted::kKeep);
   EXPECT_THAT(kept.requests.time, ElementsAre(5, 3, 9));
   EXPECT_TRUE(kept.unsorted);
   EXPECT_FALSE(read("csv", "time_ns,offset\n5,0\n5,1\n").unsorted);

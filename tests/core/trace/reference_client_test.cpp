@@ -15,11 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
+#include "tests/support/synthetic.hpp"
 
 namespace mcsim {
 namespace {
 
+using testing::generate;
 using ::testing::HasSubstr;
+using testing::of_vm;
 
 constexpr std::uint32_t kBlock = 4096;
 constexpr Nanoseconds kMs = 1'000'000;
@@ -42,33 +45,6 @@ class NaiveCache {
   std::size_t capacity_;
   std::list<std::uint64_t> blocks_;
 };
-
-Requests generate(const SyntheticProfile& profile, std::size_t limit = 1'000) {
-  auto trace = SyntheticTrace::make(profile);
-  EXPECT_TRUE(trace.ok()) << trace.status();
-  const Count most = trace->request_count();
-  Requests all;
-  Requests chunk;
-  do {
-    EXPECT_TRUE(trace->next(limit, chunk).ok());
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      all.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]), chunk.offset[i],
-               chunk.length[i], chunk.response[i]);
-    }
-  } while (chunk.size() != 0);
-  EXPECT_LE(static_cast<Count>(all.size()), most);
-  return all;
-}
-
-Requests of_vm(const Requests& all, VmId vm) {
-  Requests own;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all.vm[i] != vm) continue;
-    own.push(all.time[i], 0, static_cast<Op>(all.op[i]), all.offset[i], all.length[i],
-             all.response[i]);
-  }
-  return own;
-}
 
 // Holds times and response times of a VM's requests to what its client would do with them, one
 // after the other.

@@ -12,10 +12,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/naive.hpp"
+#include "tests/support/synthetic.hpp"
+
 namespace mcsim {
 namespace {
 
+using testing::generate;
 using ::testing::HasSubstr;
+using testing::of_vm;
 
 constexpr Nanoseconds kHour = 3600 * kSecond;
 
@@ -33,22 +38,6 @@ SyntheticProfile profile_of(std::vector<SyntheticComponent> components, Count re
   return profile;
 }
 
-Requests generate(SyntheticProfile profile, std::size_t limit = 1 << 20) {
-  auto trace = SyntheticTrace::make(std::move(profile));
-  EXPECT_TRUE(trace.ok()) << trace.status();
-  Requests all;
-  Requests chunk;
-  do {
-    EXPECT_TRUE(trace->next(limit, chunk).ok());
-    EXPECT_LE(chunk.size(), limit);
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      all.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]), chunk.offset[i],
-               chunk.length[i], chunk.response[i]);
-    }
-  } while (chunk.size() != 0);
-  return all;
-}
-
 std::vector<std::uint64_t> blocks_of(const Requests& requests) {
   std::vector<std::uint64_t> blocks;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -58,20 +47,7 @@ std::vector<std::uint64_t> blocks_of(const Requests& requests) {
   return blocks;
 }
 
-constexpr Count kCold = -1;
-
-// By the definition: walk a list ordered by last use until the block is found.
-std::vector<Count> reuse_distances(const std::vector<std::uint64_t>& blocks) {
-  std::vector<std::uint64_t> stack;
-  std::vector<Count> distances;
-  for (const std::uint64_t block : blocks) {
-    const auto found = std::ranges::find(stack.rbegin(), stack.rend(), block);
-    distances.push_back(found == stack.rend() ? kCold : found - stack.rbegin());
-    if (found != stack.rend()) stack.erase(std::next(found).base());
-    stack.push_back(block);
-  }
-  return distances;
-}
+constexpr Count kCold = -1;  // of naive::distances
 
 // The distances drawn once every depth of the model can be reached.
 std::vector<Count> settled(const std::vector<Count>& distances, Count deepest) {
@@ -113,7 +89,7 @@ TEST(StackModel, GivesBackItsCurve) {
   for (const auto interpolation : {Interpolation::kLinear, Interpolation::kLog}) {
     const bool log = interpolation == Interpolation::kLog;
     const auto profile = profile_of({component("s", StackModel{curve, interpolation})}, 60'000);
-    const auto distances = settled(reuse_distances(blocks_of(generate(profile))), 400);
+    const auto distances = settled(naive::distances(blocks_of(generate(profile))), 400);
     ASSERT_GT(distances.size(), 50'000U);
     // Straight over log(blocks) is drawn in sixteen straight pieces an octave.
     const double bound = dkw_bound(distances.size()) + (log ? 1e-4 : 0);
@@ -128,7 +104,7 @@ TEST(StackModel, LandsOnTheLastBlockOfAnExtentOfOneSize) {
   const std::vector<HitRatioPoint> curve{{1600, 0.8}};
   const auto profile =
       profile_of({component("s", StackModel{curve}, {{kBlocks * 4096, 1}})}, 12'000);
-  const auto all = reuse_distances(blocks_of(generate(profile)));
+  const auto all = naive::distances(blocks_of(generate(profile)));
   const auto distances = settled(all, 1600);
   for (const Count d : distances) ASSERT_TRUE(d == kCold || d % kBlocks == kBlocks - 1) << d;
   // All blocks of a request fare alike, so the draws are the requests.
@@ -142,7 +118,7 @@ TEST(StackModel, MixedSizesKeepTheCurveAndTheMix) {
   const std::vector<HitRatioPoint> curve{{4000, 0.7}};
   const std::vector<RequestSize> sizes{{512, 1}, {8192, 2}, {32768, 1}};  // 1, 2, 8 blocks
   const auto requests = generate(profile_of({component("s", StackModel{curve}, sizes)}, 20'000));
-  const auto distances = settled(reuse_distances(blocks_of(requests)), 4000);
+  const auto distances = settled(naive::distances(blocks_of(requests)), 4000);
   // The blocks above a depth of k extents have a standard deviation of
   // sqrt(k)·2.8; at 4000 blocks four of them are 392 blocks, 0.069 of the curve.
   // Extents bring their accesses in lumps of up to 8.
@@ -181,7 +157,7 @@ TEST(ZipfModel, DrawsEachBlockByItsRank) {
 TEST(LoopModel, EveryDistanceIsItsLengthLessOne) {
   const std::vector<RequestSize> sizes{{4096, 1}, {5 * 4096, 1}};
   const auto requests = generate(profile_of({component("l", LoopModel{997}, sizes)}, 2'000));
-  const auto distances = reuse_distances(blocks_of(requests));
+  const auto distances = naive::distances(blocks_of(requests));
   ASSERT_GT(distances.size(), 4 * 997U);
   EXPECT_TRUE(
       std::all_of(distances.begin(), distances.begin() + 997, [](Count d) { return d == kCold; }));
@@ -191,8 +167,8 @@ TEST(LoopModel, EveryDistanceIsItsLengthLessOne) {
 
 TEST(ScanModel, NeverTouchesABlockTwice) {
   const std::vector<RequestSize> sizes{{1000, 1}, {9000, 1}};
-  const auto distances =
-      reuse_distances(blocks_of(generate(profile_of({component("s", ScanModel{}, sizes)}, 1'000))));
+  const auto distances = naive::distances(
+      blocks_of(generate(profile_of({component("s", ScanModel{}, sizes)}, 1'000))));
   EXPECT_TRUE(std::ranges::all_of(distances, [](Count d) { return d == kCold; }));
 }
 
@@ -220,16 +196,6 @@ TEST(Components, KeepTheirStateFromPhaseToPhase) {
       {.start = kHour, .duration = kHour, .requests = 150, .reads = {{"l", 1}}});
   const auto blocks = blocks_of(generate(profile));
   for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(blocks[i], i % 100);
-}
-
-// The requests of one VM of several.
-Requests of_vm(const Requests& all, VmId vm) {
-  Requests own;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all.vm[i] != vm) continue;
-    own.push(all.time[i], 0, static_cast<Op>(all.op[i]), all.offset[i], all.length[i]);
-  }
-  return own;
 }
 
 TEST(Components, DoNotDisturbEachOther) {

@@ -11,6 +11,8 @@
 
 #include "core/engine/run.hpp"
 #include "policies/allocation/all.hpp"
+#include "tests/support/hosts.hpp"
+#include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -46,29 +48,7 @@ Accesses classed_trace(std::uint64_t seed, std::size_t (*of_class)(std::size_t) 
 
 RunResult replay(const std::string& name, const ParamMap& params, const Machine& machine,
                  const Accesses& trace) {
-  auto system = system_registry().make(name, params, {.machine = machine});
-  EXPECT_TRUE(system.ok()) << system.status();
-  const auto result = run(trace, **system, {}, aligned_cuts(trace.request_time, 100));
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *result;
-}
-
-void expect_equal(const VmCounters& one, const VmCounters& other) {
-  for (const auto& [name, field] : VmCounters::kTotals) EXPECT_EQ(one.*field, other.*field) << name;
-  for (const auto& [name, field] : VmCounters::kLevels) EXPECT_EQ(one.*field, other.*field) << name;
-  for (std::size_t k = 0; k < one.tiers.size(); ++k) {
-    for (const auto& fields : {TierCounters::kTotals}) {
-      for (const auto& [name, field] : fields) {
-        EXPECT_EQ(one.tiers[k].*field, other.tiers[k].*field) << name << " of tier " << k;
-      }
-    }
-    EXPECT_EQ(one.tiers[k].occupancy, other.tiers[k].occupancy);
-    EXPECT_EQ(one.tiers[k].target, other.tiers[k].target);
-  }
-  for (const Op op : {Op::kRead, Op::kWrite}) {
-    EXPECT_EQ(one.served(op).blocks, other.served(op).blocks);
-    EXPECT_EQ(one.served(op).requests, other.served(op).requests);
-  }
+  return testing::replay(name, params, machine, trace, 100);
 }
 
 TEST(Dss, OneClassIsLru) {
@@ -84,9 +64,7 @@ TEST(Dss, OneClassIsLru) {
       const RunResult lru = replay("lru", {}, machine, trace);
       ASSERT_EQ(dss.intervals.size(), lru.intervals.size());
       for (std::size_t i = 0; i < dss.intervals.size(); ++i) {
-        for (std::size_t vm = 0; vm < 3; ++vm) {
-          expect_equal(dss.intervals[i][vm], lru.intervals[i][vm]);
-        }
+        testing::expect_same(dss.intervals[i], lru.intervals[i]);
       }
     }
   }
@@ -190,8 +168,8 @@ TEST(Dss, AColumnIsWorthTheRuleThatMadeIt) {
     const RunResult chance = replay("dss", column, machine_of({20, 90}), classed_trace(seed));
     bool differs = false;
     for (std::size_t i = 0; i < one.intervals.size(); ++i) {
+      testing::expect_same(one.intervals[i], other.intervals[i]);
       for (std::size_t vm = 0; vm < 3; ++vm) {
-        expect_equal(one.intervals[i][vm], other.intervals[i][vm]);
         differs |= one.intervals[i][vm].misses != chance.intervals[i][vm].misses;
       }
     }
@@ -211,14 +189,11 @@ TEST(Dss, AsksForAColumnOnlyIfItGoesByOne) {
 }
 
 TEST(Dss, LargeRequestsDoNotDriveOutSmallOnes) {
-  AccessBuilder builder({}, TimeBase::kClock);
   Requests requests;
   for (int i = 0; i < 4; ++i) requests.push(i, 0, Op::kRead, 4096 * i, 4096);
   requests.push(10, 0, Op::kRead, 4096 * 1'000, 4096 * 64);
   for (int i = 0; i < 4; ++i) requests.push(20 + i, 0, Op::kRead, 4096 * i, 4096);
-  ASSERT_TRUE(builder.begin_vm("vm").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
+  const Accesses trace = testing::interned({requests}, {});
   const RunResult result = replay("dss", {}, machine_of({6}), trace);
   const VmCounters& counts = result.intervals.front()[0];
   EXPECT_EQ(counts.tiers[0].hits, 4);
@@ -237,10 +212,7 @@ TEST(Dss, MistakesAreNamed) {
   EXPECT_EQ(refusal(1.5), "classes: 1.5 is not a class from 0 to 7");
   const auto by_column =
       system_registry().make("dss", {{"by", std::string("column")}}, {.machine = machine_of({4})});
-  AccessBuilder builder({}, TimeBase::kClock);
-  ASSERT_TRUE(builder.begin_vm("vm").ok());
-  const Accesses without = std::move(builder).finish().value();
-  EXPECT_EQ(message_of((*by_column)->make_host(without).status()),
+  EXPECT_EQ(message_of((*by_column)->make_host(testing::interned({{}}, {})).status()),
             "by: column: the classes of the trace were not kept");
 }
 

@@ -12,22 +12,24 @@
 #include "core/engine/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "policies/allocation/hystor.hpp"
+#include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
+using testing::hits_of;
 using testing::machine_of;
 
 constexpr Count kExtent = 4;
+const ExpandOptions kByExtent{.ops = OpFilter::kAll, .line_blocks = kExtent};
 
 // Requests of one to six blocks in 40 extents of two VMs, most of them in few, with a quarter
 // of writes; the few are others later on.
 Accesses extent_trace(std::uint64_t seed) {
   Random random(seed);
-  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
-  for (const char* name : {"a", "b"}) {
-    Requests requests;
+  std::vector<Requests> of_vms(2);
+  for (Requests& requests : of_vms) {
     for (Nanoseconds at = 0; at < 3'000; ++at) {
       const std::uint64_t hot = at < 1'500 ? 0 : 20;
       const std::uint64_t extent = random.below(3) == 0 ? random.below(40) : hot + random.below(5);
@@ -35,21 +37,15 @@ Accesses extent_trace(std::uint64_t seed) {
       const auto bytes = static_cast<std::uint32_t>(4096 * (1 + random.below(6)));
       requests.push(at, 0, op, 4096 * (extent * kExtent + random.below(kExtent)), bytes);
     }
-    EXPECT_TRUE(builder.begin_vm(name).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
   }
-  return std::move(builder).finish().value();
+  return testing::interned(of_vms, kByExtent);
 }
 
 RunResult replay(const std::string& name, ParamMap params, const Machine& machine,
                  const Accesses& trace) {
   params.try_emplace("epoch", std::int64_t{100});
   params.try_emplace("extent", std::int64_t{kExtent});
-  auto system = system_registry().make(name, params, {.machine = machine});
-  EXPECT_TRUE(system.ok()) << system.status();
-  const auto result = run(trace, **system, {}, aligned_cuts(trace.request_time, 100));
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *result;
+  return testing::replay(name, params, machine, trace, 100);
 }
 
 TEST(ExtentPlacer, RefusesExtentsThatNoTierHasRoomFor) {
@@ -57,10 +53,8 @@ TEST(ExtentPlacer, RefusesExtentsThatNoTierHasRoomFor) {
   Machine machine;
   machine.tiers = {{{}, kExtent - 1}, {{}, 0}};
   for (const char* name : {"hystor", "edt", "vfrm"}) {
-    auto system = system_registry().make(name, {{"extent", std::int64_t{kExtent}}},
-                                         {.machine = machine, .interval = 100});
-    ASSERT_TRUE(system.ok()) << system.status();
-    EXPECT_EQ(message_of((*system)->make_host(trace).status()),
+    const auto system = testing::make(name, {{"extent", std::int64_t{kExtent}}}, machine, 100);
+    EXPECT_EQ(message_of(system->make_host(trace).status()),
               "extent: no tier has room for one of 4 blocks");
   }
 }
@@ -77,14 +71,12 @@ TEST(Hystor, CostsAreTheInverseBitmap) {
 
 // Two VMs ask equally often for an extent each, the second for a sector at a time.
 Accesses blocks_and_sectors(bool keeps_bytes) {
-  AccessBuilder builder({.line_blocks = kExtent, .bytes = keeps_bytes}, TimeBase::kClock);
-  for (const std::uint32_t bytes : {4096U, 512U}) {
-    Requests requests;
-    for (Nanoseconds at = 0; at < 200; ++at) requests.push(at, 0, Op::kRead, 0, bytes);
-    EXPECT_TRUE(builder.begin_vm(std::to_string(bytes)).ok());
-    EXPECT_TRUE(builder.add(requests.view()).ok());
+  std::vector<Requests> of_vms(2);
+  for (Nanoseconds at = 0; at < 200; ++at) {
+    of_vms[0].push(at, 0, Op::kRead, 0, 4096);
+    of_vms[1].push(at, 0, Op::kRead, 0, 512);
   }
-  return std::move(builder).finish().value();
+  return testing::interned(of_vms, {.line_blocks = kExtent, .bytes = keeps_bytes});
 }
 
 TEST(Hystor, GoesByTheSectorsThatWereAskedFor) {
@@ -145,15 +137,6 @@ std::vector<Count> sorted_anew(const Accesses& trace, bool hystor, std::size_t r
   return hits;
 }
 
-std::vector<Count> hits_of(const RunResult& result, std::size_t tier) {
-  std::vector<Count> hits;
-  for (const auto& interval : result.intervals) {
-    hits.push_back(0);
-    for (const VmCounters& vm : interval) hits.back() += vm.tiers[tier].hits;
-  }
-  return hits;
-}
-
 TEST(ExtentPlacer, HasTheBestExtentsInTheTierWhenAnEpochBegins) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Accesses trace = extent_trace(seed);
@@ -176,7 +159,6 @@ Machine dear_and_cheap() {
 
 // Requests of one block, so many an epoch of 100 ns for each extent; two epochs.
 Accesses steady_extents(const std::vector<int>& requests_of) {
-  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
   Requests requests;
   for (const Nanoseconds epoch : {0, 100}) {
     for (std::size_t extent = 0; extent < requests_of.size(); ++extent) {
@@ -186,9 +168,7 @@ Accesses steady_extents(const std::vector<int>& requests_of) {
     }
     requests.time.back() = epoch + 99;
   }
-  EXPECT_TRUE(builder.begin_vm("vm").ok());
-  EXPECT_TRUE(builder.add(requests.view()).ok());
-  return std::move(builder).finish().value();
+  return testing::interned({requests}, kByExtent);
 }
 
 TEST(Edt, AnExtentIsWhereItCostsLeast) {
@@ -224,7 +204,6 @@ TEST(Edt, DevicesSayHowManyOperationsTheyCanDo) {
 }
 
 TEST(Vfrm, CountsSmallReadsAloneIfAsked) {
-  AccessBuilder builder({.ops = OpFilter::kAll, .line_blocks = kExtent}, TimeBase::kClock);
   Requests requests;
   for (const Nanoseconds epoch : {0, 100}) {
     const auto blocks = [](std::uint64_t extent) { return 4096 * extent * kExtent; };
@@ -232,9 +211,7 @@ TEST(Vfrm, CountsSmallReadsAloneIfAsked) {
     for (int i = 0; i < 2; ++i) requests.push(epoch + 2, 0, Op::kRead, blocks(1), 4096);
     requests.push(epoch + 3, 0, Op::kRead, blocks(2), 5 * 4096);
   }
-  ASSERT_TRUE(builder.begin_vm("vm").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
+  const Accesses trace = testing::interned({requests}, kByExtent);
   const Machine machine = machine_of({kExtent});
   EXPECT_EQ(hits_of(replay("vfrm", {}, machine, trace), 0)[1], 9);
   const ParamMap small{{"counts", std::string("small-reads")}};

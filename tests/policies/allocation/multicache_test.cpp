@@ -66,16 +66,19 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }
 
+// What Multi-Cache gives each VM of the only tier.
+std::vector<Count> given(const ParamMap& params, Count capacity, const std::vector<Vm>& vms) {
+  const Decision decision = decide("multicache", params, machine_of({capacity}), vms);
+  const auto tier = decision.targets->tier(0);
+  return {tier.begin(), tier.end()};
+}
+
 const Vm kToyA{.ratios = {0, .4, .5, .5}};
 const Vm kToyB{.ratios = {0, .1, .3, .6}};
 
 TEST(MultiCache, TwoVmToy) {
-  EXPECT_THAT(decide("multicache", {}, machine_of({3}), {kToyA, kToyB}).targets->tier(0),
-              ElementsAre(1, 2));
-  EXPECT_THAT(
-      decide("multicache", {{"priorities", PerVm{{"vm1", 3.0}}}}, machine_of({3}), {kToyA, kToyB})
-          .targets->tier(0),
-      ElementsAre(0, 3));
+  EXPECT_THAT(given({}, 3, {kToyA, kToyB}), ElementsAre(1, 2));
+  EXPECT_THAT(given({{"priorities", PerVm{{"vm1", 3.0}}}}, 3, {kToyA, kToyB}), ElementsAre(0, 3));
 }
 
 // A machine on which a hit in tier 1 is worth `ratio` times one in tier 2, and one
@@ -164,12 +167,8 @@ TEST(MultiCache, GatedReuseIntensityBuysTheFirstBlock) {
 TEST(MultiCache, RateWeighsHitsInsteadOfRatios) {
   const Vm quiet{.ratios = {0, .5, .5}, .accesses = 10};
   const Vm busy{.ratios = {0, .4, .4}, .accesses = 10'000};
-  EXPECT_THAT(decide("multicache", {}, machine_of({1}), {quiet, busy}).targets->tier(0),
-              ElementsAre(1, 0));
-  EXPECT_THAT(
-      decide("multicache", {{"weight", std::string("rate")}}, machine_of({1}), {quiet, busy})
-          .targets->tier(0),
-      ElementsAre(0, 1));
+  EXPECT_THAT(given({}, 1, {quiet, busy}), ElementsAre(1, 0));
+  EXPECT_THAT(given({{"weight", std::string("rate")}}, 1, {quiet, busy}), ElementsAre(0, 1));
 }
 
 TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
@@ -177,8 +176,7 @@ TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
   const Vm active{.ratios = {0, .1, .2, .3, .4, .5}};
   Allocation current(1, 2);
   current.at(0, 0) = 3;
-  EXPECT_THAT(decide("multicache", {}, machine_of({5}), {idle, active}).targets->tier(0),
-              ElementsAre(0, 5));
+  EXPECT_THAT(given({}, 5, {idle, active}), ElementsAre(0, 5));
   EXPECT_THAT(decide("multicache", {{"idle", std::string("keep")}}, machine_of({5}), {idle, active},
                      "exact", current)
                   .targets->tier(0),
@@ -188,18 +186,14 @@ TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
 TEST(MultiCache, MinimumShareIsGranted) {
   const Vm useless{.ratios = {0, 0, 0, 0, 0, 0, 0, 0, 0}};
   const Vm useful{.ratios = {0, .1, .2, .3, .4, .5, .6, .7, .8}};
-  EXPECT_THAT(decide("multicache", {{"minimum_share", 0.5}}, machine_of({8}), {useless, useful})
-                  .targets->tier(0),
-              ElementsAre(2, 6));
+  EXPECT_THAT(given({{"minimum_share", 0.5}}, 8, {useless, useful}), ElementsAre(2, 6));
 }
 
 TEST(MultiCache, SpaceThatIsWorthNothingIsSpreadInProportionToTheRest) {
   const Vm scanning{.ratios = {0, 0, 0}};
   const Vm useful{.ratios = {0, .1, .2, .2}};
   const Vm twice{.ratios = {0, .1, .2, .3, .4}};
-  EXPECT_THAT(
-      decide("multicache", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
-      ElementsAre(0, 4, 8));
+  EXPECT_THAT(given({}, 12, {scanning, useful, twice}), ElementsAre(0, 4, 8));
   EXPECT_THAT(
       decide("multicache-joint", {}, machine_of({12}), {scanning, useful, twice}).targets->tier(0),
       ElementsAre(0, 4, 8));

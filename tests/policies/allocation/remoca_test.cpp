@@ -5,43 +5,27 @@
 
 #include "core/engine/run.hpp"
 #include "policies/allocation/all.hpp"
+#include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
 
+using testing::hits_of;
 using testing::machine_of;
 using testing::random_trace;
-
-RunResult replay(const std::string& name, const ParamMap& params, const Machine& machine,
-                 const Accesses& trace) {
-  auto system = system_registry().make(name, params, {.machine = machine});
-  EXPECT_TRUE(system.ok()) << system.status();
-  const auto result = run(trace, **system, {}, aligned_cuts(trace.request_time, 1'000));
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *result;
-}
-
-// Hits by tier and interval, of all VMs.
-std::vector<Count> hits(const RunResult& result, std::size_t tier) {
-  std::vector<Count> hits;
-  for (const auto& interval : result.intervals) {
-    hits.push_back(0);
-    for (const VmCounters& vm : interval) hits.back() += vm.tiers[tier].hits;
-  }
-  return hits;
-}
+using testing::replay;
 
 TEST(Remoca, IsGlobalLruUntilTheOtherHostsFail) {
   const Accesses trace = random_trace(6'000, 3, 300, 1);
   const RunResult lru = replay("lru", {}, machine_of({30, 120}), trace);
-  EXPECT_EQ(hits(replay("remoca", {}, machine_of({30, 120}), trace), 1), hits(lru, 1));
+  EXPECT_EQ(hits_of(replay("remoca", {}, machine_of({30, 120}), trace), 1), hits_of(lru, 1));
 
   const RunResult lost =
       replay("remoca", {{"fails_at", std::int64_t{3'000}}}, machine_of({30, 120}), trace);
-  EXPECT_EQ(hits(lost, 0), hits(lru, 0)) << "the tier above does not notice";
+  EXPECT_EQ(hits_of(lost, 0), hits_of(lru, 0)) << "the tier above does not notice";
   for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(hits(lost, 1)[i], i < 3 ? hits(lru, 1)[i] : 0) << i;
+    EXPECT_EQ(hits_of(lost, 1)[i], i < 3 ? hits_of(lru, 1)[i] : 0) << i;
     Count held = 0;
     for (const VmCounters& vm : lost.intervals[i]) held += vm.tiers[1].occupancy;
     EXPECT_EQ(held, i < 3 ? 120 : 0) << i;
@@ -52,7 +36,7 @@ TEST(Remoca, AReturnedTierIsEmpty) {
   const Accesses trace = random_trace(6'000, 2, 300, 2);
   const ParamMap times{{"fails_at", std::int64_t{2'000}}, {"returns_at", std::int64_t{4'000}}};
   const RunResult result = replay("remoca", times, machine_of({30, 120}), trace);
-  const std::vector<Count> hits = mcsim::hits(result, 1);
+  const std::vector<Count> hits = hits_of(result, 1);
   EXPECT_GT(hits[1], 0);
   EXPECT_EQ(hits[2] + hits[3], 0);
   EXPECT_GT(hits[5], 0);
@@ -60,13 +44,10 @@ TEST(Remoca, AReturnedTierIsEmpty) {
 }
 
 TEST(Remoca, DirtyBlocksOfALostTierAreWrittenBack) {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
   Requests requests;
   for (int i = 0; i < 20; ++i) requests.push(i, 0, Op::kWrite, 4096 * i, 4096);
   requests.push(2'000, 0, Op::kRead, 4096 * 100, 4096);
-  ASSERT_TRUE(builder.begin_vm("vm").ok());
-  ASSERT_TRUE(builder.add(requests.view()).ok());
-  const Accesses trace = std::move(builder).finish().value();
+  const Accesses trace = testing::interned({requests});
   const RunResult result =
       replay("remoca", {{"writes", std::string("back")}, {"fails_at", std::int64_t{1'000}}},
              machine_of({4, 30}), trace);

@@ -20,11 +20,8 @@ namespace {
 using testing::machine_of;
 using testing::make;
 using testing::random_trace;
+using testing::replay;
 using testing::run_once;
-
-RunResult run_once(const Accesses& trace, System& system, Nanoseconds interval = 1'000) {
-  return run_once(trace, system, aligned_cuts(trace.request_time, interval));
-}
 
 // Hits of a VM in a tier over the whole run.
 Count hits(const RunResult& result, std::size_t vm, std::size_t tier) {
@@ -39,8 +36,7 @@ TEST(Systems, EveryOneRunsAndIntervalsSumToTheTrace) {
   for (const auto& entry : system_registry().entries()) {
     EXPECT_TRUE(names.insert(entry.info.name).second) << entry.info.name;
     SCOPED_TRACE(entry.info.name);
-    const auto system = make(entry.info.name, {}, machine_of({30, 90}));
-    const RunResult result = run_once(trace, *system);
+    const RunResult result = replay(entry.info.name, {}, machine_of({30, 90}), trace);
     for (std::size_t v = 0; v < 3; ++v) {
       Count accesses = 0;
       for (const auto& interval : result.intervals) accesses += interval[v].accesses;
@@ -66,8 +62,8 @@ TEST(Systems, RunsAreRepeatable) {
   const Accesses trace = random_trace(6'000, 3, 200, 1);
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
-    const auto once = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})));
-    const auto again = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})));
+    const auto once = replay(entry.info.name, {}, machine_of({30, 90}), trace);
+    const auto again = replay(entry.info.name, {}, machine_of({30, 90}), trace);
     ASSERT_EQ(once.decisions.size(), again.decisions.size());
     for (std::size_t i = 0; i < once.decisions.size(); ++i) {
       EXPECT_EQ(once.decisions[i].targets, again.decisions[i].targets);
@@ -108,21 +104,7 @@ TEST(Systems, WhatComesBeforeTheFirstCutIsReplayedAndNotCounted) {
 
 // Warmed up by a trace of its own, a host counts what the twin counts after it.
 TEST(Hierarchy, WarmedUpCountsWhatTheTwinCountsFromThenOn) {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
-  Random random(17);
-  for (const char* vm : {"a", "b"}) {
-    EXPECT_TRUE(builder.begin_vm(vm).ok());
-    for (const Nanoseconds begin : {0, 1'000}) {
-      Requests requests;
-      for (Nanoseconds i = 0; i < 700; ++i) {
-        const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
-        requests.push(begin + i, 0, op, 4096 * random.below(60), 4096);
-      }
-      ASSERT_TRUE(builder.add(requests.view()).ok());
-      if (begin == 0) builder.end_warm_up();
-    }
-  }
-  const Accesses trace = std::move(builder).finish().value();
+  const Accesses trace = testing::with_warm_up(2, 700, 17);
   ASSERT_EQ(trace.warm_up, 1'400U);
   const ParamMap params{{"policy", std::string("lru()")}, {"writes", std::string("back")}};
   const auto system = make("hierarchy", params, machine_of({9, 25}));
@@ -154,8 +136,8 @@ TEST(Hierarchy, WarmedUpCountsWhatTheTwinCountsFromThenOn) {
 
 TEST(StaticPartition, EachVmHitsWhatItsOwnLruWould) {
   const Accesses trace = random_trace(6'000, 3, 200, 2);
-  const auto system = make("static", {{"shares", PerVm{{"vm0", 2.0}}}}, machine_of({40, 80}));
-  const RunResult result = run_once(trace, *system);
+  const RunResult result =
+      replay("static", {{"shares", PerVm{{"vm0", 2.0}}}}, machine_of({40, 80}), trace);
   const std::vector<std::size_t> fast{20, 10, 10};
   const std::vector<std::size_t> both{60, 30, 30};
   for (std::size_t v = 0; v < 3; ++v) {
@@ -171,8 +153,8 @@ TEST(StaticPartition, EachVmHitsWhatItsOwnLruWould) {
 
 TEST(SingleTier, HitsWhatGlobalLruHitsInAll) {
   const Accesses trace = random_trace(6'000, 3, 200, 4);
-  const RunResult two = run_once(trace, *make("lru", {}, machine_of({25, 70})));
-  const RunResult one = run_once(trace, *make("single-tier", {}, machine_of({25, 70})));
+  const RunResult two = replay("lru", {}, machine_of({25, 70}), trace);
+  const RunResult one = replay("single-tier", {}, machine_of({25, 70}), trace);
   for (std::size_t v = 0; v < 3; ++v) {
     EXPECT_EQ(hits(one, v, 0), hits(two, v, 0) + hits(two, v, 1));
   }
@@ -216,7 +198,7 @@ struct NaiveLegacy {
 
 TEST(GlobalLru, LegacyFollowsTheAuthorsRules) {
   const Accesses trace = random_trace(6'000, 2, 150, 5);
-  const RunResult result = run_once(trace, *make("lru", {{"legacy", true}}, machine_of({12, 40})));
+  const RunResult result = replay("lru", {{"legacy", true}}, machine_of({12, 40}), trace);
   NaiveLegacy twin{.first = {}, .second = {}, .first_capacity = 12, .second_capacity = 40};
   std::vector<std::vector<Count>> expected(2, std::vector<Count>(3, 0));
   for (std::size_t i = 0; i < trace.ids.size(); ++i) {

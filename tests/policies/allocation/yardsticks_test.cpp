@@ -52,25 +52,6 @@ std::vector<Count> hits(const RunResult& result) {
   return sum;
 }
 
-// The same VMs as random_trace, of which the first accesses only fill the caches.
-Accesses with_warm_up(std::uint64_t seed) {
-  AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
-  Random random(seed);
-  for (const char* vm : {"a", "b", "c"}) {
-    EXPECT_TRUE(builder.begin_vm(vm).ok());
-    for (const Nanoseconds begin : {0, 1'000}) {
-      Requests requests;
-      for (Nanoseconds i = 0; i < 900; ++i) {
-        const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
-        requests.push(begin + i, 0, op, 4096 * random.below(random.below(2) == 0 ? 15 : 90), 4096);
-      }
-      EXPECT_TRUE(builder.add(requests.view()).ok());
-      if (begin == 0) builder.end_warm_up();
-    }
-  }
-  return std::move(builder).finish().value();
-}
-
 class HindsightOn : public ::testing::TestWithParam<std::tuple<std::vector<Count>, std::string>> {
  protected:
   // What the hits of a replay are worth, and what was said before.
@@ -113,7 +94,7 @@ TEST_P(HindsightOn, ATraceHitsWhatItSaid) {
 
 TEST_P(HindsightOn, AWarmedUpTraceHitsWhatItSaid) {
   for (const std::uint64_t seed : {4, 5}) {
-    const Accesses trace = with_warm_up(seed);
+    const Accesses trace = testing::with_warm_up(3, 900, seed);
     expect_as_predicted(trace, trace.warm_up);
   }
 }

@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from commands import environment
+from commands import started
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import replacing, temporary_beside
@@ -88,12 +86,7 @@ with replacing(Path({str(tmp_path)!r}) / "file.txt") as temporary:
     print(temporary.name, flush=True)
     time.sleep(60)
 """
-    other = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+    other = started(program)
     with other:
         assert other.stdout is not None
         left = other.stdout.readline().strip()

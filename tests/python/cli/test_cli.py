@@ -180,18 +180,18 @@ def test_other_errors_have_their_exit_codes(
     assert ("Traceback" in err) == (code == 70)
 
 
+def write_experiment(path: Path, systems: str) -> None:
+    path.write_text(
+        f"name: {path.stem}\nworkload: {{profile: {TINY}}}\n"
+        "tiers: [{device: dram, capacity_blocks: 100}, {device: flash, capacity_blocks: 1000}]\n"
+        f"{systems}\n"
+    )
+
+
 def test_run_prints_the_tables_and_report_prints_them_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "small.yaml").write_text(
-        f"""
-name: small
-workload: {{profile: {TINY}}}
-tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
-systems: [lru, static]
-""",
-        encoding="utf-8",
-    )
+    write_experiment(folder / "small.yaml", "systems: [lru, static]")
     code, first, err = call(capsys, "run", "small.yaml", "--set", "seed=2", "--no-figures")
     assert code == 0
     assert "replay lru " in err
@@ -211,15 +211,7 @@ systems: [lru, static]
 def test_figures_compare_runs_at_several_sizes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "sizes.yaml").write_text(
-        f"""
-name: sizes
-workload: {{profile: [{TINY}]}}
-tiers: [{{device: dram, capacity_blocks: 100}}, {{device: flash, capacity_blocks: 1000}}]
-systems: [lru, multicache]
-""",
-        encoding="utf-8",
-    )
+    write_experiment(folder / "sizes.yaml", "systems: [lru, multicache]")
     for slow in (1000, 2000):
         size = f"tiers.1.capacity_blocks={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -56,6 +57,11 @@ def run(
     return partial(lines, capsys)
 
 
+@pytest.fixture
+def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    return partial(commands.printed, capsys)
+
+
 def test_one_curve(run: Any, folder: Path) -> None:
     code, out, err = run("mrc", "loops.csv", "--sizes", "1,2,5,24KiB,100%")
     assert code == 0
@@ -76,18 +82,16 @@ def test_one_curve(run: Any, folder: Path) -> None:
     assert image.imread("results/loops-mrc.png").std() > 0
 
 
-def test_what_is_made_of_a_generated_trace_says_so(run: Any) -> None:
+def test_what_is_made_of_a_generated_trace_says_so(run: Any, printed: Any) -> None:
     profile = TINY
     assert run("trace", "synth", profile, "made.arrow")[0] == 0
     for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
-        code, out, _ = run(command, "made.arrow", *options)
-        assert code == 0
+        out = printed(command, "made.arrow", *options)
         assert out[0].startswith("made (synthetic): ")
 
 
-def test_by_vm(run: Any) -> None:
-    code, out, _ = run("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6", "--no-figures")
-    assert code == 0
+def test_by_vm(printed: Any) -> None:
+    out = printed("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6", "--no-figures")
     assert cells(out, "a")[1:] == ["20", "4", "0.0000", "0.8000", "0.8000"]
     assert cells(out, "b")[1:] == ["20", "2", "0.9000", "0.9000", "0.9000"]
     assert cells(out, "all,")[-3:] == ["0.0000", "0.4500", "0.8500"]
@@ -96,9 +100,8 @@ def test_by_vm(run: Any) -> None:
     assert not Path("results/loops-mrc-per-vm.png").exists()
 
 
-def test_by_interval(run: Any) -> None:
-    code, out, _ = run("mrc", "loops.csv", "--interval", "20min", "--ops", "all", "--sizes", "6")
-    assert code == 0
+def test_by_interval(printed: Any) -> None:
+    out = printed("mrc", "loops.csv", "--interval", "20min", "--ops", "all", "--sizes", "6")
     # Every interval is cold anew: 6 of 20 accesses are first ones.
     assert cells(out, "0min")[1:] == ["20", "6", "0.7000"]
     assert cells(out, "20min")[1:] == ["20", "6", "0.7000"]
@@ -126,28 +129,25 @@ def test_comparison(run: Any) -> None:
     assert Path("results/loops-mrc-compare.svg").is_file()
 
 
-def test_several_traces_share_a_cache_by_time(run: Any, folder: Path) -> None:
+def test_several_traces_share_a_cache_by_time(printed: Any, folder: Path) -> None:
     trace = loops()
     for vm in trace.vms:
         trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
-    code, out, _ = run("mrc", "a.arrow", "b.arrow", "--sizes", "5,6", "--no-figures")
-    assert code == 0
+    out = printed("mrc", "a.arrow", "b.arrow", "--sizes", "5,6", "--no-figures")
     assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
     assert [line.split()[-1] for line in out[2:4]] == ["0.4500", "0.8500"]
 
 
-def test_the_smallest_size_for_a_hit_ratio(run: Any) -> None:
-    code, out, _ = run("size", "loops.csv", "--target-hit-ratio", "40%")
-    assert code == 0
+def test_the_smallest_size_for_a_hit_ratio(printed: Any) -> None:
+    out = printed("size", "loops.csv", "--target-hit-ratio", "40%")
     assert out[1] == "a hit ratio of 0.4: 16 KiB (4 blocks)"
     target = next(line for line in out if line.endswith("the target"))
     # 0.45 of 25 us and 0.55 of 6.5 ms.
     assert target.split()[:6] == ["16", "KiB", "4", "0.4500", "3.59", "ms"]
 
 
-def test_the_smallest_size_for_a_latency_as_json(run: Any) -> None:
-    code, out, _ = run("size", "loops.csv", "--target-latency", "1ms", "--tier", "dram", "--json")
-    assert code == 0
+def test_the_smallest_size_for_a_latency_as_json(printed: Any) -> None:
+    out = printed("size", "loops.csv", "--target-latency", "1ms", "--tier", "dram", "--json")
     said = json.loads("\n".join(out))
     assert said["blocks"] == 6
     assert said["target_hit_ratio"] == pytest.approx((6.5e6 - 1e6) / (6.5e6 - 30))
@@ -181,9 +181,8 @@ def test_what_cannot_be_reached_is_said(run: Any, target: list[str], message: st
     assert any("all there is to hit" in line or "knee" in line for line in out)
 
 
-def test_a_backend_fast_enough_needs_no_cache(run: Any) -> None:
-    code, out, _ = run("size", "loops.csv", "--target-latency", "10ms")
-    assert code == 0
+def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
+    out = printed("size", "loops.csv", "--target-latency", "10ms")
     assert out[1] == "a mean latency of 10ms: 0 B (0 blocks)"
 
 
@@ -256,13 +255,12 @@ main(sys.argv[1:])
         assert not Path("results").exists()
 
 
-def test_a_real_volume(run: Any, trace_dir: Path) -> None:
+def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
     from mcsim.traces.find import find_trace
 
     path = find_trace("web_3", [trace_dir])
     assert path is not None
-    code, out, _ = run("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
-    assert code == 0
+    out = printed("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
     # All but the first accesses: 331,109 to 154,699 blocks.
     assert out[2].split()[-2:] == ["154,699", f"{1 - 154_699 / 331_109:.4f}"]
 

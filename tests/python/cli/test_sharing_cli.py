@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 from commands import cells, lines
@@ -41,9 +42,13 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return partial(lines, capsys)
 
 
-def test_a_cache_as_it_is(run: Any) -> None:
-    code, out, _ = run("whatif", "loop.csv", "scan.csv", "--size", "32KiB")
-    assert code == 0
+@pytest.fixture
+def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    return partial(commands.printed, capsys)
+
+
+def test_a_cache_as_it_is(printed: Any) -> None:
+    out = printed("whatif", "loop.csv", "scan.csv", "--size", "32KiB")
     assert out[0].startswith("loop, scan: 2 VMs, reads, 500 accesses to 404 blocks of 4KiB")
     assert cells(out, "VM")[3:] == ["shared", "equal", "part", "alone", "all", "of", "it", "alone"]
     assert cells(out, "loop") == ["loop", "100", "4", "0.0000", "0.9600", "0.9600"]
@@ -67,11 +72,10 @@ def test_a_cache_as_it_is(run: Any) -> None:
     assert table["thrashed"].to_pylist() == [True, False]
 
 
-def test_a_vm_leaves(run: Any) -> None:
-    code, out, _ = run(
+def test_a_vm_leaves(printed: Any) -> None:
+    out = printed(
         "whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scan", "--no-figures"
     )
-    assert code == 0
     assert cells(out, "loop")[3:] == ["0.0000", "0.9600", "0.9600", "0.9600", "+96.00"]
     assert cells(out, "scan")[3:] == ["0.0000", "0.0000", "-", "-", "-"]
     assert "all of them hit +96.00 points after the change" in out
@@ -81,18 +85,16 @@ def test_a_vm_leaves(run: Any) -> None:
     assert out[-1] == "results/loop+scan-whatif.csv"
 
 
-def test_a_vm_joins_and_the_cache_grows(run: Any) -> None:
+def test_a_vm_joins_and_the_cache_grows(printed: Any) -> None:
     arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+12", "--joining", "scan")
-    code, out, _ = run("whatif", *arguments, "--no-figures")
-    assert code == 0
+    out = printed("whatif", *arguments, "--no-figures")
     assert cells(out, "loop")[3:] == ["0.9600", "0.9600", "0.9600", "0.9600", "+0.00"]
     assert cells(out, "scan")[3:5] == ["-", "-"]
 
 
-def test_json(run: Any) -> None:
+def test_json(printed: Any) -> None:
     arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+150%", "--json", "--no-figures")
-    code, out, _ = run("whatif", *arguments)
-    assert code == 0
+    out = printed("whatif", *arguments)
     told = json.loads("\n".join(out))
     assert told["trace"] == "loop, scan"
     assert told["before"]["verdict"]["judgement"] == "on a plateau"
@@ -101,12 +103,11 @@ def test_json(run: Any) -> None:
     assert told["after"]["hit_ratio"] == 0.192
 
 
-def test_traces_without_a_clock_share_by_rates(run: Any) -> None:
+def test_traces_without_a_clock_share_by_rates(run: Any, printed: Any) -> None:
     code, _, err = run("whatif", "keys.txt", "scan.csv", "--size", 8)
     assert code == 2
     assert "some of the traces have a clock and some do not: they do not merge" in err
-    code, out, _ = run("whatif", "keys.txt", "scan.csv", "--size", 20, "--order", "rates")
-    assert code == 0
+    out = printed("whatif", "keys.txt", "scan.csv", "--size", 20, "--order", "rates")
     assert cells(out, "keys")[3] == "0.9600"
 
 
@@ -121,9 +122,8 @@ def test_traces_of_different_years_are_told(run: Any, folder: Path) -> None:
     assert said not in run("whatif", "loop.csv", "scan.csv", "--size", 8)[2]
 
 
-def test_a_cache_shared_or_divided(run: Any) -> None:
-    code, out, _ = run("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear")
-    assert code == 0
+def test_a_cache_shared_or_divided(printed: Any) -> None:
+    out = printed("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear")
     sizes = [line.split() for line in out if line.split()[1:3] == ["KiB", "8"]]
     assert sizes == [["32", "KiB", "8", "0.0000", "0.1920", "0.1920", "80", "KiB", "+150.0", "%"]]
     assert cells(out, "80")[3:] == ["0.1920", "0.1920", "0.1920", "80", "KiB", "+0.0", "%"]
@@ -137,9 +137,8 @@ def test_a_cache_shared_or_divided(run: Any) -> None:
     assert table["part of loop"].to_pylist()[0] >= 4
 
 
-def test_one_vm_has_nobody_to_share_with(run: Any) -> None:
-    code, out, _ = run("mix", "loop.csv", "--sizes", "2,8", "--no-figures")
-    assert code == 0
+def test_one_vm_has_nobody_to_share_with(printed: Any) -> None:
+    out = printed("mix", "loop.csv", "--sizes", "2,8", "--no-figures")
     assert "one VM alone has nobody to share with: nothing is to be gained" in out
 
 

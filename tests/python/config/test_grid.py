@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from complaints import complaint
 
 from mcsim.base.errors import ConfigError
 from mcsim.config.load import Source
@@ -176,9 +177,7 @@ def test_cells_are_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path, sweep: str, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        grid_of(tmp_path, sweep)
-    assert str(caught.value) == f"{tmp_path}/{message}"
+    assert complaint(grid_of, tmp_path, sweep) == f"{tmp_path}/{message}"
 
 
 def test_a_grid_of_which_nothing_is_left(tmp_path: Path) -> None:

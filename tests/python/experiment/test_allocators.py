@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from complaints import complaint
 from hosts import ran
 from naive_lru import lru_hits
 from small import TINY, small_experiment
@@ -651,9 +652,7 @@ def test_what_is_said_wrong_of_timers_and_meters_is_named(
     said: dict[str, Any], message: str
 ) -> None:
     allocator = type("Allocator", (Answers,), said)(None)
-    with pytest.raises(ConfigError) as caught:
-        run(Workload.drawn(seed=1), allocator)
-    assert message in str(caught.value)
+    assert message in complaint(run, Workload.drawn(seed=1), allocator)
 
 
 WANTED = "expected whole numbers of blocks, an array of 1 tiers x 3 VMs"
@@ -694,9 +693,7 @@ WANTED = "expected whole numbers of blocks, an array of 1 tiers x 3 VMs"
     ],
 )
 def test_wrong_answers_are_named(answer: Any, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        run(Workload.drawn(seed=1), Answers(answer))
-    assert message in str(caught.value)
+    assert message in complaint(run, Workload.drawn(seed=1), Answers(answer))
 
 
 @pytest.mark.parametrize(
@@ -719,9 +716,9 @@ def test_what_an_allocator_says_that_it_decides_it_is_held_to(
     actions: Any, answer: Any, message: str
 ) -> None:
     allocator = type("Allocator", (Answers,), {"actions": actions})(answer)
-    with pytest.raises(ConfigError) as caught:
-        run(Workload.drawn(seed=1), allocator)
-    assert f"mine: allocate() of interval 0: {message}" == str(caught.value)
+    assert f"mine: allocate() of interval 0: {message}" == complaint(
+        run, Workload.drawn(seed=1), allocator
+    )
     run(Workload.drawn(seed=1), type("Allocator", (Answers,), {"actions": actions})(None))
 
 
@@ -761,9 +758,9 @@ def test_a_system_on_a_host_that_cannot_is_refused_as_it_is_loaded(
         "tiers: [{device: dram, capacity_blocks: 400}]\n"
         "systems:\n  - lru\n  - name: decides:Decides\n"
     )
-    with pytest.raises(ConfigError) as caught:
-        Experiment.load(file, allow_code=True)
-    assert str(caught.value).endswith(f"mine.yaml:7: systems[1]: {message}")
+    assert complaint(Experiment.load, file, allow_code=True).endswith(
+        f"mine.yaml:7: systems[1]: {message}"
+    )
 
 
 def test_a_wrong_answer_says_of_which_timer() -> None:

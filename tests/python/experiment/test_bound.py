@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hosts import tiered
+from hosts import add_vm, tiered
 
 from mcsim._core import engine, locality
 from mcsim.experiment.bound import opt_hits
@@ -18,22 +18,15 @@ machine = partial(tiered, read_ns=30.0, slower=10, disk_ns=1e6)
 def interned(rng: np.random.Generator, count: int, vms: int, blocks: int) -> engine.Accesses:
     """Reads and writes of several VMs, some blocks hotter than others."""
     builder = engine.AccessBuilder(ops="all")
-    times = np.arange(count, dtype=np.int64)
-    owner = rng.integers(0, vms, count).astype(np.uint16)
+    owner = rng.integers(0, vms, count)
     hot = rng.integers(0, 2, count).astype(bool)
     number = np.where(
         hot, rng.integers(0, max(1, blocks // 6), count), rng.integers(0, blocks, count)
     )
     for vm in range(vms):
-        builder.begin_vm(f"vm{vm}")
-        builder.add(
-            times,
-            owner,
-            (rng.random(count) < 0.3).astype(np.uint8),
-            number.astype(np.uint64) * np.uint64(4096),
-            np.full(count, 4096, np.uint32),
-            only=vm,
-        )
+        mine = owner == vm
+        writes = rng.random(count) < 0.3
+        add_vm(builder, f"vm{vm}", np.flatnonzero(mine), writes[mine], number[mine])
     return builder.finish()
 
 

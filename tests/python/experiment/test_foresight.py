@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+import naive_curves as naive
 import numpy as np
 import pytest
+from complaints import complaint
 from hosts import add_vm, ran, tiered
+from naive_systems import hits
 
 from mcsim._core import engine
-from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import Observation, answering
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.optimizers import optimize
 
 INTERVAL = 300
 
@@ -54,57 +55,13 @@ def asked(allocator: Any, *capacities: int) -> engine.System:
     return engine.System.from_python(allocator, machine(*capacities), interval=INTERVAL)
 
 
-def hits(curve: HitRatioCurve, blocks: int) -> int:
-    return int(curve.hits[np.searchsorted(curve.capacities, blocks, side="right") - 1])
-
-
-def equally(space: int, limits: Sequence[int], blocks: list[int]) -> list[int]:
-    """Give what is left to those that may have more, the first first, in equal shares."""
-    left, open_ = space - sum(blocks), len(blocks)
-    while left > 0 and open_ > 0:
-        each, open_ = max(1, left // open_), 0
-        for v, limit in enumerate(limits):
-            given = min(each, left, limit - blocks[v])
-            blocks[v] += given
-            left -= given
-            open_ += blocks[v] < limit
-    return blocks
-
-
 def best_division(seen: Observation, curves: Sequence[HitRatioCurve]) -> list[list[int]]:
     """All hits that there are: of all tiers together first, then of these in the faster ones."""
-    together = np.cumsum(seen.capacities).tolist()
-    most = min(together[-1], max(int(curve.capacities[-1]) for curve in curves))
-    limits, targets = [together[-1] + 1] * len(curves), []
-    for space in reversed(together):
-        sizes = list(range(most + 1))
-        found = optimize(
-            [[hits(curve, size) for size in sizes] for curve in curves],
-            space,
-            sizes=sizes,
-            highest=[min(most, limit) for limit in limits],
-            method="exact",
-        ).allocation[0]
-        check_best(found.tolist(), curves, space, limits)
-        blocks = equally(space, limits, found.tolist())
-        targets.append([a - b for a, b in zip(limits, blocks, strict=True)])
-        limits = blocks
-    return [*([limits] if targets else []), *targets[:0:-1]]
-
-
-def check_best(
-    found: Sequence[int], curves: Sequence[HitRatioCurve], space: int, limits: Sequence[int]
-) -> None:
-    """By brute force, where there is little to try."""
-    if space > 12:
-        return
-    tried = itertools.product(*(range(min(space, limit) + 1) for limit in limits))
-    best = max(
-        sum(hits(curve, size) for curve, size in zip(curves, sizes, strict=True))
-        for sizes in tried
-        if sum(sizes) <= space
-    )
-    assert best == sum(hits(curve, size) for curve, size in zip(curves, found, strict=True))
+    capacities = seen.capacities.tolist()
+    most = min(sum(capacities), max(int(curve.capacities[-1]) for curve in curves))
+    rows = [[float(hits(curve, size)) for size in range(most + 1)] for curve in curves]
+    gains = naive.gains_of("hits", [0.0] * (len(capacities) + 1))
+    return naive.best_division(naive.Hits(1, rows), capacities, gains)
 
 
 class Hindsight:
@@ -227,7 +184,6 @@ def test_what_is_foreseen_is_what_is_seen_later() -> None:
 )
 def test_what_is_said_wrong_of_a_timer_is_named(timer: Mapping[str, Any], message: str) -> None:
     allocator = type("Mine", (Watcher,), {"timers": {"a": timer}, "meters": {}})()
-    with pytest.raises(ConfigError) as caught:
-        asked(allocator, 12)
-    assert str(caught.value).startswith("mine.timers['a']: ")
-    assert message in str(caught.value)
+    said = complaint(asked, allocator, 12)
+    assert said.startswith("mine.timers['a']: ")
+    assert message in said

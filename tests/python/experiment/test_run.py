@@ -19,8 +19,9 @@ import polars
 import pyarrow.compute as pc
 import pytest
 from commands import environment
+from complaints import complaint
 from ruamel.yaml import YAML
-from small import TINY, small_experiment
+from small import TINY, small_experiment, tiers_of
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -72,9 +73,14 @@ def write_msr(folder: Path, name: str, start: int, blocks: list[int]) -> Path:
     return path
 
 
+def run_in(folder: Path, spec: Any, **more: Any) -> Results:
+    """Run what may have traces and code in a folder, where results go, too."""
+    given = {"trace_dirs": [folder], "figures": False, "allow_code": True}
+    return run(spec, out=folder / "results", **given | more)
+
+
 def total(results: Results, table: str, system: str, column: str) -> int:
-    rows = results.table(table)
-    return int(pc.sum(rows.filter(pc.equal(rows["system"], system))[column]).as_py())
+    return int(results.to_polars(table).filter(system=system)[column].sum())
 
 
 def parquet_bytes(results: Results) -> dict[str, bytes]:
@@ -102,13 +108,11 @@ def test_the_accesses_are_those_of_the_workload(results: Results) -> None:
 
 
 def test_static_hits_what_each_vms_own_curve_says(results: Results) -> None:
-    metrics, curves = results.metrics(), results.curves()
     for vm in ("friendly", "cyclic", "scanner"):
-        of_vm = pc.and_(pc.equal(metrics["system"], "static"), pc.equal(metrics["vm"], vm))
-        rows = metrics.filter(of_vm)
+        rows = results.to_polars("metrics").filter(system="static", vm=vm)
         space = np.cumsum(rows["target"].to_numpy().reshape(-1, 2)[0])
         hits = np.cumsum(rows["hits"].to_numpy().reshape(-1, 2).sum(axis=0))
-        curve = curves.filter(pc.equal(curves["vm"], vm))
+        curve = results.to_polars("curves").filter(vm=vm)
         capacity, stored = curve["capacity"].to_numpy(), curve["hits"].to_numpy()
         # The stored capacities on either side of the VM's space.
         below = np.searchsorted(capacity, space, side="right") - 1
@@ -120,20 +124,15 @@ def test_static_hits_what_each_vms_own_curve_says(results: Results) -> None:
 def test_one_vm_alone_is_one_lru_stack(tmp_path: Path) -> None:
     keys = [int(x) for x in np.random.default_rng(3).zipf(1.3, 5000) % 500]
     write_keys(tmp_path, "only", keys)
-    results = run(
+    results = run_in(
+        tmp_path,
         tiny(
             interval="1000 references",
             ops="all",
             workload={"vms": [{"name": "only", "format": "keys"}]},
-            tiers=[
-                {"device": "dram", "capacity_blocks": 20},
-                {"device": "flash", "capacity_blocks": 80},
-            ],
+            tiers=tiers_of(dram=20, flash=80),
             systems=["lru", "static"],
         ),
-        trace_dirs=[tmp_path],
-        out=tmp_path / "results",
-        figures=False,
     )
     distances = mcsim.reuse_distances(keys)
     fast = int(((distances >= 0) & (distances < 20)).sum())
@@ -148,13 +147,10 @@ def test_the_four_accesses_of_spec_e4(tmp_path: Path) -> None:
         interval="10 references",
         ops="all",
         workload={"vms": ["ab"]},
-        tiers=[
-            {"device": "dram", "capacity_blocks": 1},
-            {"device": "flash", "capacity_blocks": 1},
-        ],
+        tiers=tiers_of(dram=1, flash=1),
         systems=["lru"],
     )
-    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    results = run_in(tmp_path, spec)
     (row,) = tables.systems(results).to_pylist()
     assert row["device_writes"] == [4, 3]
     assert row["hit_ratio"] == 0.5
@@ -238,10 +234,7 @@ def warmed(tmp_path: Path, **changes: Any) -> dict[str, Any]:
             name="warm",
             interval="10s",
             ops="all",
-            tiers=[
-                {"device": "dram", "capacity_blocks": 12},
-                {"device": "flash", "capacity_blocks": 30},
-            ],
+            tiers=tiers_of(dram=12, flash=30),
             systems=[
                 "lru",
                 {"name": "lru", "label": "lru-legacy", "legacy": True},
@@ -273,9 +266,7 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     def counts(**changes: Any) -> Results:
         spec = tmp_path / "spec.yaml"
         yaml.dump(warmed(tmp_path, **changes), spec)
-        return run(
-            spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True
-        )
+        return run_in(tmp_path, spec)
 
     named = [{"name": vm, "trace": vm.replace("w", "before")} for vm in vms]
     warm = counts(workload={"vms": vms}, warm_up={"vms": named})
@@ -316,9 +307,9 @@ def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> No
             "name: x\nworkload: {vms: [w_0]}\ntiers: [{device: dram, capacity_blocks: 2}]\n"
             f"systems: [lru]\nwarm_up: {warm_up}\n"
         )
-        with pytest.raises(ConfigError) as refused:
-            run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
-        return str(refused.value).removeprefix(f"{spec}:")
+        return complaint(
+            run, spec, out=tmp_path / "results", trace_dirs=[tmp_path], figures=False
+        ).removeprefix(f"{spec}:")
 
     assert mistake("{vms: [w_1]}").startswith(
         "5: warm_up.vms[0]: the workload has no VM 'w_1' (did you mean 'w_0'?)"
@@ -356,21 +347,18 @@ def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
             """)
     )
     spec = tmp_path / "spec.yaml"
-    tiers = [{"device": "dram", "capacity_blocks": 20}]
     systems: list[Any] = ["lru", {"name": "lru", "label": "old", "legacy": True}, "static"]
     systems += [{"name": "multicache", "idle": "keep"}, "my_parts:Halves"]
-    tiers_of_old = [*tiers, {"device": "flash", "capacity_blocks": 1}]
     workload = {"vms": ["w_0", {"name": "w_1", "departs": "40s"}]}
-    yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers_of_old), spec)
-    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True)
+    tiers = tiers_of(dram=20, flash=1)
+    yaml.dump(tiny(interval="20s", workload=workload, systems=systems, tiers=tiers), spec)
+    results = run_in(tmp_path, spec)
     counts = results.to_polars("metrics").filter(tier=0)
 
     def of(system: str, vm: str, column: str) -> list[int]:
         return counts.filter(system=system, vm=vm)[column].to_list()
 
-    for system in ("lru", "old", "static", "multicache", "Halves", "my_parts:Halves"):
-        if system not in counts["system"]:
-            continue
+    for system in ("lru", "old", "static", "multicache", "my_parts:Halves"):
         assert of(system, "w_1", "invalidations")[2] > 0, system
         assert of(system, "w_1", "occupancy")[2:] == [0] * 4, system
     # The space of a static part is not given to another; of all others it is.
@@ -382,8 +370,8 @@ def test_what_departs_is_freed_for_those_who_stay(tmp_path: Path) -> None:
 
     # After the workload's end, or with it, nothing departs.
     stays = {"vms": ["w_0", {"name": "w_1", "departs": "200s"}]}
-    spec_of_stay = tiny(interval="20s", workload=stays, systems=["lru"], tiers=tiers)
-    stayed = run(spec_of_stay, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    spec_of_stay = tiny(interval="20s", workload=stays, systems=["lru"], tiers=tiers_of(dram=20))
+    stayed = run_in(tmp_path, spec_of_stay)
     assert total(stayed, "metrics", "lru", "invalidations") == 0
 
 
@@ -396,7 +384,7 @@ def test_a_departure_writes_back_even_when_it_ends_the_run(tmp_path: Path) -> No
         workload={"vms": [{"name": "w_0", "departs": "30s"}]},
         systems=[{"name": "hierarchy", "policy": "arc", "writes": "back"}],
     )
-    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False)
+    results = run_in(tmp_path, spec)
     assert results.to_polars("vms")["write_backs"].to_list() == [0, 0, 30]
     assert results.to_polars("metrics").filter(tier=0)["invalidations"].to_list() == [0, 0, 30]
 
@@ -411,7 +399,7 @@ def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
         workload={"vms": vms, "window": {"begin": "10s", "end": "50s"}},
         systems=["lru"],
     )
-    results = run(spec, out=tmp_path / "out", trace_dirs=[tmp_path], figures=False, allow_code=True)
+    results = run_in(tmp_path, spec)
     counts = results.to_polars("vms").group_by("vm", maintain_order=True).agg("accesses")
     assert dict(counts.iter_rows()) == {
         "w_0": [10, 10, 10, 10],
@@ -598,23 +586,14 @@ def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
             """),
         encoding="utf-8",
     )
-    results = run(experiment, out=tmp_path / "results", figures=False, allow_code=True)
-    metrics = results.metrics()
-    mine = metrics.filter(pc.equal(metrics["system"], "mine"))
-    targets = mine["target"].to_numpy().reshape(-1, 3, 2)
-    assert (targets[-1] == [133, 533]).all()
-    multicache = metrics.filter(pc.equal(metrics["system"], "multicache"))
-    assert multicache["target"].to_numpy().reshape(-1, 3, 2)[-1].tolist() == [
-        [400, 1600],
-        [0, 0],
-        [0, 0],
-    ]
+    results = run_in(tmp_path, experiment)
+    metrics = results.to_polars("metrics")
+    last = metrics.filter(interval=metrics["interval"].max())
+    assert last.filter(system="mine")["target"].to_list() == [133, 533] * 3
+    assert last.filter(system="multicache")["target"].to_list() == [400, 1600, 0, 0, 0, 0]
     changed = ALLOCATORS.replace("// vms", "// 4")
     (tmp_path / "mine_for_test_run.py").write_text(changed, encoding="utf-8")
-    assert (
-        run(experiment, out=tmp_path / "results", figures=False, allow_code=True).run_id
-        != results.run_id
-    )
+    assert run_in(tmp_path, experiment).run_id != results.run_id
 
 
 def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
@@ -623,37 +602,27 @@ def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
         workload={"profile": str(TINY), "vms": ["web_0", "web_1"]},
         systems=["lru"],
     )
-    traces = tmp_path / "traces"
-    traces.mkdir()
     filetime = 128166372003061629
-    write_msr(traces, "web_0", filetime, [1, 2, 1, 2])
+    write_msr(tmp_path, "web_0", filetime, [1, 2, 1, 2])
     with pytest.raises(ConfigError, match="the profile has no VM 'web_0'"):
-        run(spec, trace_dirs=[traces], out=tmp_path / "results", figures=False)
+        run_in(tmp_path, spec)
 
-    write_msr(traces, "web_1", filetime + 10**7 * 3600, [7] * 90)
+    write_msr(tmp_path, "web_1", filetime + 10**7 * 3600, [7] * 90)
     recorder = Recorder()
-    results = run(
-        spec, trace_dirs=[traces], out=tmp_path / "results", figures=False, reporter=recorder
-    )
+    results = run_in(tmp_path, spec, reporter=recorder)
     assert not results.synthetic
     assert results.title == "tiny"
     assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
     # An hour lies between the two; aligned, both begin in the first minute.
     assert results.vms().num_rows == 2 * 62
-    aligned = run(
-        spec,
-        overrides=["workload.align=start"],
-        trace_dirs=[traces],
-        out=tmp_path / "results",
-        figures=False,
-    )
+    aligned = run_in(tmp_path, spec, overrides=["workload.align=start"])
     assert aligned.vms()["accesses"].to_pylist() == [4, 60, 0, 30]
 
 
 def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Path) -> None:
     vms = [{"name": "friendly"}, {"name": "scanner"}]
     spec = tiny(workload={"profile": str(TINY), "vms": vms}, systems=["lru"])
-    results = run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+    results = run_in(tmp_path, spec)
     assert results.synthetic
     assert results.environment["missing"] == ["friendly", "scanner"]
     assert set(results.vms()["vm"].to_pylist()) == {"friendly", "scanner"}
@@ -674,9 +643,9 @@ def test_what_cannot_be_run_is_refused(
 ) -> None:
     write_keys(tmp_path, "keys_a", [1, 2, 3])
     spec = tiny(systems=["lru"]) | changes
-    with pytest.raises(ConfigError) as error:
-        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
-    assert expected in str(error.value)
+    assert expected in complaint(
+        run, spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False
+    )
     assert not (tmp_path / "results").exists()
 
 
@@ -685,14 +654,14 @@ def test_a_workload_without_reads_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("Read", "Write"), encoding="utf-8")
     spec = tiny(workload={"vms": ["w_0"]}, systems=["lru"])
     with pytest.raises(ConfigError, match=r"no request of the workload is left .*ops: reads"):
-        run(spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False)
+        run_in(tmp_path, spec)
     assert list((tmp_path / "results").iterdir()) == []
 
 
 def test_the_run_id_names_the_cause_and_nothing_else(tmp_path: Path) -> None:
     def run_id(trace_dir: Path, **changes: Any) -> str:
         spec = tiny(interval="10 references", workload={"vms": ["k"]}, systems=["lru"]) | changes
-        return run(spec, trace_dirs=[trace_dir], out=tmp_path / "results", figures=False).run_id
+        return run_in(trace_dir, spec).run_id
 
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
@@ -718,7 +687,7 @@ def test_the_run_id_tells_the_vms_of_one_file_apart(tmp_path: Path) -> None:
     for vm in ("web_0", "web_1"):
         chosen = {"name": "x", "trace": "web.csv", "vm": vm}
         spec = tiny(workload={"vms": [chosen]}, systems=["lru"])
-        ids.add(run(spec, trace_dirs=[tmp_path], out=tmp_path / "out", figures=False).run_id)
+        ids.add(run_in(tmp_path, spec).run_id)
     assert len(ids) == 2
 
 
@@ -806,9 +775,7 @@ def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share:
         f"tiers:\n  - device: dram\n    capacity_blocks: {share!r}\nsystems: [lru]\n",
         encoding="utf-8",
     )
-    with pytest.raises(ConfigError) as caught:
-        run(path, out=tmp_path / "results")
-    assert str(caught.value) == (
+    assert complaint(run, path, out=tmp_path / "results") == (
         f"{path}:5: tiers[0].capacity_blocks: expected a share such as 10%, got {share!r}"
     )
 
@@ -838,20 +805,27 @@ def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
     assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
 
 
-def test_a_system_that_goes_by_writes_says_so_where_none_is_replayed(tmp_path: Path) -> None:
-    says = "eci-cache: it goes by what writes do, and none is replayed: `ops: all`, of traces with"
-    for ops, told in (("reads", True), ("all", False)):
-        given = tiny(systems=["lru", {"name": "eci-cache", "interval": "1h"}], ops=ops)
-        results = mcsim.run(given, out=tmp_path, figures=False)
-        assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
+_GOES_BY = "eci-cache: it goes by what writes do, and none is replayed: `ops: all`, of traces with"
+_AREA = "hystor: write_area: space that stays empty, for no write is replayed: `ops: all`"
+ECI = {"name": "eci-cache", "interval": "1h"}
+HYSTOR = {"name": "hystor", "extent": 16}
 
 
-def test_an_area_for_writes_says_so_where_none_is_replayed(tmp_path: Path) -> None:
-    says = "hystor: write_area: space that stays empty, for no write is replayed: `ops: all`"
-    for ops, share, told in (("reads", 0.2, True), ("all", 0.2, False), ("reads", 0, False)):
-        system = {"name": "hystor", "extent": 16, "write_area": share}
-        results = mcsim.run(tiny(systems=[system], ops=ops), out=tmp_path, figures=False)
-        assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
+@pytest.mark.parametrize(
+    ("system", "ops", "says", "told"),
+    [
+        (ECI, "reads", _GOES_BY, True),
+        (ECI, "all", _GOES_BY, False),
+        (HYSTOR | {"write_area": 0.2}, "reads", _AREA, True),
+        (HYSTOR | {"write_area": 0.2}, "all", _AREA, False),
+        (HYSTOR | {"write_area": 0}, "reads", _AREA, False),
+    ],
+)
+def test_what_is_for_writes_says_so_where_none_is_replayed(
+    tmp_path: Path, system: dict[str, Any], ops: str, says: str, told: bool
+) -> None:
+    results = mcsim.run(tiny(systems=["lru", system], ops=ops), out=tmp_path, figures=False)
+    assert (says in (results.path / "log.txt").read_text(encoding="utf-8")) == told
 
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "DONE"])

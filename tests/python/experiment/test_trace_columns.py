@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from complaints import complaint
 from ruamel.yaml import YAML
 from small import TINY, small_experiment
 
@@ -25,6 +27,7 @@ from mcsim.traces.cache import INTERNED
 from mcsim.traces.store import TraceMetadata
 
 SECOND = 10**9
+Kept = Callable[[], set[Path]]
 
 
 class Watcher:
@@ -44,6 +47,13 @@ def folder(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """Every interned trace is kept: in these files."""
+    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
+    return lambda: set((folder / "cache" / INTERNED).glob("*.acc*"))
+
+
 def lines_of(seed: int, count: int = 600) -> list[tuple[int, int, int, int]]:
     """Milliseconds, block, microseconds and whether it writes."""
     draw = random.Random(seed)
@@ -54,6 +64,11 @@ def lines_of(seed: int, count: int = 600) -> list[tuple[int, int, int, int]]:
 def write(path: Path, lines: list[tuple[int, int, int, int]]) -> None:
     rows = [f"{t},{'RW'[op]},{4096 * b},4096,{us}" for t, b, us, op in lines]
     path.write_text("\n".join(["time_ms,op,offset,length,response_us", *rows]) + "\n")
+
+
+def of_both(write: Callable[..., Any], folder: Path, **how: Any) -> dict[str, Any]:
+    """What is written for each of the VMs."""
+    return {name: write(folder / f"{name}.csv", s, **how) for s, name in enumerate("ab")}
 
 
 def experiment(*systems: Any, **more: Any) -> dict[str, Any]:
@@ -93,12 +108,11 @@ def test_an_allocator_sees_what_the_lines_of_the_files_add_up_to(folder: Path) -
             assert told["outstanding"][vm] == pytest.approx(sum(inside) / 10e6, rel=1e-12)
 
 
-def test_those_who_do_not_ask_count_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
+def test_those_who_do_not_ask_count_the_same(folder: Path, kept: Kept) -> None:
     for seed, name in enumerate("ab"):
         write(folder / f"{name}.csv", lines_of(seed))
     plain = run(folder, experiment("lru", {"name": "slo", "interval": "10s"}))
-    files = {path.name: path.read_bytes() for path in (folder / "cache" / INTERNED).glob("*.acc*")}
+    files = {path: path.read_bytes() for path in kept()}
     together = run(folder, experiment("lru", {"name": "slo", "interval": "10s"}, {"name": Watcher}))
     assert len(Watcher.told) == 5
     for table in ("metrics", "vms", "decisions"):
@@ -106,18 +120,15 @@ def test_those_who_do_not_ask_count_the_same(folder: Path, monkeypatch: pytest.M
         rows = rows[~rows["system"].str.contains("Watcher")].reset_index(drop=True)
         assert rows.equals(plain.to_pandas(table))
     # What is kept without response times is as it was, and found again; with them it is another.
-    kept = {path.name: path for path in (folder / "cache" / INTERNED).glob("*.acc*")}
-    assert {name: kept[name].read_bytes() for name in files} == files
-    (other,) = set(kept) - set(files)
-    assert kept[other].stat().st_size >= len(next(iter(files.values()))) + 8 * 1200
+    assert {path: path.read_bytes() for path in files} == files
+    (other,) = kept() - set(files)
+    assert other.stat().st_size >= len(next(iter(files.values()))) + 8 * 1200
 
 
 def refused(folder: Path, given: dict[str, Any]) -> str:
     path = folder / "mine.yaml"
     YAML().dump(given, path)
-    with pytest.raises(ConfigError) as caught:
-        run(folder, path)
-    return str(caught.value).replace(str(folder), "")
+    return complaint(run, folder, path).replace(str(folder), "")
 
 
 ASKS = {"name": "slo", "interval": "10s", "iops": {"a": 100.0}, "outstanding": {"a": 0}}
@@ -213,20 +224,17 @@ BY_SIZE = {"name": "dss", "by": "size"}
 
 
 def test_a_column_of_classes_is_worth_the_rule_that_made_it(folder: Path) -> None:
-    for seed, name in enumerate("ab"):
-        write_classed(folder / f"{name}.csv", seed)
+    of_both(write_classed, folder)
     results = run(folder, experiment("lru", BY_SIZE, BY_COLUMN, workload=classed_vms()))
     assert counts(results, "column").equals(counts(results, "dss"))
     assert not counts(results, "column").equals(counts(results, "lru"))
-    for seed, name in enumerate("ab"):
-        write_classed(folder / f"{name}.csv", seed, classes=False)
+    of_both(write_classed, folder, classes=False)
     one_class = run(folder, experiment(BY_SIZE, BY_COLUMN, workload=classed_vms()))
     assert not counts(one_class, "column").equals(counts(one_class, "dss"))
 
 
 def test_classes_are_those_of_the_trace_if_it_has_any(folder: Path) -> None:
-    for seed, name in enumerate("ab"):
-        write_classed(folder / f"{name}.csv", seed, classes=False)
+    of_both(write_classed, folder, classes=False)
     by_size = BY_SIZE | {"label": "size"}
     classed = run(folder, experiment("dss", by_size, BY_COLUMN, workload=classed_vms()))
     assert counts(classed, "dss").equals(counts(classed, "column"))
@@ -239,26 +247,21 @@ def test_classes_are_those_of_the_trace_if_it_has_any(folder: Path) -> None:
         assert counts(results, "dss").equals(counts(results, "size"))
 
 
-def test_classes_that_nobody_asks_for_cost_nothing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
-    for seed, name in enumerate("ab"):
-        write_classed(folder / f"{name}.csv", seed)
+def test_classes_that_nobody_asks_for_cost_nothing(folder: Path, kept: Kept) -> None:
+    of_both(write_classed, folder)
     plain = run(folder, experiment("lru", BY_SIZE, workload=classed_vms()))
-    (kept,) = (folder / "cache" / INTERNED).glob("*.acc*")
-    size = kept.stat().st_size
+    (plainly,) = kept()
+    size = plainly.stat().st_size
     together = run(folder, experiment("lru", BY_SIZE, BY_COLUMN, workload=classed_vms()))
     for system in ("lru", "dss"):
         assert counts(together, system).equals(counts(plain, system))
-    (other,) = set((folder / "cache" / INTERNED).glob("*.acc*")) - {kept}
-    assert kept.stat().st_size == size
+    (other,) = kept() - {plainly}
+    assert plainly.stat().st_size == size
     assert size + 1200 <= other.stat().st_size <= size + 1200 + 2 * 8 + 2 * 64
 
 
 def test_who_asks_for_classes_that_a_trace_lacks_is_told_so_with_the_line(folder: Path) -> None:
-    for seed, name in enumerate("ab"):
-        write_classed(folder / f"{name}.csv", seed)
+    of_both(write_classed, folder)
     given = experiment("lru", BY_COLUMN, workload=classed_vms())
     del given["workload"]["vms"][1]["options"]
     assert refused(folder, given).endswith(
@@ -328,35 +331,32 @@ def told_bytes(lines: dict[str, list[tuple[int, int, int]]], ops: str) -> None:
 def test_bytes_are_what_the_lines_of_the_files_add_up_to(
     folder: Path, bandwidth: type[Bandwidth], ops: str
 ) -> None:
-    lines = {name: write_sized(folder / f"{name}.csv", seed) for seed, name in enumerate("ab")}
+    lines = of_both(write_sized, folder)
     run(folder, experiment({"name": bandwidth}, ops=ops))
     assert len(Bandwidth.told) == 5
     told_bytes(lines, ops)
 
 
 def test_bytes_that_nobody_asks_for_cost_nothing(
-    folder: Path, bandwidth: type[Bandwidth], monkeypatch: pytest.MonkeyPatch
+    folder: Path, bandwidth: type[Bandwidth], kept: Kept
 ) -> None:
-    monkeypatch.setattr(interned_traces.interned, "__kwdefaults__", {"folder": None, "at_least": 0})
-    for seed, name in enumerate("ab"):
-        write_sized(folder / f"{name}.csv", seed)
+    of_both(write_sized, folder)
     plain = run(folder, experiment("lru", "vcacheshare"))
-    (kept,) = (folder / "cache" / INTERNED).glob("*.acc*")
-    before = kept.read_bytes()
+    (plainly,) = kept()
+    before = plainly.read_bytes()
     together = run(folder, experiment("lru", "vcacheshare", {"name": bandwidth}))
     assert len(Bandwidth.told) == 5
     for system in ("lru", "vcacheshare"):
         assert counts(together, system).equals(counts(plain, system))
-    (other,) = set((folder / "cache" / INTERNED).glob("*.acc*")) - {kept}
-    assert kept.read_bytes() == before
+    (other,) = kept() - {plainly}
+    assert plainly.read_bytes() == before
     assert 4 * 1200 <= other.stat().st_size - len(before) <= 4 * 1200 + 2 * 8 + 2 * 64
 
 
 def test_bytes_of_a_sample_are_those_of_its_pieces(
     folder: Path, bandwidth: type[Bandwidth]
 ) -> None:
-    for seed, name in enumerate("ab"):
-        write_sized(folder / f"{name}.csv", seed)
+    of_both(write_sized, folder)
     run(folder, experiment({"name": bandwidth}, workload={"vms": ["a", "b"], "sample": 0.5}))
     sampled = sum(told["bytes"]["bytes_read"].sum() for told in Bandwidth.told)
     Bandwidth.told = []
@@ -399,13 +399,12 @@ def test_who_asks_for_bytes_of_a_trace_without_lengths_is_told_so_with_the_line(
     given = experiment("lru", "mine:Mine")
     path = folder / "mine.yaml"
     YAML().dump(given, path)
-    with pytest.raises(ConfigError) as caught:
-        run(folder, path, allow_code=True)
-    assert str(caught.value).endswith(
+    said = complaint(run, folder, path, allow_code=True)
+    assert said.endswith(
         "systems[1]: it asks for bytes of requests: the trace of 'b', b.csv, does not tell how "
         "long they were: say which column has the length (`mcsim describe csv`: length)"
     )
-    assert "mine.yaml:" in str(caught.value)
+    assert "mine.yaml:" in said
     run(folder, experiment("vcacheshare"))  # whose load has no bytes
     (folder / "b.txt").write_text("".join(f"{i % 7}\n" for i in range(100)))
     keys = experiment({"name": bandwidth}, interval="20 references")
@@ -478,6 +477,4 @@ def test_a_table_of_mcsims_without_lengths_says_how_it_is_made_again(
         mcsim.Trace.open(folder / "a.csv").save(folder / name)
         given = experiment({"name": bandwidth})
         given["workload"] = {"vms": [{"name": "a", "trace": name}]}
-        with pytest.raises(ConfigError) as caught:
-            run(folder, given)
-        assert str(caught.value).endswith(says)
+        assert complaint(run, folder, given).endswith(says)

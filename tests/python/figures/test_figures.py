@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from commands import python
+from complaints import complaint
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -353,9 +354,7 @@ def _rgb(color: str) -> tuple[float, float, float]:
 
 
 def cannot(name: str, runs: Results | list[Results]) -> str:
-    with pytest.raises(figures.CannotDrawError) as caught:
-        figures.plot(name, runs)
-    return str(caught.value)
+    return complaint(figures.plot, name, runs, error=figures.CannotDrawError)
 
 
 def test_what_is_missing_is_said(tmp_path: Path, results: Results, sweep: list[Results]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hosts import add_vm
 from hypothesis import given
 from hypothesis import strategies as st
 from libraries import libcachesim_hits
@@ -248,15 +249,7 @@ def two_vms() -> engine.Accesses:
         ("a", [0, 1, 2, 3, 4, 5, hour, hour + 1], [0, 1, 2, 3, 0, 1, 0, 0]),
         ("b", [2, 3], [9, 9]),
     ):
-        n = len(times)
-        builder.begin_vm(name)
-        builder.add(
-            np.array(times, np.int64),
-            np.zeros(n, np.uint16),
-            np.zeros(n, np.uint8),
-            np.array(blocks, np.uint64) * 4096,
-            np.full(n, 4096, np.uint32),
-        )
+        add_vm(builder, name, times, 0, blocks)
     return builder.finish()
 
 

@@ -5,10 +5,8 @@ Trusts: the limit that the operating system sets, which no allocation passes.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from commands import python
 
 PRELUDE = """
 import resource
@@ -62,12 +60,6 @@ expect_out_of_memory(builder.finish)
     ids=["one thread", "two threads", "interning"],
 )
 def test_memory_that_runs_out_is_an_error(work: str, said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + work],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", PRELUDE + work, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(said), done.stdout + done.stderr

@@ -6,11 +6,11 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import python
 from small import ROOT
 
 import mcsim as mc
@@ -47,8 +47,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(script: str, library: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", BEGIN + script, str(library), *arguments]
-    return subprocess.run(command, capture_output=True, text=True)
+    return python("-c", BEGIN + script, library, *arguments)
 
 
 def mix64(x: int) -> int:
@@ -152,10 +151,7 @@ for wrong in ["sampled-lur", "sampled-lru:sampel=2", "sampled-lru:sample=0"]:
 
 
 def command_line(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    script = "import sys; from mcsim.cli.main import main; main(sys.argv[1:])"
-    return subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, cwd=cwd
-    )
+    return python("-m", "mcsim", *arguments, cwd=cwd)
 
 
 def test_commands(library: Path, tmp_path: Path) -> None:

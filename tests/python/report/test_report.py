@@ -19,13 +19,12 @@ import made_up
 import numpy as np
 import pyarrow as pa
 import pytest
-from commands import python
+from commands import code_of, python
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
-from mcsim.cli.main import main
 from mcsim.figures import FIGURES
 from mcsim.figures.looks import looks_of
 from mcsim.report.charts import Chart, Series, thinned
@@ -439,12 +438,6 @@ def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
     assert len(parsed.plots) == 1
 
 
-def command(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main([*arguments])
-    return int(stop.value.code or 0)
-
-
 @pytest.fixture
 def without_bokeh(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "bokeh"]:
@@ -457,7 +450,7 @@ def without_bokeh(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_pages_need_is_named_where_it_is_absent(
     tmp_path: Path, results: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("report", str(results.path), "--html", str(tmp_path / "page.html")) == 2
+    assert code_of("report", results.path, "--html", tmp_path / "page.html") == 2
     said = capsys.readouterr().err
     assert said == ("mcsim: pages need the packages jinja2 and bokeh: pip install mcsim[report]\n")
     assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import code_of
 from plotted import unplotted
 from small import EXPERIMENTS
 
@@ -120,9 +121,7 @@ def test_a_shape_that_fails_is_the_exit_code(
     fails = Found(checks=[Check("pigs fly", False, "none does")], ran=["nothing"])
     wrong = replace(FIGURES[0], find=lambda _: fails)
     monkeypatch.setattr("mcsim.reproduce.cloudphysics.FIGURES", (wrong,))
-    with pytest.raises(SystemExit) as stop:
-        main([*asked, "--force"])
-    assert stop.value.code == 1
+    assert code_of(*asked, "--force") == 1
     assert "shape fails: cloudphysics/example: pigs fly: none does" in capsys.readouterr().err
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import commands
 import pyarrow as pa
 import pytest
+from commands import files_of_at_most
 from plotted import unplotted
 from small import EXPERIMENTS
 
@@ -191,16 +190,6 @@ def test_an_interruption_loses_nothing(tmp_path: Path, stub: Stub) -> None:
     outcomes = mcsim.reproduce(out=tmp_path).outcomes
     assert asked == ["fig1", "fig2", "fig2"]
     assert [outcome.verdict for outcome in outcomes] == [Verdict.HOLDS, Verdict.HOLDS]
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, stub: Stub) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,24 +69,22 @@ def test_a_part_is_full_when_it_stays_so(used: list[float], expected: int | None
     assert full_from(np.array([0.0, *used, 0.0]), (1, 5)) == expected
 
 
-def test_turns_are_the_phases_with_most_requests() -> None:
-    light = {"duration": "20min", "requests": 10, "reads": "a"}
-    heavy = light | {"requests": 500}
-    vm = SyntheticVmSpec.model_validate(
-        {"components": {"a": {"scan": {}}}, "phases": [heavy, light, heavy, light]}
-    )
-    assert turns_of(vm) == [(0, 20), (40, 60)]
-    assert turns_of(vm, after=20) == [(20, 40)]
-
-
-def test_turns_of_a_client_are_those_in_which_it_thinks_least() -> None:
-    light = {"duration": "20min", "think": "50ms", "reads": "a"}
-    heavy = light | {"think": "2ms"}
-    vm = SyntheticVmSpec.model_validate(
-        {"components": {"a": {"scan": {}}}, "phases": [heavy, light, light, heavy]}
-    )
-    assert turns_of(vm) == [(0, 20), (60, 80)]
-    assert turns_of(vm, after=20) == [(40, 60)]
+@pytest.mark.parametrize(
+    ("light", "heavy", "order", "turns", "later"),
+    [
+        ({"requests": 10}, {"requests": 500}, "HLHL", [(0, 20), (40, 60)], [(20, 40)]),
+        # Of a client: those in which it thinks least.
+        ({"think": "50ms"}, {"think": "2ms"}, "HLLH", [(0, 20), (60, 80)], [(40, 60)]),
+    ],
+)
+def test_turns_are_the_phases_with_most_requests(
+    light: dict[str, Any], heavy: dict[str, Any], order: str, turns: Any, later: Any
+) -> None:
+    of = {"L": light, "H": heavy}
+    phases = [{"duration": "20min", "reads": "a"} | of[phase] for phase in order]
+    vm = SyntheticVmSpec.model_validate({"components": {"a": {"scan": {}}}, "phases": phases})
+    assert turns_of(vm) == turns
+    assert turns_of(vm, after=20) == later
 
 
 def test_the_heavy_turn_goes_round() -> None:

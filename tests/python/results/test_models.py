@@ -2,7 +2,6 @@
 # customer by customer.
 from __future__ import annotations
 
-import io
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import made_up
 import numpy as np
 import pytest
-from rich.console import Console
+from commands import rendered
 from small import small_experiment
 
 from mcsim.base.errors import ConfigError
@@ -116,19 +115,15 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
         "hierarchy: hdd is asked for more than it can do in 1 of 2 intervals, in interval 1 for "
         "1.43 times as much"
     ]
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(models.render_devices(results))
-    shown = " ".join(console.export_text().split())
+    shown = " ".join(rendered(models.render_devices(results)).split())
     assert "asked for more than it can do in 1 of 2 intervals" in shown
 
 
 def test_devices_of_one_name_are_told_apart(tmp_path: Path) -> None:
     results = results_of(tmp_path, backend=LIMITED | {"device": "flash"})
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(models.render_devices(results))
-    shown = console.export_text()
-    assert "hierarchy flash (1) " in " ".join(shown.split())
-    assert "flash (2) is asked for more than it can do" in " ".join(shown.split())
+    shown = " ".join(rendered(models.render_devices(results)).split())
+    assert "hierarchy flash (1) " in shown
+    assert "flash (2) is asked for more than it can do" in shown
     assert models.devices(results)["device"].to_pylist() == ["flash", "flash"]
 
 
@@ -162,9 +157,8 @@ def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
 
 def test_columns_that_say_nothing_are_not_shown(tmp_path: Path) -> None:
     def shown(interval: str) -> str:
-        console = Console(width=100, record=True, file=io.StringIO())
-        console.print(models.render_devices(results_of(tmp_path / interval[:2], interval)))
-        return " ".join(console.export_text().split())
+        devices = models.render_devices(results_of(tmp_path / interval[:2], interval))
+        return " ".join(rendered(devices).split())
 
     of_time, of_references = shown("10s"), shown("1000 references")
     assert "reads writes GB/day years busy % peak % saturated queueing" in of_time

@@ -7,12 +7,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from commands import environment
+from commands import started
+from complaints import complaint
 from hypothesis import given
 from hypothesis import strategies as st
 from small import small_experiment
@@ -155,12 +155,7 @@ draft.save_part(0, SystemTables(*empty, {{}}))
 print("ready", flush=True)
 time.sleep(60)
 """
-    other = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+    other = started(program)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
@@ -276,9 +271,7 @@ def test_damaged_results_name_the_file_and_what_to_do(tmp_path: Path, name: str,
         "environment.json": lambda of: of.environment,
     }[name]
     for ask in (read, Results.check):
-        with pytest.raises(ConfigError) as error:
-            ask(Results.open(results.path))
-        assert str(error.value) == (
+        assert complaint(ask, Results.open(results.path)) == (
             f"{results.path / name}: damaged or gone: it is not what the run wrote; run the "
             "experiment again with --force (in Python: force=True)"
         )

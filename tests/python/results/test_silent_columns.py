@@ -1,14 +1,14 @@
 # Trusts: a run of one VM, in which what columns would say can be seen beforehand.
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console, RenderableType
+from commands import rendered
+from rich.console import RenderableType
 from small import small_experiment
 
 import mcsim
@@ -37,9 +37,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def shown(render: Callable[[Results], RenderableType], results: Results) -> str:
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(render(results))
-    return console.export_text()
+    return rendered(render(results))
 
 
 def test_the_terminal_shows_no_column_of_nothing(alone: Results) -> None:

@@ -1,37 +1,26 @@
 # Trusts: arithmetic done by hand beside each number, and the paper's worked example.
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import made_up
 import pytest
-from rich.console import Console
+from commands import rendered
 
 from mcsim.results import tables
 from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 from mcsim.results.results import Results
 
+FAST = {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}
 SPEC = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
-    "devices": {"fast": {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}},
+    "devices": {"fast": FAST},
     "tiers": [
-        {
-            "device": "fast",
-            "capacity_blocks": 1000,
-            "read": "10ns",
-            "write": "10ns",
-            "dollars_per_gb": 10,
-        },
-        {
-            "device": "flash",
-            "capacity_blocks": 4000,
-            "read": "100ns",
-            "write": "1us",
-            "dollars_per_gb": 2,
-        },
+        {"device": "fast", "capacity_blocks": 1000} | FAST,
+        {"device": "flash", "capacity_blocks": 4000}
+        | {"read": "100ns", "write": "1us", "dollars_per_gb": 2},
     ],
     "backend": {"device": "hdd", "read": "1us", "write": "1us", "dollars_per_gb": 0.1},
     "systems": [
@@ -133,23 +122,17 @@ def test_cost_and_device_writes(results: Results) -> None:
     assert rows["lru"]["accesses_per_second"] == 30_000
 
 
-def shown(table: object) -> str:
-    out = io.StringIO()
-    Console(file=out, width=100).print(table)
-    return out.getvalue()
-
-
 def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
     for text in (
-        shown(render_comparison(results)),
-        shown(render_systems(results)),
+        rendered(render_comparison(results)),
+        rendered(render_systems(results)),
     ):
         lines = text.splitlines()
         assert max(map(len, lines)) <= 100
         assert "synthetic workload" in lines[0]
         assert "…" not in text  # nothing was cut
-    assert "33.37" in shown(render_comparison(results))
-    assert " 1.45×" in shown(render_comparison(results))  # 757 against 523
+    assert "33.37" in rendered(render_comparison(results))
+    assert " 1.45×" in rendered(render_comparison(results))  # 757 against 523
 
 
 def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
@@ -158,7 +141,7 @@ def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
     spec = SPEC | {"workload": {"vms": ["a"]}, "systems": ["static"]}
     took = {"replay_seconds": 0.5, "decide_seconds": 0.0, "accesses": 10}
     results = made_up.written(tmp_path, "alone-0", spec, metrics, vms, took=took)
-    text = shown(render_comparison(results)) + shown(render_systems(results))
+    text = rendered(render_comparison(results)) + rendered(render_systems(results))
     for absent in ("gain", "speed", "Global LRU", "legacy", "points"):
         assert absent not in text
 
@@ -170,7 +153,7 @@ def test_many_vms_are_shown_together(tmp_path: Path) -> None:
     metrics = [made_up.of_tier("lru", 0, name, tier, 3) for name in names for tier in (0, 1)]
     spec = SPEC | {"workload": {"vms": names}, "systems": ["lru"]}
     results = made_up.written(tmp_path, "many-0", spec, metrics, vms)
-    text = shown(render_comparison(results))
+    text = rendered(render_comparison(results))
     assert "vm7" not in text
     assert f"{10 * many}" in text
     assert f"the {many} VMs one by one are in vms.parquet and metrics.parquet" in text
@@ -181,4 +164,4 @@ def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
     results = results_of(tmp_path, {**systems, "single-tier": [[2], [0]]}, accesses=[10, 0])
     row = row_of(results, "lru", "b")
     assert (row["hit_ratio"], row["mean_latency_ns"], row["gain"]) == (0.0, None, None)
-    assert "–" in shown(render_comparison(results))
+    assert "–" in rendered(render_comparison(results))

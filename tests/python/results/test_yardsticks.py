@@ -1,7 +1,6 @@
 # Trusts: arithmetic done by hand beside each number.
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import made_up
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
+from commands import rendered
 
 from mcsim.results.files import write_parquet
 from mcsim.results.results import Results
@@ -99,12 +98,6 @@ def column(results: Results, name: str) -> list[Any]:
     return values
 
 
-def shown(results: Results) -> str:
-    out = io.StringIO()
-    Console(file=out, width=100).print(render_yardsticks(results))
-    return out.getvalue()
-
-
 def test_hits_are_a_share_of_those_of_opt(results: Results) -> None:
     assert column(results, "share_of_opt") == [90 / 100, 60 / 120]
 
@@ -142,7 +135,7 @@ def test_controllers_take_time(results: Results) -> None:
 
 
 def test_the_table_fits_a_terminal(results: Results) -> None:
-    text = shown(results)
+    text = rendered(render_yardsticks(results))
     assert max(map(len, text.splitlines())) <= 100
     for value in ("90.00", "50.00", "-15.00", "2.23×", "infeasible"):
         assert value in text
@@ -154,7 +147,7 @@ def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
     (row,) = yardsticks(results).to_pylist()
     for name in ("share_of_opt", "over_hindsight", "fairness", "worst_slowdown"):
         assert row[name] is None
-    text = shown(results)
+    text = rendered(render_yardsticks(results))
     for absent in ("OPT", "hindsight", "fair", "slowdown", "infeasible"):
         assert absent not in text
     assert "moved" in text

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from complaints import complaint
 from small import TINY, small_experiment
 
 import mcsim
@@ -94,9 +95,7 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
     ],
 )
 def test_a_mistake_is_named_with_its_line(folder: Path, old: str, new: str, expected: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        read_profile(written(folder, old, new))
-    assert expected in str(error.value).replace(f"{folder}/", "")
+    assert expected in complaint(read_profile, written(folder, old, new)).replace(f"{folder}/", "")
 
 
 def test_progress_ends_with_as_many_requests_as_there_are(folder: Path) -> None:

@@ -13,10 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import code_of
 
 import mcsim
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.cli.main import main
 
 SIZED = "time_s,offset,size\n1,0,8192\n2,4096,4096\n"
 
@@ -104,9 +104,7 @@ def test_what_has_another_meaning_is_no_length() -> None:
 
 
 def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as stop:
-        main(["trace", *arguments])
-    assert stop.value.code == 2
+    assert code_of("trace", *arguments) == 2
     return capsys.readouterr().err
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import recorded
+from complaints import complaint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import ROOT
@@ -175,13 +176,12 @@ class TestOpen:
     def test_a_bad_line_is_named(self, tmp_path: Path, cache: Path) -> None:
         path = tmp_path / "web.csv"
         path.write_text(MSR + f"{FEB_22 + 10**6},web,0,R,0,4096,1\n")
-        with pytest.raises(TraceError) as caught:
-            Trace.open(path, cache_dir=cache)
-        assert str(caught.value) == f"{path}:51: expected Read or Write in column 4, got 'R'"
+        said = complaint(Trace.open, path, cache_dir=cache, error=TraceError)
+        assert said == f"{path}:51: expected Read or Write in column 4, got 'R'"
         skipping = Trace.open(path, cache_dir=cache, on_bad_line="skip")
         assert skipping.request_count == 50
         assert skipping.metadata.skipped_lines == 1
-        assert skipping.metadata.complaints == (str(caught.value),)
+        assert skipping.metadata.complaints == (said,)
 
     def test_unsorted_times(self, tmp_path: Path, cache: Path) -> None:
         path = tmp_path / "t.csv"
@@ -214,11 +214,9 @@ class TestOpen:
     ) -> None:
         file = tmp_path / "README"
         file.write_bytes(content)
-        with pytest.raises(TraceError) as caught:
-            Trace.open(file, cache_dir=cache)
         names = [known["name"] for known in trace_formats()]
         named = ", ".join(name for name in names if name not in TABLE_FORMATS)
-        assert str(caught.value) == (
+        assert complaint(Trace.open, file, cache_dir=cache, error=TraceError) == (
             f"{file}: no known trace format, by its content; state one of {named}; of csv, "
             "parameters say which column is what"
         )
@@ -410,9 +408,7 @@ class TestStore:
         else:
             msr_file.write_text(MSR[:100])
             why = f"{msr_file}: it has changed since it was opened"
-        with pytest.raises(TraceError) as caught:
-            next(opened.batches())
-        assert str(caught.value) == (
+        assert complaint(next, opened.batches(), error=TraceError) == (
             f"{path}: batch 0: it is damaged, for its checksum does not match, "
             f"and cannot be made anew: {why}"
         )
@@ -648,10 +644,9 @@ class TestFind:
         assert find_trace("web", [folder, folder / "missing"]) is None
 
     def test_several_are_named(self, folder: Path) -> None:
-        with pytest.raises(ConfigError) as caught:
-            find_trace("web_1", [folder])
-        assert str(folder / "msr/web_1.csv") in str(caught.value)
-        assert str(folder / "web_1.csv.gz") in str(caught.value)
+        said = complaint(find_trace, "web_1", [folder])
+        assert str(folder / "msr/web_1.csv") in said
+        assert str(folder / "web_1.csv.gz") in said
 
 
 @pytest.mark.parametrize("file", recorded.REAL_TRACES)

@@ -1,0 +1,22 @@
+"""What is said of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mcsim.base.errors import ConfigError
+
+
+def complaint(
+    call: Callable[..., object],
+    *arguments: Any,
+    error: type[Exception] = ConfigError,
+    **named: Any,
+) -> str:
+    """Call something that must raise this error, and return what that says."""
+    with pytest.raises(error) as caught:
+        call(*arguments, **named)
+    return str(caught.value)
