@@ -1,6 +1,5 @@
 #include "capi/mcsim_mrc.h"
 
-#include <algorithm>
 #include <limits>
 #include <new>
 #include <span>
@@ -20,11 +19,9 @@ static_assert(OnlineMrc::kBinCount == MCSIM_MRC_MAX_BINS);
 // number if there are none.
 double ratio_at(const mcsim::CurveEstimate& curve, const std::vector<double>& values,
                 std::uint64_t capacity) {
-  const auto beyond =
-      std::upper_bound(curve.capacity.begin(), curve.capacity.end(), static_cast<double>(capacity));
   if (values.size() < curve.capacity.size()) return std::numeric_limits<double>::quiet_NaN();
-  if (beyond == curve.capacity.begin()) return 0;
-  return values[static_cast<std::size_t>(beyond - curve.capacity.begin() - 1)] / curve.accesses;
+  const double value = mcsim::value_at(curve.capacity, values, static_cast<double>(capacity));
+  return value == 0 ? 0 : value / curve.accesses;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -58,12 +59,6 @@ void bind_accesses(py::module_& m) {
       .def_readonly("requests", &VmInfo::requests)
       .def_readonly("accesses", &VmInfo::accesses);
 
-  const auto column = [](auto member) {
-    return [member](py::object self) {
-      const auto& values = self.cast<const Accesses&>().*member;
-      return view_of(std::span(values.data(), values.size()), self);
-    };
-  };
   py::class_<Accesses>(m, "Accesses")
       .def_readonly("vms", &Accesses::vms)
       .def_readonly("block_bytes", &Accesses::block_bytes)
@@ -72,14 +67,14 @@ void bind_accesses(py::module_& m) {
       .def_property_readonly("departures", &departures_of)
       .def_property_readonly("given", [](const Accesses& a) { return to_dict(a.given); })
       .def_property_readonly("time_base", [](const Accesses& a) { return name_of(a.time_base); })
-      .def_property_readonly("ids", column(&Accesses::ids))
-      .def_property_readonly("request_begin", column(&Accesses::request_begin))
-      .def_property_readonly("request_time", column(&Accesses::request_time))
-      .def_property_readonly("request_vm", column(&Accesses::request_vm))
-      .def_property_readonly("request_op", column(&Accesses::request_op))
-      .def_property_readonly("request_response", column(&Accesses::request_response))
-      .def_property_readonly("request_class", column(&Accesses::request_class))
-      .def_property_readonly("request_bytes", column(&Accesses::request_bytes))
+      .def_property_readonly("ids", viewed(&Accesses::ids))
+      .def_property_readonly("request_begin", viewed(&Accesses::request_begin))
+      .def_property_readonly("request_time", viewed(&Accesses::request_time))
+      .def_property_readonly("request_vm", viewed(&Accesses::request_vm))
+      .def_property_readonly("request_op", viewed(&Accesses::request_op))
+      .def_property_readonly("request_response", viewed(&Accesses::request_response))
+      .def_property_readonly("request_class", viewed(&Accesses::request_class))
+      .def_property_readonly("request_bytes", viewed(&Accesses::request_bytes))
       .def_property_readonly("access_count", &Accesses::access_count)
       .def_property_readonly("request_count", &Accesses::request_count)
       .def_property_readonly("id_count", &Accesses::id_count)
@@ -306,13 +301,10 @@ template <class Get>
 py::array_t<Count> tier_array(const RunResult& result, std::size_t vms, std::size_t tiers,
                               Get get) {
   py::array_t<Count> array({result.intervals.size(), vms, tiers});
-  auto out = array.mutable_unchecked<3>();
-  for (std::size_t i = 0; i < result.intervals.size(); ++i) {
-    for (std::size_t v = 0; v < vms; ++v) {
-      for (std::size_t k = 0; k < tiers; ++k) {
-        out(static_cast<py::ssize_t>(i), static_cast<py::ssize_t>(v), static_cast<py::ssize_t>(k)) =
-            get(result.intervals[i][v], k);
-      }
+  Count* out = array.mutable_data();
+  for (const auto& interval : result.intervals) {
+    for (const VmCounters& vm : interval) {
+      for (std::size_t k = 0; k < tiers; ++k) *out++ = get(vm, k);
     }
   }
   return array;
@@ -321,11 +313,9 @@ py::array_t<Count> tier_array(const RunResult& result, std::size_t vms, std::siz
 template <class Get>
 py::array_t<Count> vm_array(const RunResult& result, std::size_t vms, Get get) {
   py::array_t<Count> array({result.intervals.size(), vms});
-  auto out = array.mutable_unchecked<2>();
-  for (std::size_t i = 0; i < result.intervals.size(); ++i) {
-    for (std::size_t v = 0; v < vms; ++v) {
-      out(static_cast<py::ssize_t>(i), static_cast<py::ssize_t>(v)) = get(result.intervals[i][v]);
-    }
+  Count* out = array.mutable_data();
+  for (const auto& interval : result.intervals) {
+    for (const VmCounters& vm : interval) *out++ = get(vm);
   }
   return array;
 }
@@ -405,10 +395,10 @@ std::vector<std::string> modes_in_words(const Decision& decision) {
 // A row a move: the extent, and the tier where it lives then.
 py::array_t<Count> placement_rows(const std::vector<Placement>& placements) {
   py::array_t<Count> rows({placements.size(), std::size_t{2}});
-  auto out = rows.mutable_unchecked<2>();
-  for (std::size_t i = 0; i < placements.size(); ++i) {
-    out(static_cast<py::ssize_t>(i), 0) = static_cast<Count>(placements[i].extent);
-    out(static_cast<py::ssize_t>(i), 1) = static_cast<Count>(placements[i].tier);
+  Count* out = rows.mutable_data();
+  for (const auto& [extent, tier] : placements) {
+    *out++ = static_cast<Count>(extent);
+    *out++ = static_cast<Count>(tier);
   }
   return rows;
 }
@@ -418,11 +408,8 @@ py::list decision_list(const RunResult& result) {
   for (const DecisionRecord& record : result.decisions) {
     const Allocation& targets = record.targets;
     py::array_t<Count> array({targets.tiers(), targets.vms()});
-    auto out = array.mutable_unchecked<2>();
     for (std::size_t k = 0; k < targets.tiers(); ++k) {
-      for (std::size_t v = 0; v < targets.vms(); ++v) {
-        out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = targets.at(k, v);
-      }
+      std::ranges::copy(targets.tier(k), array.mutable_data() + k * targets.vms());
     }
     py::dict d;
     d["request"] = record.request;

@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_policy.hpp"

@@ -101,16 +101,11 @@ void bind_process(py::class_<StreamedEstimator>& estimator) {
 }
 
 void bind_curve_estimate(py::module_& m) {
-  const auto column = [](std::vector<double> CurveEstimate::* member) {
-    return [member](const py::object& self) {
-      return view_of(std::span<const double>(self.cast<const CurveEstimate&>().*member), self);
-    };
-  };
   py::class_<CurveEstimate>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function.")
-      .def_property_readonly("capacity", column(&CurveEstimate::capacity))
-      .def_property_readonly("hits", column(&CurveEstimate::hits))
-      .def_property_readonly("low", column(&CurveEstimate::low))
-      .def_property_readonly("high", column(&CurveEstimate::high))
+      .def_property_readonly("capacity", viewed(&CurveEstimate::capacity))
+      .def_property_readonly("hits", viewed(&CurveEstimate::hits))
+      .def_property_readonly("low", viewed(&CurveEstimate::low))
+      .def_property_readonly("high", viewed(&CurveEstimate::high))
       .def_readonly("accesses", &CurveEstimate::accesses)
       .def_readonly("resolved_from", &CurveEstimate::resolved_from)
       .def_readonly("note", &CurveEstimate::note);

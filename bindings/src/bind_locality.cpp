@@ -1,6 +1,5 @@
 #include <fmt/ranges.h>
 
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -97,14 +96,8 @@ void bind_curve(py::module_& m) {
           },
           py::arg("capacities"))
       .def("merge", &sum_of, py::arg("other"))
-      .def_property_readonly("distances",
-                             [](const py::object& self) {
-                               return view_of(self.cast<const HitCurve&>().distances(), self);
-                             })
-      .def_property_readonly("cumulative",
-                             [](const py::object& self) {
-                               return view_of(self.cast<const HitCurve&>().cumulative(), self);
-                             })
+      .def_property_readonly("distances", viewed(&HitCurve::distances))
+      .def_property_readonly("cumulative", viewed(&HitCurve::cumulative))
       .def(
           "__eq__", [](const HitCurve& a, const HitCurve& b) { return a == b; }, py::is_operator())
       .def("__repr__", [](const HitCurve& c) {

@@ -105,14 +105,13 @@ py::array_t<std::int64_t> bound_of(const AllocationProblem& problem, Bound bound
   });
 }
 
-struct NamedSolution {
-  Solution solution;
-  Allocation allocation;
+struct NamedSolution : Solution {
+  Allocation blocks;
 
   // How far the objective may be from the best, as a share of the proven bound.
   double gap() const {
-    const double missing = solution.upper_bound - solution.objective;
-    return missing == 0 ? 0 : missing / std::abs(solution.upper_bound);
+    const double missing = upper_bound - objective;
+    return missing == 0 ? 0 : missing / std::abs(upper_bound);
   }
 };
 
@@ -124,15 +123,14 @@ NamedSolution solve(Optimizer& optimizer, const AllocationProblem& problem) {
 }
 
 py::array_t<std::int64_t> choice_of(const NamedSolution& named) {
-  const auto& choice = named.solution.choice;
-  const std::size_t tiers = named.allocation.tiers();
-  return filled<std::int64_t>(shape_of({choice.size(), tiers}), [&](std::size_t i) {
-    return static_cast<std::int64_t>(choice[i / tiers][i % tiers]);
+  const std::size_t tiers = named.blocks.tiers();
+  return filled<std::int64_t>(shape_of({named.choice.size(), tiers}), [&](std::size_t i) {
+    return static_cast<std::int64_t>(named.choice[i / tiers][i % tiers]);
   });
 }
 
 py::array_t<Count> allocation_of(const NamedSolution& named) {
-  const Allocation& blocks = named.allocation;
+  const Allocation& blocks = named.blocks;
   return filled<Count>(shape_of({blocks.tiers(), blocks.vms()}), [&](std::size_t i) {
     return blocks.at(i / blocks.vms(), i % blocks.vms());
   });
@@ -163,7 +161,7 @@ class PythonOptimizer final : public Optimizer {
     const auto given = py::array::ensure(object_->attr("optimize")(problem));
     const bool whole = given && (given.dtype().kind() == 'i' || given.dtype().kind() == 'u');
     if (!whole) return invalid_argument("expected an array of whole numbers of blocks");
-    const auto blocks = py::array_t < Count, py::array::c_style | py::array::forcecast > (given);
+    const Converted<Count> blocks(given);
     const auto vms = static_cast<py::ssize_t>(problem.vms());
     const auto tiers = static_cast<py::ssize_t>(problem.tiers());
     const bool per_vm = tiers == 1 && blocks.ndim() == 1 && blocks.shape(0) == vms;
@@ -217,29 +215,14 @@ std::shared_ptr<Optimizer> make_optimizer(const std::string& name, const ParamMa
   return value_or_raise(optimizer_registry().make(name, params, std::move(context)));
 }
 
-template <class T>
-auto column(std::vector<T> BinaryProgram::* member) {
-  return [member](const py::object& self) {
-    return view_of(std::span<const T>(self.cast<const BinaryProgram&>().*member), self);
-  };
-}
-
 void bind_problem(py::module_& m) {
   py::class_<AllocationProblem>(m, "AllocationProblem")
       .def(py::init(&make_problem), py::arg("sizes"), py::arg("capacities"), py::arg("values"),
            py::arg("lowest") = py::none(), py::arg("highest") = py::none())
       .def_property_readonly("vms", &AllocationProblem::vms)
       .def_property_readonly("tiers", &AllocationProblem::tiers)
-      .def_property_readonly("sizes",
-                             [](const py::object& self) {
-                               const auto& problem = self.cast<const AllocationProblem&>();
-                               return view_of(std::span<const Count>(problem.sizes), self);
-                             })
-      .def_property_readonly("capacities",
-                             [](const py::object& self) {
-                               const auto& problem = self.cast<const AllocationProblem&>();
-                               return view_of(std::span<const Count>(problem.capacities), self);
-                             })
+      .def_property_readonly("sizes", viewed(&AllocationProblem::sizes))
+      .def_property_readonly("capacities", viewed(&AllocationProblem::capacities))
       .def_property_readonly("values", &values_of)
       .def_property_readonly("lowest",
                              [](const AllocationProblem& problem) {
@@ -254,18 +237,14 @@ void bind_solution(py::module_& m) {
   py::class_<NamedSolution>(m, "Solution")
       .def_property_readonly("choice", &choice_of)
       .def_property_readonly("allocation", &allocation_of)
-      .def_property_readonly("objective",
-                             [](const NamedSolution& named) { return named.solution.objective; })
-      .def_property_readonly("upper_bound",
-                             [](const NamedSolution& named) { return named.solution.upper_bound; })
+      .def_readonly("objective", &NamedSolution::objective)
+      .def_readonly("upper_bound", &NamedSolution::upper_bound)
       .def_property_readonly("gap", &NamedSolution::gap)
-      .def_property_readonly("evaluations",
-                             [](const NamedSolution& named) { return named.solution.evaluations; })
-      .def_property_readonly("seconds",
-                             [](const NamedSolution& named) { return named.solution.seconds; })
+      .def_readonly("evaluations", &NamedSolution::evaluations)
+      .def_readonly("seconds", &NamedSolution::seconds)
       .def("__repr__", [](const NamedSolution& named) {
-        return fmt::format("<Solution objective={:g} upper_bound={:g} gap={:.3g}>",
-                           named.solution.objective, named.solution.upper_bound, named.gap());
+        return fmt::format("<Solution objective={:g} upper_bound={:g} gap={:.3g}>", named.objective,
+                           named.upper_bound, named.gap());
       });
 }
 
@@ -276,12 +255,12 @@ void bind_optimizers(py::module_& parent) {
   bind_problem(m);
   bind_solution(m);
   py::class_<BinaryProgram>(m, "BinaryProgram")
-      .def_property_readonly("cost", column(&BinaryProgram::cost))
-      .def_property_readonly("row_start", column(&BinaryProgram::row_start))
-      .def_property_readonly("column", column(&BinaryProgram::column))
-      .def_property_readonly("coefficient", column(&BinaryProgram::coefficient))
-      .def_property_readonly("row_low", column(&BinaryProgram::row_low))
-      .def_property_readonly("row_high", column(&BinaryProgram::row_high));
+      .def_property_readonly("cost", viewed(&BinaryProgram::cost))
+      .def_property_readonly("row_start", viewed(&BinaryProgram::row_start))
+      .def_property_readonly("column", viewed(&BinaryProgram::column))
+      .def_property_readonly("coefficient", viewed(&BinaryProgram::coefficient))
+      .def_property_readonly("row_low", viewed(&BinaryProgram::row_low))
+      .def_property_readonly("row_high", viewed(&BinaryProgram::row_high));
   py::class_<Optimizer, std::shared_ptr<Optimizer>>(m, "Optimizer")
       .def("solve", &solve, py::arg("problem"));
   m.def("describe", [] { return describe_registry(optimizer_registry()); });

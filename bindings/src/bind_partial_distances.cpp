@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <string>
 #include <string_view>
 
 #include "bindings/src/bind.hpp"

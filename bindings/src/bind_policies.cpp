@@ -189,19 +189,11 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
       without_gil([&] { return miniatures(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
   const std::vector<Miniature> found = value_or_raise(std::move(simulated));
-  py::dict columns;
+  std::vector<SimulatedCache> caches;
+  for (const Miniature& miniature : found) caches.push_back(miniature.cache);
+  py::dict columns = columns_of(caches);
   columns["rate"] = column_of(found, [](const Miniature& m) { return m.rate; });
   columns["capacity"] = column_of(found, [](const Miniature& m) { return m.capacity; });
-  const auto counted = [&](Count CacheCounts::* count) {
-    return column_of(found, [count](const Miniature& m) { return m.cache.counts.*count; });
-  };
-  columns["accesses"] = counted(&CacheCounts::accesses);
-  columns["hits"] = counted(&CacheCounts::hits);
-  columns["writes"] = counted(&CacheCounts::writes);
-  columns["write_hits"] = counted(&CacheCounts::write_hits);
-  columns["bytes"] =
-      column_of(found, [](const Miniature& m) { return static_cast<Count>(m.cache.bytes); });
-  columns["seconds"] = column_of(found, [](const Miniature& m) { return m.cache.seconds; });
   return columns;
 }
 

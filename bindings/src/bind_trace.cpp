@@ -90,20 +90,6 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
 
 using Classes = std::optional<Column<std::uint8_t>>;
 
-// However long the columns are.
-RequestsView rows_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
-                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-                     const Column<std::uint32_t>& length, const Column<Nanoseconds>& response,
-                     const Classes& of_class) {
-  return {.time = span_of(time),
-          .vm = span_of(vm),
-          .op = span_of(op),
-          .offset = span_of(offset),
-          .length = span_of(length),
-          .response = span_of(response),
-          .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
-}
-
 // None, or what is wrong with rows from elsewhere.
 std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                     const Column<std::uint8_t>& op,

@@ -93,7 +93,7 @@ py::object PlacedExtents::shown(const Observation& seen) {
 }
 
 absl::StatusOr<std::vector<Placement>> PlacedExtents::moves_to(const py::object& tiers) {
-  const auto wanted = tiers.cast<py::array_t<Count, py::array::c_style | py::array::forcecast>>();
+  const auto wanted = tiers.cast<Converted<Count>>();
   if (static_cast<std::size_t>(wanted.size()) != placed_.size()) {
     return invalid_argument("allocate() places {} extents of {}", wanted.size(), placed_.size());
   }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "bindings/src/pybind.hpp"

@@ -7,7 +7,8 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -88,6 +89,10 @@ E choice_or_raise(const char* parameter, const std::string& name) {
 template <class T>
 using Column = py::array_t<T, py::array::c_style>;
 
+// One of numbers of any type, which are converted.
+template <class T>
+using Converted = py::array_t<T, py::array::c_style | py::array::forcecast>;
+
 template <class T>
 std::span<const T> span_of(const Column<T>& column) {
   if (reinterpret_cast<std::uintptr_t>(column.data()) % alignof(T) != 0) {
@@ -97,20 +102,28 @@ std::span<const T> span_of(const Column<T>& column) {
   return {column.data(), static_cast<std::size_t>(column.size())};
 }
 
-// The columns of requests, which must be equally long.
+// The columns of requests, however long they are.
+inline RequestsView rows_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                            const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+                            const Column<std::uint32_t>& length,
+                            const std::optional<Column<Nanoseconds>>& response,
+                            const std::optional<Column<std::uint8_t>>& of_class) {
+  return {.time = span_of(time),
+          .vm = span_of(vm),
+          .op = span_of(op),
+          .offset = span_of(offset),
+          .length = span_of(length),
+          .response = response ? span_of(*response) : std::span<const Nanoseconds>(),
+          .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
+}
+
+// The same, which must be equally long.
 inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                 const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                                 const Column<std::uint32_t>& length,
                                 const std::optional<Column<Nanoseconds>>& response = {},
                                 const std::optional<Column<std::uint8_t>>& of_class = {}) {
-  const RequestsView rows{
-      .time = span_of(time),
-      .vm = span_of(vm),
-      .op = span_of(op),
-      .offset = span_of(offset),
-      .length = span_of(length),
-      .response = response ? span_of(*response) : std::span<const Nanoseconds>(),
-      .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
+  const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   for (const std::size_t size :
        {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size()}) {
     if (size != rows.size()) {
@@ -136,6 +149,15 @@ py::array_t<T> view_of(std::span<const T> values, py::handle owner) {
   py::array_t<T> array(static_cast<py::ssize_t>(values.size()), values.data(), owner);
   array.attr("setflags")(py::arg("write") = false);
   return array;
+}
+
+// What a member of an object has, or a function of its returns, as such an array.
+template <class Owner, class Member>
+auto viewed(Member Owner::* member) {
+  return [member](const py::object& self) {
+    const auto& values = std::invoke(member, self.cast<const Owner&>());
+    return view_of(std::span(std::data(values), std::size(values)), self);
+  };
 }
 
 // Serves signals (Ctrl-C) and the caller's progress callback, from C++ that

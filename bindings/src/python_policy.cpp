@@ -118,8 +118,7 @@ class PythonHooks final : public PolicyHooks {
         return invalid_argument("{}: expected slots, whole numbers, got {}", name(),
                                 std::string(py::repr(answer)));
       }
-      const auto slots = py::array_t < std::int64_t,
-                 py::array::c_style | py::array::forcecast > (array);
+      const Converted<std::int64_t> slots(array);
       victims.insert(victims.end(), slots.data(), slots.data() + slots.size());
       return absl::OkStatus();
     });
@@ -173,8 +172,7 @@ class PythonFunction final : public PriorityFunction {
         return invalid_argument("{}: expected numbers, got {}", name(),
                                 std::string(py::repr(answer)));
       }
-      const auto numbers = py::array_t < double,
-                 py::array::c_style | py::array::forcecast > (array);
+      const Converted<double> numbers(array);
       if (numbers.ndim() == 0) {
         std::ranges::fill(priorities, *numbers.data());
         return absl::OkStatus();

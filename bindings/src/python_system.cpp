@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,11 +23,9 @@ namespace {
 template <class Of>
 auto by_tier_and_vm(std::size_t tiers, std::size_t vms, Of&& of) {
   py::array_t<decltype(of(0, 0))> array({tiers, vms});
-  auto out = array.template mutable_unchecked<2>();
+  auto* out = array.mutable_data();
   for (std::size_t k = 0; k < tiers; ++k) {
-    for (std::size_t v = 0; v < vms; ++v) {
-      out(static_cast<py::ssize_t>(k), static_cast<py::ssize_t>(v)) = of(k, v);
-    }
+    for (std::size_t v = 0; v < vms; ++v) *out++ = of(k, v);
   }
   return array;
 }
@@ -383,7 +380,7 @@ class PythonSystem final : public System {
   absl::StatusOr<Allocation> targets_given(const py::object& answer,
                                            const std::vector<std::size_t>& host_of) const {
     const std::size_t vms = host_of.size();
-    const auto array = py::array_t < double, py::array::c_style | py::array::forcecast > (answer);
+    const Converted<double> array(answer);
     const std::size_t tiers = machine_.tiers.size();
     if (array.ndim() != 2 || static_cast<std::size_t>(array.shape(0)) != tiers ||
         static_cast<std::size_t>(array.shape(1)) != vms) {

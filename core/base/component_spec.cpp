@@ -4,13 +4,14 @@
 #include <cstdint>
 
 namespace mcsim {
-namespace {
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
+
+namespace {
 
 // The parts between separators that are in no parentheses.
 absl::StatusOr<std::vector<std::string_view>> split(std::string_view text, char separator) {

@@ -9,6 +9,9 @@
 
 namespace mcsim {
 
+// Without the spaces around it.
+std::string_view trimmed(std::string_view text);
+
 // A component as a parameter of another names it.
 struct ComponentSpec {
   std::string name;

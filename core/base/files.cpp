@@ -127,4 +127,9 @@ absl::StatusOr<std::shared_ptr<const Mapping>> File::map() const {
   });
 }
 
+absl::StatusOr<std::shared_ptr<const Mapping>> map_file(const std::string& path) {
+  MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
+  return file.map();
+}
+
 }  // namespace mcsim

@@ -51,6 +51,9 @@ void for_each_part(std::span<const T> values, Visit&& visit) {
   }
 }
 
+// A file that is there, in memory.
+absl::StatusOr<std::shared_ptr<const Mapping>> map_file(const std::string& path);
+
 class File {
  public:
   // To be read.

@@ -4,10 +4,11 @@
 
 namespace mcsim {
 
-double CurveEstimate::hits_at(double blocks) const {
-  const auto beyond = std::upper_bound(capacity.begin(), capacity.end(), blocks);
-  if (beyond == capacity.begin()) return 0;
-  return hits[static_cast<std::size_t>(beyond - capacity.begin() - 1)];
+double value_at(std::span<const double> capacities, std::span<const double> values,
+                double capacity) {
+  const auto beyond = std::ranges::upper_bound(capacities, capacity);
+  if (beyond == capacities.begin()) return 0;
+  return values[static_cast<std::size_t>(beyond - capacities.begin() - 1)];
 }
 
 CurveEstimate exact_estimate(const DistanceHistogram& histogram) {

@@ -26,6 +26,10 @@ struct References {
   }
 };
 
+// Values from each of some increasing capacities on; 0 before.
+double value_at(std::span<const double> capacities, std::span<const double> values,
+                double capacity);
+
 // The hits of LRU over its capacity, exact or estimated: a step function.
 struct CurveEstimate {
   // hits[i] of `accesses` hit in caches of capacity[i] blocks and more, up to
@@ -45,7 +49,7 @@ struct CurveEstimate {
   // …"); often empty.
   std::string note;
 
-  double hits_at(double blocks) const;
+  double hits_at(double blocks) const { return value_at(capacity, hits, blocks); }
 };
 
 CurveEstimate exact_estimate(const DistanceHistogram& histogram);

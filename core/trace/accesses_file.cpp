@@ -396,8 +396,7 @@ absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
 
 absl::StatusOr<Accesses> open_checked_accesses(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Accesses> {
-    MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
-    MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     Sums sums;
     return view_of(mapping->bytes(), mapping, path, sums);
   });
@@ -405,8 +404,7 @@ absl::StatusOr<Accesses> open_checked_accesses(const std::string& path) {
 
 absl::StatusOr<Accesses> open_accesses(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Accesses> {
-    MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
-    MCSIM_ASSIGN_OR_RETURN(const auto mapping, file.map());
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     return accesses_in(mapping->bytes(), mapping, path);
   });
 }

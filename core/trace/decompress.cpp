@@ -51,6 +51,16 @@ class RawBytes {
     consumed_ += got;
     return got;
   }
+  // Reads until `size` bytes have come, or the end.
+  std::size_t fill(char* to, std::size_t size) {
+    std::size_t filled = 0;
+    std::size_t got = 0;
+    do {
+      got = read(to + filled, size - filled);
+      filled += got;
+    } while (got > 0 && filled < size);
+    return filled;
+  }
   std::uint64_t consumed() const { return consumed_; }
 
  private:
@@ -178,18 +188,13 @@ class PlainSource final : public ByteSource {
       : raw_(std::move(raw)), head_(std::move(head)), name_(std::move(name)) {}
 
   absl::StatusOr<std::size_t> read(std::span<char> buffer) override {
-    std::size_t filled = head_.copy(buffer.data(), buffer.size());
+    const std::size_t filled = head_.copy(buffer.data(), buffer.size());
     head_.erase(0, filled);
     try {
-      while (filled < buffer.size()) {
-        const std::size_t got = raw_->read(buffer.data() + filled, buffer.size() - filled);
-        if (got == 0) break;
-        filled += got;
-      }
+      return filled + raw_->fill(buffer.data() + filled, buffer.size() - filled);
     } catch (const std::exception& error) {
       return absl::UnavailableError(fmt::format("{}: {}", name_, error.what()));
     }
-    return filled;
   }
 
   std::uint64_t consumed() const override { return raw_->consumed() - head_.size(); }
@@ -269,13 +274,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> decoded(std::unique_ptr<RawBytes> ra
                                                     std::string name) {
   std::string head(8, '\0');
   try {
-    std::size_t filled = 0;
-    while (filled < head.size()) {
-      const std::size_t got = raw->read(head.data() + filled, head.size() - filled);
-      if (got == 0) break;
-      filled += got;
-    }
-    head.resize(filled);
+    head.resize(raw->fill(head.data(), head.size()));
     const Codec codec = codec_of(head);
     if (codec == Codec::kNone) {
       return std::make_unique<PlainSource>(std::move(raw), std::move(head), std::move(name));

@@ -1,7 +1,6 @@
 #include "core/trace/requests.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/checksum.hpp"
 #include "core/base/shown.hpp"

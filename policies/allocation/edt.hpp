@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>

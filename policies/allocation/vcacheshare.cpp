@@ -1,7 +1,6 @@
 #include "policies/allocation/vcacheshare.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "policies/allocation/dividing.hpp"
 

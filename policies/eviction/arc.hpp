@@ -2,7 +2,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -23,7 +23,7 @@ struct Choices<ArcStep> {
 // B2 that T2 is, and the target p of T1 follows.
 //
 // O(1) an access; 9 bytes a block held or remembered, twice the capacity at most.
-class Arc {
+class Arc : public KeptIn<SlotLists<4>> {
  public:
   struct Params {
     ArcStep step = ArcStep::kReal;
@@ -38,97 +38,87 @@ class Arc {
       .reference = "Megiddo, Modha: ARC: a self-tuning, low overhead replacement cache, FAST 2003"};
 
   Arc(const Params& params, const PolicySetup& setup)
-      : lists_(setup.slots_for(2 * setup.capacity)), step_(params.step), c_(setup.capacity) {}
+      : KeptIn(setup, 2 * setup.capacity), step_(params.step) {}
 
   bool access(const auto& a, auto& cache) {
     const Slot x = cache.find(a.block);
     if (x == kNoSlot) {
       miss(cache);
-      lists_.push_front(kT1, cache.insert(a.block));
+      kept_.push_front(kT1, cache.insert(a.block));
       return false;
     }
-    const auto list = lists_.list_of(x);
+    const auto list = kept_.list_of(x);
     if (list == kB1) {
-      p_ = std::min(static_cast<double>(c_), p_ + step(kB2, kB1));
+      p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1));
       replace(false, cache);
     } else if (list == kB2) {
       p_ = std::max(0.0, p_ - step(kB1, kB2));
       replace(true, cache);
     }
-    lists_.move_to_front(kT2, x);
+    kept_.move_to_front(kT2, x);
     return list == kT1 || list == kT2;
   }
 
-  void remove(Slot slot, auto& cache) {
-    lists_.erase(slot);
-    cache.forget(slot);
-  }
-
   void resize(Count capacity, auto& cache) {
-    c_ = capacity;
-    p_ = std::min(p_, static_cast<double>(c_));
-    while (size() > c_) demote(false, cache);
-    while (l1() > c_) cache.forget_back(lists_, kB1);
-    while (l1() + l2() > 2 * c_) cache.forget_back(lists_, kB2);
-    lists_.reserve(cache.slots_for(2 * c_));
+    capacity_ = capacity;
+    p_ = std::min(p_, static_cast<double>(capacity_));
+    while (size() > capacity_) demote(false, cache);
+    while (l1() > capacity_) cache.forget_back(kept_, kB1);
+    while (l1() + l2() > 2 * capacity_) cache.forget_back(kept_, kB2);
+    kept_.reserve(cache.slots_for(2 * capacity_));
   }
 
-  bool resident(Slot slot) const { return lists_.list_of(slot) <= kT2; }
-  Count size() const { return lists_.size(kT1) + lists_.size(kT2); }
-  Count capacity() const { return c_; }
-  std::size_t slots() const { return lists_.slots(); }
-  void prefetch(Slot slot) const { lists_.prefetch(slot); }
+  bool resident(Slot slot) const { return kept_.list_of(slot) <= kT2; }
+  Count size() const { return kept_.size(kT1) + kept_.size(kT2); }
   absl::Status check() const {
-    if (l1() > c_ || l1() + l2() > 2 * c_ || p_ < 0 || p_ > static_cast<double>(c_)) {
-      return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1(), l2(), p_, c_);
+    if (l1() > capacity_ || l1() + l2() > 2 * capacity_ || p_ < 0 ||
+        p_ > static_cast<double>(capacity_)) {
+      return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1(), l2(), p_, capacity_);
     }
-    return lists_.check();
+    return kept_.check();
   }
-  std::size_t bytes() const { return lists_.bytes(); }
 
  private:
   enum List { kT1, kT2, kB1, kB2 };
 
-  Count l1() const { return lists_.size(kT1) + lists_.size(kB1); }
-  Count l2() const { return lists_.size(kT2) + lists_.size(kB2); }
+  Count l1() const { return kept_.size(kT1) + kept_.size(kB1); }
+  Count l2() const { return kept_.size(kT2) + kept_.size(kB2); }
 
   double step(List longer, List hit) const {
-    const Count whole = lists_.size(longer) / lists_.size(hit);
+    const Count whole = kept_.size(longer) / kept_.size(hit);
     if (step_ == ArcStep::kInteger) return static_cast<double>(std::max<Count>(1, whole));
-    return std::max(
-        1.0, static_cast<double>(lists_.size(longer)) / static_cast<double>(lists_.size(hit)));
+    return std::max(1.0,
+                    static_cast<double>(kept_.size(longer)) / static_cast<double>(kept_.size(hit)));
   }
 
   // Case IV: makes room in the directory and, if it is full, in the cache.
   void miss(auto& cache) {
-    if (l1() == c_) {
-      if (lists_.empty(kB1)) {
-        cache.evict_back(lists_, kT1);
+    if (l1() == capacity_) {
+      if (kept_.empty(kB1)) {
+        cache.evict_back(kept_, kT1);
         return;
       }
-      cache.forget_back(lists_, kB1);
-    } else if (l1() + l2() == 2 * c_) {
-      cache.forget_back(lists_, kB2);
+      cache.forget_back(kept_, kB1);
+    } else if (l1() + l2() == 2 * capacity_) {
+      cache.forget_back(kept_, kB2);
     }
     replace(false, cache);
   }
 
   // The published cases imply a full cache; capacities that changed do not.
   void replace(bool hit_in_b2, auto& cache) {
-    if (size() == c_) demote(hit_in_b2, cache);
+    if (size() == capacity_) demote(hit_in_b2, cache);
   }
 
   void demote(bool hit_in_b2, auto& cache) {
-    const auto t1 = static_cast<double>(lists_.size(kT1));
-    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || lists_.empty(kT2));
-    const Slot victim = lists_.back(from_t1 ? kT1 : kT2);
+    const auto t1 = static_cast<double>(kept_.size(kT1));
+    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || kept_.empty(kT2));
+    const Slot victim = kept_.back(from_t1 ? kT1 : kT2);
     cache.evict_to_ghost(victim);
-    lists_.move_to_front(from_t1 ? kB1 : kB2, victim);
+    kept_.move_to_front(from_t1 ? kB1 : kB2, victim);
   }
 
-  SlotLists<4> lists_;
   ArcStep step_;
-  Count c_;
   double p_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_ring.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -10,7 +10,7 @@ namespace mcsim {
 // since it last saw them, and takes their mark away. Blocks come in unmarked.
 //
 // O(1) an access, amortised; 8.1 bytes a block of the capacity.
-class Clock {
+class Clock : public KeptIn<SlotRing> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -18,10 +18,7 @@ class Clock {
       .summary = "FIFO with a second chance for blocks referenced since.",
       .reference = "Corbato: A paging experiment with the Multics system, MIT Project MAC, 1968"};
 
-  Clock(const Params&, const PolicySetup& setup)
-      : ring_(setup.slots_for(setup.capacity)),
-        referenced_(ring_.slots()),
-        capacity_(setup.capacity) {}
+  Clock(const Params&, const PolicySetup& setup) : KeptIn(setup), referenced_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
@@ -30,17 +27,17 @@ class Clock {
     }
     if (size() == capacity_) {
       seek_victim();
-      cache.replace(ring_.hand(), a.block);
-      ring_.advance();
+      cache.replace(kept_.hand(), a.block);
+      kept_.advance();
     } else {
-      ring_.insert(cache.insert(a.block));
+      kept_.insert(cache.insert(a.block));
     }
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
     referenced_.clear(slot);
-    ring_.erase(slot);
+    kept_.erase(slot);
     cache.forget(slot);
   }
 
@@ -48,29 +45,22 @@ class Clock {
     capacity_ = capacity;
     while (size() > capacity_) {
       seek_victim();
-      cache.evict(ring_.pop());
+      cache.evict(kept_.pop());
     }
-    ring_.reserve(cache.slots_for(capacity_));
-    referenced_.reserve(ring_.slots());
+    kept_.reserve(cache.slots_for(capacity_));
+    referenced_.reserve(kept_.slots());
   }
 
-  bool resident(Slot) const { return true; }
-  Count size() const { return ring_.size(); }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return ring_.slots(); }
   void prefetch(Slot) const {}  // the marks stay in the processor's own caches
-  absl::Status check() const { return ring_.check(); }
-  std::size_t bytes() const { return ring_.bytes() + referenced_.bytes(); }
+  std::size_t bytes() const { return kept_.bytes() + referenced_.bytes(); }
 
  private:
   // Moves the hand to the next block without a mark.
   void seek_victim() {
-    for (; referenced_[ring_.hand()]; ring_.advance()) referenced_.clear(ring_.hand());
+    for (; referenced_[kept_.hand()]; kept_.advance()) referenced_.clear(kept_.hand());
   }
 
-  SlotRing ring_;
   BitArray referenced_;
-  Count capacity_;
 };
 
 }  // namespace mcsim

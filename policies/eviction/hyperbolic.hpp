@@ -7,7 +7,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -18,7 +18,7 @@ namespace mcsim {
 // victim's priority. The authors' simulator has 0.1.
 //
 // O(1) a hit, O(sample) a miss; 24 bytes a block of the capacity.
-class Hyperbolic {
+class Hyperbolic : public KeptIn<SlotSet> {
  public:
   struct Params {
     int sample = 64;
@@ -38,11 +38,10 @@ class Hyperbolic {
           "applications, USENIX ATC 2017"};
 
   Hyperbolic(const Params& params, const PolicySetup& setup)
-      : params_(params),
-        held_(setup.slots_for(setup.capacity)),
-        blocks_(held_.slots()),
-        random_(Random(setup.seed).split(kInfo.name)),
-        capacity_(setup.capacity) {}
+      : KeptIn(setup),
+        params_(params),
+        blocks_(slots()),
+        random_(Random(setup.seed).split(kInfo.name)) {}
 
   bool access(const auto& a, auto& cache) {
     ++now_;
@@ -52,30 +51,20 @@ class Hyperbolic {
     }
     if (size() == capacity_) evict(cache, now_);
     const Slot slot = cache.insert(a.block);
-    held_.insert(slot);
+    kept_.insert(slot);
     blocks_[slot] = {.came = now_, .count = first_count()};
     return false;
-  }
-
-  void remove(Slot slot, auto& cache) {
-    held_.erase(slot);
-    cache.forget(slot);
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache, now_ + 1);
-    held_.reserve(cache.slots_for(capacity_));
-    if (held_.slots() > blocks_.size()) blocks_.extend(held_.slots());
+    kept_.reserve(cache.slots_for(capacity_));
+    if (kept_.slots() > blocks_.size()) blocks_.extend(kept_.slots());
   }
 
-  bool resident(Slot) const { return true; }
-  Count size() const { return held_.size(); }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return held_.slots(); }
   void prefetch(Slot slot) const { prefetch_line(&blocks_[slot]); }
-  absl::Status check() const { return held_.check(); }
-  std::size_t bytes() const { return held_.bytes() + blocks_.size() * sizeof(Block); }
+  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
 
  private:
   struct Block {
@@ -92,7 +81,7 @@ class Hyperbolic {
     if (last_victims_ == 0) return 1;
     return params_.leeway + (1 - params_.leeway) * last_victims_;
   }
-  Slot draw() { return held_[random_.below(static_cast<std::uint64_t>(held_.size()))]; }
+  Slot draw() { return kept_[random_.below(static_cast<std::uint64_t>(kept_.size()))]; }
 
   void evict(auto& cache, std::uint64_t now) {
     Slot victim = draw();
@@ -105,17 +94,15 @@ class Hyperbolic {
       victim = slot;
     }
     last_victims_ = least;
-    held_.erase(victim);
+    kept_.erase(victim);
     cache.evict(victim);
   }
 
   Params params_;
-  SlotSet held_;
   Pages<Block> blocks_;
   Random random_;
   std::uint64_t now_ = 0;
   double last_victims_ = 0;  // priority
-  Count capacity_;
 };
 
 }  // namespace mcsim

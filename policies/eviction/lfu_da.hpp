@@ -5,7 +5,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/containers/monotone_queue.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -15,7 +15,7 @@ namespace mcsim {
 // used leaves.
 //
 // O(1) an access, amortised; 22 to 24 bytes a block of the capacity.
-class LfuDa {
+class LfuDa : public KeptIn<MonotoneQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -25,59 +25,44 @@ class LfuDa {
           "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management "
           "techniques for web proxy caches, ACM SIGMETRICS PER 27(4), 2000"};
 
-  LfuDa(const Params&, const PolicySetup& setup)
-      : queue_(setup.slots_for(setup.capacity)),
-        count_(queue_.slots()),
-        capacity_(setup.capacity) {}
+  LfuDa(const Params&, const PolicySetup& setup) : KeptIn(setup), count_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      queue_.update(slot, age_ + ++count_[slot]);
+      kept_.update(slot, age_ + ++count_[slot]);
       return true;
     }
     if (size() == capacity_) evict(cache);
     const Slot slot = cache.insert(a.block);
     count_[slot] = 1;
-    queue_.insert(slot, age_ + 1);
+    kept_.insert(slot, age_ + 1);
     return false;
-  }
-
-  void remove(Slot slot, auto& cache) {
-    queue_.erase(slot);
-    cache.forget(slot);
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
     const std::size_t slots = cache.slots_for(capacity_);
-    queue_.reserve(slots);
+    kept_.reserve(slots);
     if (slots > count_.size()) count_.extend(slots);
   }
 
-  bool resident(Slot) const { return true; }
-  Count size() const { return queue_.size(); }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return queue_.slots(); }
   void prefetch(Slot slot) const {
-    queue_.prefetch(slot);
+    kept_.prefetch(slot);
     prefetch_line(&count_[slot]);
   }
-  absl::Status check() const { return queue_.check(); }
-  std::size_t bytes() const { return queue_.bytes() + count_.size() * sizeof(std::uint32_t); }
+  std::size_t bytes() const { return kept_.bytes() + count_.size() * sizeof(std::uint32_t); }
 
  private:
   void evict(auto& cache) {
-    const Slot victim = queue_.least();
-    age_ = queue_.key(victim);
-    queue_.erase(victim);
+    const Slot victim = kept_.least();
+    age_ = kept_.key(victim);
+    kept_.erase(victim);
     cache.evict(victim);
   }
 
-  MonotoneQueue queue_;
   Pages<std::uint32_t> count_;
   std::uint64_t age_ = 0;
-  Count capacity_;
 };
 
 }  // namespace mcsim

@@ -10,9 +10,11 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
+
+inline constexpr std::size_t kMostQueues = 16;
 
 // Multi-Queue: LRU queues by the logarithm of how often a block was accessed. A block
 // that is not accessed for its lifetime falls one queue; victims come from the lowest.
@@ -22,7 +24,7 @@ namespace mcsim {
 // multiple of the capacity.
 //
 // O(queues) an access; 25 bytes a slot, five slots a block of the capacity.
-class Mq {
+class Mq : public KeptIn<SlotLists<kMostQueues + 1>> {
  public:
   struct Params {
     int queues = 8;
@@ -30,7 +32,7 @@ class Mq {
     double ghosts = 4;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"queues", &Params::queues, "LRU queues", 1, static_cast<double>(kMaxQueues)},
+          Field{"queues", &Params::queues, "LRU queues", 1, static_cast<double>(kMostQueues)},
           Field{"lifetime", &Params::lifetime, "accesses until a block falls, in capacities", 0},
           Field{"ghosts", &Params::ghosts, "blocks remembered, in capacities", 0}};
     }
@@ -43,10 +45,10 @@ class Mq {
           "buffer caches, USENIX ATC 2001"};
 
   Mq(const Params& params, const PolicySetup& setup)
-      : params_(params),
+      : KeptIn(setup, setup.capacity + floor_share(params.ghosts, setup.capacity)),
+        params_(params),
         top_(static_cast<std::size_t>(params.queues) - 1),
-        queues_(setup.slots_for(setup.capacity + floor_share(params.ghosts, setup.capacity))),
-        blocks_(queues_.slots()) {
+        blocks_(slots()) {
     set_capacity(setup.capacity);
   }
 
@@ -61,19 +63,14 @@ class Mq {
       slot = cache.insert(a.block);
       blocks_[slot].count = 0;
     } else {
-      queues_.erase(slot);
+      kept_.erase(slot);
     }
     Block& block = blocks_[slot];
     ++block.count;
     block.expires = now_ + lifetime_;
-    queues_.push_front(queue_of(block.count), slot);
+    kept_.push_front(queue_of(block.count), slot);
     adjust();
     return hit;
-  }
-
-  void remove(Slot slot, auto& cache) {
-    queues_.erase(slot);
-    cache.forget(slot);
   }
 
   void resize(Count capacity, auto& cache) {
@@ -81,33 +78,30 @@ class Mq {
     while (size() > capacity_) evict(cache);
     limit_ghosts(cache);
     const std::size_t slots = cache.slots_for(capacity_ + most_ghosts_);
-    queues_.reserve(slots);
+    kept_.reserve(slots);
     if (slots > blocks_.size()) blocks_.extend(slots);
   }
 
-  bool resident(Slot slot) const { return queues_.list_of(slot) != kGhosts; }
+  bool resident(Slot slot) const { return kept_.list_of(slot) != kGhosts; }
   Count size() const {
     Count size = 0;
-    for (std::size_t queue = 0; queue <= top_; ++queue) size += queues_.size(queue);
+    for (std::size_t queue = 0; queue <= top_; ++queue) size += kept_.size(queue);
     return size;
   }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return queues_.slots(); }
   void prefetch(Slot slot) const {
-    queues_.prefetch(slot);
+    kept_.prefetch(slot);
     prefetch_line(&blocks_[slot]);
   }
   absl::Status check() const {
-    if (queues_.size(kGhosts) > most_ghosts_) {
-      return internal_error("mq: {} ghosts of {}", queues_.size(kGhosts), most_ghosts_);
+    if (kept_.size(kGhosts) > most_ghosts_) {
+      return internal_error("mq: {} ghosts of {}", kept_.size(kGhosts), most_ghosts_);
     }
-    return queues_.check();
+    return kept_.check();
   }
-  std::size_t bytes() const { return queues_.bytes() + blocks_.size() * sizeof(Block); }
+  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
 
  private:
-  static constexpr std::size_t kMaxQueues = 16;
-  static constexpr std::size_t kGhosts = kMaxQueues;  // Qout
+  static constexpr std::size_t kGhosts = kMostQueues;  // Qout
 
   struct Block {
     std::uint64_t expires;
@@ -125,36 +119,34 @@ class Mq {
 
   void evict(auto& cache) {
     std::size_t queue = 0;
-    while (queues_.empty(queue)) ++queue;
-    const Slot victim = queues_.back(queue);
-    queues_.move_to_front(kGhosts, victim);
+    while (kept_.empty(queue)) ++queue;
+    const Slot victim = kept_.back(queue);
+    kept_.move_to_front(kGhosts, victim);
     cache.evict_to_ghost(victim);
     limit_ghosts(cache);
   }
   void limit_ghosts(auto& cache) {
-    while (queues_.size(kGhosts) > most_ghosts_) cache.forget_back(queues_, kGhosts);
+    while (kept_.size(kGhosts) > most_ghosts_) cache.forget_back(kept_, kGhosts);
   }
 
   // Time passes. The first block of each queue falls if its lifetime is over.
   void adjust() {
     ++now_;
     for (std::size_t queue = 1; queue <= top_; ++queue) {
-      if (queues_.empty(queue)) continue;
-      const Slot slot = queues_.back(queue);
+      if (kept_.empty(queue)) continue;
+      const Slot slot = kept_.back(queue);
       if (blocks_[slot].expires >= now_) continue;
       blocks_[slot].expires = now_ + lifetime_;
-      queues_.move_to_front(queue - 1, slot);
+      kept_.move_to_front(queue - 1, slot);
     }
   }
 
   Params params_;
   std::size_t top_;  // the highest queue
-  SlotLists<kMaxQueues + 1> queues_;
   Pages<Block> blocks_;
   std::uint64_t now_ = 0;
   std::uint64_t lifetime_ = 0;
   Count most_ghosts_ = 0;
-  Count capacity_ = 0;
 };
 
 }  // namespace mcsim

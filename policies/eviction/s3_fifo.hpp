@@ -3,7 +3,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -27,7 +27,7 @@ struct Choices<S3Variant> {
 // another round for each access, up to three.
 //
 // O(1) an access, amortised; 10 bytes a block held or remembered.
-class S3Fifo {
+class S3Fifo : public KeptIn<SlotLists<3>> {
  public:
   struct Params {
     double small = 0.1;
@@ -49,7 +49,8 @@ class S3Fifo {
           "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache "
           "eviction, SOSP 2023"};
 
-  S3Fifo(const Params& params, const PolicySetup& setup) : queues_(0), uses_(0), params_(params) {
+  S3Fifo(const Params& params, const PolicySetup& setup)
+      : KeptIn(setup, 0), uses_(0), params_(params) {
     set_capacity(setup.capacity);
     reserve(setup.slots_for(capacity_ + main_));
   }
@@ -58,43 +59,36 @@ class S3Fifo {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
       make_room(cache);
-      const bool spills = !is_paper() && !has_evicted_ && queues_.size(kSmall) >= small_;
+      const bool spills = !is_paper() && !has_evicted_ && kept_.size(kSmall) >= small_;
       insert(spills ? kMain : kSmall, cache.insert(a.block));
       return false;
     }
-    if (queues_.list_of(slot) != kGhost) {
+    if (kept_.list_of(slot) != kGhost) {
       uses_[slot] = std::min<std::uint8_t>(kMostUses, uses_[slot] + 1);
       return true;
     }
-    queues_.erase(slot);  // before others push it out
+    kept_.erase(slot);  // before others push it out
     make_room(cache);
     insert(kMain, slot);
     return false;
   }
 
-  void remove(Slot slot, auto& cache) {
-    queues_.erase(slot);
-    cache.forget(slot);
-  }
-
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (queues_.size(kGhost) > main_) cache.forget_back(queues_, kGhost);
+    while (kept_.size(kGhost) > main_) cache.forget_back(kept_, kGhost);
     reserve(cache.slots_for(capacity_ + main_));
   }
 
-  bool resident(Slot slot) const { return queues_.list_of(slot) != kGhost; }
-  Count size() const { return queues_.size(kSmall) + queues_.size(kMain); }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return queues_.slots(); }
+  bool resident(Slot slot) const { return kept_.list_of(slot) != kGhost; }
+  Count size() const { return kept_.size(kSmall) + kept_.size(kMain); }
   // Hits, and those are more, change no links; the rest stays in the processor's own caches.
   void prefetch(Slot) const {}
   absl::Status check() const {
-    if (queues_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
-    return queues_.check();
+    if (kept_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
+    return kept_.check();
   }
-  std::size_t bytes() const { return queues_.bytes() + uses_.size(); }
+  std::size_t bytes() const { return kept_.bytes() + uses_.size(); }
 
  private:
   enum Queue { kSmall, kMain, kGhost };
@@ -108,12 +102,12 @@ class S3Fifo {
     main_ = std::max<Count>(0, capacity - small_);
   }
   void reserve(std::size_t slots) {
-    queues_.reserve(slots);
-    uses_.extend(queues_.slots());
+    kept_.reserve(slots);
+    uses_.extend(kept_.slots());
   }
 
   void insert(Queue queue, Slot slot) {
-    queues_.push_front(queue, slot);
+    kept_.push_front(queue, slot);
     uses_[slot] = 0;
   }
 
@@ -122,7 +116,7 @@ class S3Fifo {
   }
   void evict(auto& cache) {
     has_evicted_ = true;
-    if (queues_.size(kSmall) >= small_ || queues_.empty(kMain)) {
+    if (kept_.size(kSmall) >= small_ || kept_.empty(kMain)) {
       evict_small(cache);
     } else {
       evict_main(cache);
@@ -131,42 +125,40 @@ class S3Fifo {
 
   // Until one leaves, others go on to the main queue.
   void evict_small(auto& cache) {
-    while (!queues_.empty(kSmall)) {
-      const Slot oldest = queues_.back(kSmall);
+    while (!kept_.empty(kSmall)) {
+      const Slot oldest = kept_.back(kSmall);
       if (uses_[oldest] < params_.promote_at) {
         evict_to_ghost(oldest, cache);
         return;
       }
-      queues_.move_to_front(kMain, oldest);
+      kept_.move_to_front(kMain, oldest);
       uses_[oldest] = 0;
-      if (is_paper() && queues_.size(kMain) > main_) evict_main(cache);
+      if (is_paper() && kept_.size(kMain) > main_) evict_main(cache);
     }
   }
 
   void evict_main(auto& cache) {
-    while (uses_[queues_.back(kMain)] > 0) {
-      const Slot oldest = queues_.back(kMain);
+    while (uses_[kept_.back(kMain)] > 0) {
+      const Slot oldest = kept_.back(kMain);
       --uses_[oldest];
-      queues_.move_to_front(kMain, oldest);
+      kept_.move_to_front(kMain, oldest);
     }
-    cache.evict_back(queues_, kMain);
+    cache.evict_back(kept_, kMain);
   }
 
   void evict_to_ghost(Slot slot, auto& cache) {
     if (main_ == 0) {
-      queues_.erase(slot);
+      kept_.erase(slot);
       cache.evict(slot);
       return;
     }
-    if (queues_.size(kGhost) == main_) cache.forget_back(queues_, kGhost);
+    if (kept_.size(kGhost) == main_) cache.forget_back(kept_, kGhost);
     cache.evict_to_ghost(slot);
-    queues_.move_to_front(kGhost, slot);
+    kept_.move_to_front(kGhost, slot);
   }
 
-  SlotLists<3> queues_;
   Pages<std::uint8_t> uses_;
   Params params_;
-  Count capacity_ = 0;
   Count small_ = 0;
   Count main_ = 0;  // also the number of ghosts
   bool has_evicted_ = false;

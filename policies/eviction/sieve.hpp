@@ -2,7 +2,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -12,7 +12,7 @@ namespace mcsim {
 // behind the hand as in CLOCK, so that the hand soon meets those nobody visits.
 //
 // O(1) an access, amortised; 8.1 bytes a block of the capacity.
-class Sieve {
+class Sieve : public KeptIn<SlotLists<>> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -20,10 +20,7 @@ class Sieve {
       .summary = "A hand sifts out blocks not visited since it last passed.",
       .reference = "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024"};
 
-  Sieve(const Params&, const PolicySetup& setup)
-      : arrivals_(setup.slots_for(setup.capacity)),
-        visited_(arrivals_.slots()),
-        capacity_(setup.capacity) {}
+  Sieve(const Params&, const PolicySetup& setup) : KeptIn(setup), visited_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
@@ -31,7 +28,7 @@ class Sieve {
       return true;
     }
     if (size() == capacity_) cache.evict(pop_victim());
-    arrivals_.push_front(cache.insert(a.block));
+    kept_.push_front(cache.insert(a.block));
     return false;
   }
 
@@ -44,25 +41,20 @@ class Sieve {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) cache.evict(pop_victim());
-    arrivals_.reserve(cache.slots_for(capacity_));
-    visited_.reserve(arrivals_.slots());
+    kept_.reserve(cache.slots_for(capacity_));
+    visited_.reserve(kept_.slots());
   }
 
-  bool resident(Slot) const { return true; }
-  Count size() const { return arrivals_.size(); }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return arrivals_.slots(); }
   void prefetch(Slot) const {}  // the marks stay in the processor's own caches
-  absl::Status check() const { return arrivals_.check(); }
-  std::size_t bytes() const { return arrivals_.bytes() + visited_.bytes(); }
+  std::size_t bytes() const { return kept_.bytes() + visited_.bytes(); }
 
  private:
   Slot pop_victim() {
     while (true) {
-      if (hand_ == kNoSlot) hand_ = arrivals_.back();
+      if (hand_ == kNoSlot) hand_ = kept_.back();
       if (!visited_[hand_]) break;
       visited_.clear(hand_);
-      hand_ = arrivals_.newer(hand_);
+      hand_ = kept_.newer(hand_);
     }
     const Slot victim = hand_;
     unlink(victim);
@@ -71,14 +63,12 @@ class Sieve {
 
   // The hand goes on if it pointed there.
   void unlink(Slot slot) {
-    if (slot == hand_) hand_ = arrivals_.newer(slot);
-    arrivals_.erase(slot);
+    if (slot == hand_) hand_ = kept_.newer(slot);
+    kept_.erase(slot);
   }
 
-  SlotLists<> arrivals_;  // newest first
   BitArray visited_;
   Slot hand_ = kNoSlot;  // kNoSlot: beyond the newest
-  Count capacity_;
 };
 
 }  // namespace mcsim

@@ -10,7 +10,7 @@
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "policies/eviction/kept_in.hpp"
 
 namespace mcsim {
 
@@ -27,7 +27,7 @@ namespace mcsim {
 // at their limit does not count towards their halving.
 //
 // O(1) an access, amortised; 9 bytes a block of the capacity, the sketch 8 to 16.
-class WTinyLfu {
+class WTinyLfu : public KeptIn<SlotLists<3>> {
  public:
   struct Params {
     double window = 0.01;
@@ -59,10 +59,10 @@ class WTinyLfu {
           "ACM Transactions on Storage 13(4), 2017"};
 
   WTinyLfu(const Params& params, const PolicySetup& setup)
-      : params_(params),
-        lists_(setup.slots_for(setup.capacity)),
-        sketch_(counters(lists_.slots())),
-        door_(params.doorkeeper ? lists_.slots() : 0),
+      : KeptIn(setup),
+        params_(params),
+        sketch_(counters(slots())),
+        door_(params.doorkeeper ? slots() : 0),
         random_(Random(setup.seed).split(kInfo.name)) {
     set_capacity(setup.capacity);
   }
@@ -75,45 +75,36 @@ class WTinyLfu {
       reuse(slot);
     } else {
       if (size() == capacity_) evict(cache);
-      lists_.push_front(kWindow, cache.insert(a.block));
+      kept_.push_front(kWindow, cache.insert(a.block));
       limit_window();
     }
     if (params_.climb) climb(hit);
     return hit;
   }
 
-  void remove(Slot slot, auto& cache) {
-    lists_.erase(slot);
-    cache.forget(slot);
-  }
-
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     limit_window();
-    while (lists_.size(kProtected) > max_protected_) demote();
-    while (size() > capacity_) cache.evict_back(lists_, main_victims());
+    while (kept_.size(kProtected) > max_protected_) demote();
+    while (size() > capacity_) cache.evict_back(kept_, main_victims());
     const std::size_t slots = cache.slots_for(capacity_);
-    lists_.reserve(slots);
+    kept_.reserve(slots);
     sketch_.reserve(counters(slots));
     if (params_.doorkeeper) door_.reserve(slots);
   }
 
-  bool resident(Slot) const { return true; }
   Count size() const {
-    return lists_.size(kWindow) + lists_.size(kProbation) + lists_.size(kProtected);
+    return kept_.size(kWindow) + kept_.size(kProbation) + kept_.size(kProtected);
   }
-  Count capacity() const { return capacity_; }
-  std::size_t slots() const { return lists_.slots(); }
-  void prefetch(Slot slot) const { lists_.prefetch(slot); }
   absl::Status check() const {
-    if (lists_.size(kWindow) > max_window_ || lists_.size(kProtected) > max_protected_) {
+    if (kept_.size(kWindow) > max_window_ || kept_.size(kProtected) > max_protected_) {
       return internal_error("w-tinylfu: {} blocks in a window of {}, {} protected of {}",
-                            lists_.size(kWindow), max_window_, lists_.size(kProtected),
+                            kept_.size(kWindow), max_window_, kept_.size(kProtected),
                             max_protected_);
     }
-    return lists_.check();
+    return kept_.check();
   }
-  std::size_t bytes() const { return lists_.bytes() + sketch_.bytes() + door_.bytes(); }
+  std::size_t bytes() const { return kept_.bytes() + sketch_.bytes() + door_.bytes(); }
 
  private:
   static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;
@@ -159,35 +150,35 @@ class WTinyLfu {
   // --- Lists ----------------------------------------------------------------------
 
   void reuse(Slot slot) {
-    const std::size_t list = lists_.list_of(slot);
-    lists_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
-    if (lists_.size(kProtected) > max_protected_) demote();
+    const std::size_t list = kept_.list_of(slot);
+    kept_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
+    if (kept_.size(kProtected) > max_protected_) demote();
   }
-  void demote() { lists_.move_to_front(kProbation, lists_.back(kProtected)); }
+  void demote() { kept_.move_to_front(kProbation, kept_.back(kProtected)); }
   void limit_window() {
-    while (lists_.size(kWindow) > max_window_) {
-      lists_.move_to_front(kProbation, lists_.back(kWindow));
+    while (kept_.size(kWindow) > max_window_) {
+      kept_.move_to_front(kProbation, kept_.back(kWindow));
     }
   }
 
   // The list whose last block leaves, of those that have one.
   std::size_t main_victims() const {
-    if (!lists_.empty(kProbation)) return kProbation;
-    return lists_.empty(kProtected) ? kWindow : kProtected;
+    if (!kept_.empty(kProbation)) return kProbation;
+    return kept_.empty(kProtected) ? kWindow : kProtected;
   }
   // What has to leave the window contends with the victim of the main part.
   void evict(auto& cache) {
     const std::size_t list = main_victims();
-    Slot victim = lists_.back(list);
-    if (lists_.size(kWindow) == max_window_ && list != kWindow) {
-      const Slot candidate = lists_.back(kWindow);
+    Slot victim = kept_.back(list);
+    if (kept_.size(kWindow) == max_window_ && list != kWindow) {
+      const Slot candidate = kept_.back(kWindow);
       if (admits(cache.block(candidate), cache.block(victim))) {
-        lists_.move_to_front(kProbation, candidate);
+        kept_.move_to_front(kProbation, candidate);
       } else {
         victim = candidate;
       }
     }
-    lists_.erase(victim);
+    kept_.erase(victim);
     cache.evict(victim);
   }
 
@@ -206,15 +197,13 @@ class WTinyLfu {
                 ? kDecay * step_
                 : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
     limit_window();
-    while (lists_.size(kProtected) > max_protected_) demote();
+    while (kept_.size(kProtected) > max_protected_) demote();
   }
 
   Params params_;
-  SlotLists<3> lists_;  // most recently used first
   CountMinSketch sketch_;
   BloomFilter door_;
   Random random_;
-  Count capacity_ = 0;
   Count max_window_ = 0;
   Count max_protected_ = 0;
   Count sample_ = 0;   // accesses after which counts are halved, and the window moves

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "core/base/component_spec.hpp"

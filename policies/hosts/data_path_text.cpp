@@ -8,12 +8,6 @@
 namespace mcsim {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 std::vector<std::string_view> split(std::string_view text, char divider) {
   std::vector<std::string_view> parts;
   while (true) {

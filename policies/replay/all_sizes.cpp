@@ -4,10 +4,10 @@
 #include <array>
 #include <memory>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/base/pages.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
-#include "policies/replay/cpu_clock.hpp"
 
 namespace mcsim {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "core/base/files.hpp"

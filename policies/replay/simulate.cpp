@@ -13,13 +13,13 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/next_use.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/all_sizes.hpp"
-#include "policies/replay/cpu_clock.hpp"
 #include "policies/replay/speed_estimate.hpp"
 
 namespace mcsim {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/base/random.hpp"
 #include "policies/registry/eviction.hpp"
-#include "policies/replay/cpu_clock.hpp"
 
 namespace mcsim {
 

@@ -2,9 +2,9 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/next_use.hpp"
 #include "core/engine/run.hpp"
@@ -25,12 +25,6 @@ using bench::zipf_trace;
 const Accesses& shared_trace() {
   static const Accesses trace = zipf_trace(20'000'000, 2'000'000, 4);
   return trace;
-}
-
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void report(benchmark::State& state, const Accesses& trace, const Host& host) {
@@ -138,15 +132,15 @@ void two_tiers(benchmark::State& state, const std::string& policy) {
   for (auto _ : state) {
     const PolicySetup setup{.capacity = 200'000, .blocks = trace.id_count(), .trace = trace.ids};
     auto cache = eviction_registry().make(policy, {}, setup).value();
-    const double begin = thread_seconds();
+    const double begin = cpu_seconds();
     if (!cache->replay({.blocks = trace.ids, .next_uses = {uses.data(), uses.size()}}).ok()) {
       state.SkipWithError("failed");
     }
-    one += thread_seconds() - begin;
+    one += cpu_seconds() - begin;
     host = make_data_path(params, machine, trace, division, 1).value();
-    const double middle = thread_seconds();
+    const double middle = cpu_seconds();
     host->replay(trace, trace.all());
-    const double seconds = thread_seconds() - middle;
+    const double seconds = cpu_seconds() - middle;
     tiers += seconds;
     state.SetIterationTime(seconds);
   }

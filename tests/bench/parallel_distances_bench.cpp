@@ -5,9 +5,9 @@
 // `speed-up` one / critical path and `overhead` work / one - 1.
 #include <benchmark/benchmark.h>
 
-#include <ctime>
 #include <string>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/parallel_distances.hpp"
 #include "core/locality/estimators/registry.hpp"
@@ -19,12 +19,6 @@ namespace {
 using bench::reference_trace;
 using bench::ReferenceTrace;
 using bench::Stream;
-
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 struct Keys {
   static ExactDistances one(const ReferenceTrace&) { return ExactDistances(); }
@@ -45,11 +39,11 @@ struct Blocks {
 // Seconds of the sequential engine.
 template <class Kind>
 double time_one(const ReferenceTrace& trace) {
-  const double before = thread_seconds();
+  const double before = cpu_seconds();
   auto distances = Kind::one(trace);
   (void)distances.process(Kind::stream(trace));
   benchmark::DoNotOptimize(distances.distinct());
-  return thread_seconds() - before;
+  return cpu_seconds() - before;
 }
 
 template <class Kind>

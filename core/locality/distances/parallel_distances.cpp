@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <ctime>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "core/base/cpu_clock.hpp"
 #include "core/base/pages.hpp"
 #include "core/locality/distances/distance_state.hpp"
 #include "core/locality/distances/last_access_parts.hpp"
@@ -46,12 +46,6 @@ constexpr std::uint64_t kEndOfCodes = std::uint64_t{1} << 32;
 
 std::uint64_t end_of_group(std::uint64_t code) {
   return (code / LiveSlots::kGroupCodes + 1) * LiveSlots::kGroupCodes;
-}
-
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // Two counters a part in turns, for incrementing one takes longer than the rest.
@@ -171,9 +165,9 @@ class Engine {
           tbb::blocked_range<std::size_t>(0, tasks, 1),
           [&](const tbb::blocked_range<std::size_t>& range) {
             for (std::size_t i = range.begin(); i < range.end(); ++i) {
-              const double before = thread_seconds();
+              const double before = cpu_seconds();
               work(i);
-              seconds[i] = thread_seconds() - before;
+              seconds[i] = cpu_seconds() - before;
             }
           },
           tbb::simple_partitioner());

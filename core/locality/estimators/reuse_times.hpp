@@ -107,4 +107,25 @@ enum class DepthModel : std::uint8_t {
 
 CurveEstimate curve_of(const ReuseTimes& times, DepthModel model);
 
+// Hits from reuse times alone. O(1) per reference.
+template <DepthModel model>
+class ReuseTimeEstimator : public Estimator {
+ public:
+  using Params = ReuseTimeParams;
+
+  ReuseTimeEstimator(const Params& params, EstimatorContext context)
+      : times_(params, context.seed) {}
+
+  absl::Status process(const References& next) final {
+    times_.process(next.keys);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<CurveEstimate> curve() final { return curve_of(times_, model); }
+  double distinct() const final { return times_.distinct(); }
+  std::size_t bytes() const final { return sizeof *this + times_.bytes(); }
+
+ private:
+  ReuseTimes times_;
+};
+
 }  // namespace mcsim

@@ -324,11 +324,6 @@ absl::StatusOr<Characterised> measured_in(Words words, const Accesses& trace, st
   return found;
 }
 
-absl::StatusOr<std::shared_ptr<const Mapping>> mapped(const std::string& path) {
-  MCSIM_ASSIGN_OR_RETURN(const File file, File::open(path));
-  return file.map();
-}
-
 absl::StatusOr<std::span<const std::uint64_t>> words_of(const Mapping& mapping,
                                                         std::string_view name) {
   const std::span<const std::byte> bytes = mapping.bytes();
@@ -383,7 +378,7 @@ absl::StatusOr<Characterised> read_profile(const Accesses& trace,
                                            const std::optional<MeterSpec>& meter,
                                            const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Characterised> {
-    MCSIM_ASSIGN_OR_RETURN(const auto mapping, mapped(path));
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     MCSIM_ASSIGN_OR_RETURN(const auto words, words_of(*mapping, path));
     return profile_in(words, trace, meter, path);
   });
@@ -391,7 +386,7 @@ absl::StatusOr<Characterised> read_profile(const Accesses& trace,
 
 absl::StatusOr<std::string> describe_profile(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<std::string> {
-    MCSIM_ASSIGN_OR_RETURN(const auto mapping, mapped(path));
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     MCSIM_ASSIGN_OR_RETURN(const auto words, words_of(*mapping, path));
     MCSIM_RETURN_IF_ERROR(check_head(words, path));
     return fmt::format("{} of {} VM{}", kKinds[words[4]], words[5], words[5] == 1 ? "" : "s");

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -172,14 +171,6 @@ class GroupFits {
   std::vector<Fit> fits_;        // by coarse bin
   std::vector<double> sampled_;  // hits, up to the end of the bin
 };
-
-// Values from each of some increasing capacities on; 0 before.
-double value_at(const std::vector<double>& capacities, const std::vector<double>& values,
-                double capacity) {
-  const auto beyond = std::upper_bound(capacities.begin(), capacities.end(), capacity);
-  if (beyond == capacities.begin()) return 0;
-  return values[static_cast<std::size_t>(beyond - capacities.begin() - 1)];
-}
 
 // Where the curve or its band changes.
 std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, bool has_band) {

@@ -1,29 +1,15 @@
 #include "core/trace/formats/csv.hpp"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_split.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace mcsim {
 namespace {
 
 constexpr std::uint64_t kSectorBytes = 512;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 absl::StatusOr<char> delimiter_of(const std::string& text) {
   if (text == "tab" || text == "\\t") return '\t';
@@ -68,8 +54,8 @@ bool is_own_name(std::string_view header, std::string_view own) {
 
 absl::Status CsvReader::begin(std::string_view first_line) {
   MCSIM_ASSIGN_OR_RETURN(delimiter_, delimiter_of(params_.delimiter));
-  read_words_ = split(lower(params_.read), ',');
-  write_words_ = split(lower(params_.write), ',');
+  read_words_ = absl::StrSplit(absl::AsciiStrToLower(params_.read), ',');
+  write_words_ = absl::StrSplit(absl::AsciiStrToLower(params_.write), ',');
   offset_unit_ = bytes_in(params_.offset_unit, params_.block_bytes);
   length_unit_ = bytes_in(params_.length_unit, params_.block_bytes);
 
@@ -83,7 +69,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
   MCSIM_ASSIGN_OR_RETURN(const auto offset, assign(Role::kOffset, params_.offset, "offset"));
   MCSIM_RETURN_IF_ERROR(assign(Role::kOp, params_.op, "op").status());
   MCSIM_ASSIGN_OR_RETURN(const auto length, assign(Role::kLength, params_.length, "length"));
-  for (const std::string& part : split(params_.vm, '+')) {
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(params_.vm, '+'))) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
     if (!vm) name_the_only_vm();
   }
@@ -118,8 +104,7 @@ absl::StatusOr<std::optional<std::size_t>> CsvReader::assign(Role role, const st
 
 absl::StatusOr<std::optional<std::size_t>> CsvReader::position_of(const std::string& column,
                                                                   std::string_view own_name) const {
-  const bool is_position =
-      !column.empty() && std::ranges::all_of(column, [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_position = !column.empty() && std::ranges::all_of(column, absl::ascii_isdigit);
   if (is_position) {
     const std::size_t position = column.size() < 6 ? std::stoul(column) : 0;
     if (position >= 1 && position <= header_.size()) return position - 1;
@@ -221,7 +206,8 @@ Nanoseconds CsvReader::time_of(FieldScanner& scan) const {
 
 Op CsvReader::op_of(FieldScanner& scan) const {
   const std::string_view field = scan.text("an operation");
-  const std::string word = lower(field);
+  std::string word(field);
+  absl::AsciiStrToLower(&word);
   if (std::ranges::count(read_words_, word)) return Op::kRead;
   if (std::ranges::count(write_words_, word)) return Op::kWrite;
   scan.complain_of(fmt::format("{} (read) or {} (write)", fmt::join(read_words_, ", "),
