@@ -154,7 +154,7 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         values={
             "total": gain[HISTORY],
             "total over coded": over_coded[HISTORY],
-            "each once": _gain_of_means(runs, HISTORY, GLOBAL),
+            "each once": _gain_of_means(runs),
             "latency": best,
         },
         checks=checks,
@@ -200,11 +200,11 @@ def _gain(runs: Sequence[Results], title: str, base: str, tier: int | None = Non
     return 100 * (_totals(runs, title, tier) / _totals(runs, base, tier) - 1)
 
 
-def _gain_of_means(runs: Sequence[Results], title: str, base: str) -> float:
+def _gain_of_means(runs: Sequence[Results]) -> float:
     """Return by how much more percent volumes hit in the mean, each counted once."""
     ours, theirs = (
         sum(rows_of(run)[system, vm]["hit_ratio"] for run in runs for vm in vms_of(run))
-        for system in (title, base)
+        for system in (HISTORY, GLOBAL)
     )
     gain: float = 100 * (ours / theirs - 1)
     return gain

@@ -257,9 +257,9 @@ main(sys.argv[1:])
 
 
 def test_a_real_volume(run: Any, trace_dir: Path) -> None:
-    from mcsim.traces.find import find_trace
+    from mcsim.traces.find import TraceFinder
 
-    path = find_trace("web_3", [trace_dir])
+    path = TraceFinder([trace_dir]).find("web_3")
     assert path is not None
     code, out, _ = run("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
     assert code == 0
