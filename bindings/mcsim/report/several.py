@@ -12,10 +12,9 @@ import pyarrow as pa
 from mcsim.figures.looks import Look, looks_of, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Prose
-from mcsim.report.run_charts import ALL
 from mcsim.report.tables import Cell, Table, from_arrow
 from mcsim.results.results import Results
-from mcsim.results.tables import comparison
+from mcsim.results.tables import ALL, comparison
 
 __all__ = ["compared", "differences"]
 

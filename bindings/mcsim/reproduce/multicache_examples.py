@@ -13,9 +13,10 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
-from mcsim.reproduce.readings import rows_of, system_of
+from mcsim.reproduce.readings import system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
+from mcsim.results.tables import rows_of
 
 __all__ = ["find_curve", "find_scan", "find_split"]
 

@@ -23,10 +23,11 @@ from mcsim.reproduce.multicache_web import (
     hours_of,
     web,
 )
-from mcsim.reproduce.readings import rows_of, said, system_of
+from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import comparison as comparison_table
+from mcsim.results.tables import rows_of
 
 __all__ = ["find_hit_ratio_by_tier", "find_hit_ratio_over_time", "find_latency"]
 

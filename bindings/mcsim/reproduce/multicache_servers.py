@@ -26,9 +26,10 @@ from mcsim.reproduce.multicache_web import (
     MULTICACHES,
     web,
 )
-from mcsim.reproduce.readings import ALL, rows_of, said
+from mcsim.reproduce.readings import said
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
+from mcsim.results.tables import ALL, rows_of
 from mcsim.traces.trace import Trace
 
 __all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
