@@ -102,7 +102,10 @@ class Stages:
     ) -> tuple[View, list[View]]:
         """Let all see the columns that one asks for: what is interned and measured is shared."""
         workload, source = self.prepared.workload, self.experiment.source
-        asked = {column: _asking(views, column) for column in ON_DEMAND}
+        asked = {
+            column: [index for index, view in enumerate(views) if view.get(column)]
+            for column in ON_DEMAND
+        }
         for index in asked["responses"][:1]:
             check_responses(workload, own["ops"], source, index)
         for index in [index for index in asked["classes"] if systems[index].needs_classes][:1]:
@@ -271,11 +274,6 @@ class Stages:
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.sink.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _asking(views: list[View], column: str) -> list[int]:
-    """The systems, by number, whose view has a column."""
-    return [index for index, view in enumerate(views) if view.get(column)]
 
 
 def _measures_bytes(system: engine.System) -> bool:

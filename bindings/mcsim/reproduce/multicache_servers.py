@@ -267,6 +267,18 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         for title in (GLOBAL, GLOBAL_CODED, *MULTICACHES)
     }
     largest = every[-1:]
+    plots = [
+        Plot(
+            title, says, "sizes", "flash_million_blocks", column,
+            "Flash (million blocks)", "Hit ratio (%)", by=["system"], y_times=100,
+            looks=system_looks(every[0].spec.systems),
+        )
+        for title, column, says in (
+            ("Hit ratio by capacity", "hit_ratio", "All volumes together, in both tiers."),
+            ("Hit ratio of the fast tier", "fast_hit_ratio", "Of all accesses."),
+            ("Hit ratio of the slow tier", "slow_hit_ratio", "Of all accesses."),
+        )
+    ]  # fmt: skip
     return Found(
         values={
             "total": _gain(largest, HISTORY, GLOBAL),
@@ -276,7 +288,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         },
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
-        plots=_size_plots(every[0]),
+        plots=plots,
         draw=drawing(
             {
                 "hit-ratio-by-capacity": (
@@ -288,21 +300,6 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         ),
         runs=every,
     )
-
-
-def _size_plots(run: Results) -> list[Plot]:
-    return [
-        Plot(
-            title, says, "sizes", "flash_million_blocks", column,
-            "Flash (million blocks)", "Hit ratio (%)", by=["system"], y_times=100,
-            looks=system_looks(run.spec.systems),
-        )
-        for title, column, says in (
-            ("Hit ratio by capacity", "hit_ratio", "All volumes together, in both tiers."),
-            ("Hit ratio of the fast tier", "fast_hit_ratio", "Of all accesses."),
-            ("Hit ratio of the slow tier", "slow_hit_ratio", "Of all accesses."),
-        )
-    ]  # fmt: skip
 
 
 def _checks_by_size(sizes: Sequence[float], total: Mapping[str, Sequence[float]]) -> list[Check]:
