@@ -16,126 +16,88 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcsim.base.errors import ConfigError, McsimError, TraceError
-    from mcsim.base.package import get_cmake_dir, get_include
-    from mcsim.base.rows import Rows
-    from mcsim.config import ExperimentSpec
-    from mcsim.experiment.allocator import Allocator, Decision, Observation
-    from mcsim.experiment.migration import Migration
-    from mcsim.experiment.runner import run
-    from mcsim.locality.curves import HitRatioCurves
-    from mcsim.locality.estimators import (
-        HitRatioCurve,
-        estimate,
-        estimator_names,
-        hit_ratio_curve,
-        reuse_distances,
-    )
-    from mcsim.locality.measure import hit_ratio_curves
-    from mcsim.locality.mix import mix
-    from mcsim.locality.whatif import what_if
-    from mcsim.optimizers.optimizer import optimize
-    from mcsim.policies.miniatures import miniature
-    from mcsim.policies.python_policies import Policy, PriorityPolicy
-    from mcsim.policies.simulation import memory_needed, simulate, simulate_lines
-    from mcsim.policies.specs import load_policies, policy_names, wrapper_names
-    from mcsim.policies.tuning import tune
-    from mcsim.report.make import report
-    from mcsim.reproduce.reproduction import reproduce
-    from mcsim.results.results import Results
-    from mcsim.searches.search import search
-    from mcsim.sweeps.sweep import sweep
-    from mcsim.sweeps.swept import Sweep
-    from mcsim.traces.blocks import Blocks
-    from mcsim.traces.trace import Trace
+    from mcsim.base.errors import ConfigError as ConfigError
+    from mcsim.base.errors import McsimError as McsimError
+    from mcsim.base.errors import TraceError as TraceError
+    from mcsim.base.package import get_cmake_dir as get_cmake_dir
+    from mcsim.base.package import get_include as get_include
+    from mcsim.base.rows import Rows as Rows
+    from mcsim.config import ExperimentSpec as ExperimentSpec
+    from mcsim.experiment.allocator import Allocator as Allocator
+    from mcsim.experiment.allocator import Decision as Decision
+    from mcsim.experiment.allocator import Observation as Observation
+    from mcsim.experiment.migration import Migration as Migration
+    from mcsim.experiment.runner import run as run
+    from mcsim.locality.curves import HitRatioCurves as HitRatioCurves
+    from mcsim.locality.estimators import HitRatioCurve as HitRatioCurve
+    from mcsim.locality.estimators import estimate as estimate
+    from mcsim.locality.estimators import estimator_names as estimator_names
+    from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
+    from mcsim.locality.estimators import reuse_distances as reuse_distances
+    from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
+    from mcsim.locality.mix import mix as mix
+    from mcsim.locality.whatif import what_if as what_if
+    from mcsim.optimizers.optimizer import optimize as optimize
+    from mcsim.policies.miniatures import miniature as miniature
+    from mcsim.policies.python_policies import Policy as Policy
+    from mcsim.policies.python_policies import PriorityPolicy as PriorityPolicy
+    from mcsim.policies.simulation import memory_needed as memory_needed
+    from mcsim.policies.simulation import simulate as simulate
+    from mcsim.policies.simulation import simulate_lines as simulate_lines
+    from mcsim.policies.specs import load_policies as load_policies
+    from mcsim.policies.specs import policy_names as policy_names
+    from mcsim.policies.specs import wrapper_names as wrapper_names
+    from mcsim.policies.tuning import tune as tune
+    from mcsim.report.make import report as report
+    from mcsim.reproduce.reproduction import reproduce as reproduce
+    from mcsim.results.results import Results as Results
+    from mcsim.searches.search import search as search
+    from mcsim.sweeps.sweep import sweep as sweep
+    from mcsim.sweeps.swept import Sweep as Sweep
+    from mcsim.traces.blocks import Blocks as Blocks
+    from mcsim.traces.trace import Trace as Trace
 
+# Where public names live.
 _HOME = {
-    "Allocator": "experiment.allocator",
-    "Blocks": "traces.blocks",
-    "ConfigError": "base.errors",
-    "Decision": "experiment.allocator",
-    "ExperimentSpec": "config",
-    "HitRatioCurve": "locality",
-    "HitRatioCurves": "locality",
-    "McsimError": "base.errors",
-    "Migration": "experiment.migration",
-    "Observation": "experiment.allocator",
-    "Policy": "policies.python_policies",
-    "PriorityPolicy": "policies.python_policies",
-    "Results": "results.results",
-    "Rows": "base.rows",
-    "Sweep": "sweeps.swept",
-    "Trace": "traces.trace",
-    "TraceError": "base.errors",
-    "__version__": "_core",
-    "estimate": "locality",
-    "estimator_names": "locality",
-    "get_cmake_dir": "base.package",
-    "get_include": "base.package",
-    "hit_ratio_curve": "locality",
-    "hit_ratio_curves": "locality.measure",
-    "load_policies": "policies.specs",
-    "memory_needed": "policies.simulation",
-    "miniature": "policies.miniatures",
-    "mix": "locality.mix",
-    "optimize": "optimizers",
-    "policy_names": "policies.specs",
-    "report": "report.make",
-    "reuse_distances": "locality",
-    "run": "experiment.runner",
-    "search": "searches.search",
-    "simulate": "policies.simulation",
-    "simulate_lines": "policies.simulation",
-    "sweep": "sweeps.sweep",
-    "tune": "policies.tuning",
-    "what_if": "locality.whatif",
-    "wrapper_names": "policies.specs",
+    name: home
+    for home, names in {
+        "_core": ("__version__",),
+        "base.errors": ("ConfigError", "McsimError", "TraceError"),
+        "base.package": ("get_cmake_dir", "get_include"),
+        "base.rows": ("Rows",),
+        "config": ("ExperimentSpec",),
+        "experiment.allocator": ("Allocator", "Decision", "Observation"),
+        "experiment.migration": ("Migration",),
+        "experiment.runner": ("run",),
+        "locality": (
+            "HitRatioCurve",
+            "HitRatioCurves",
+            "estimate",
+            "estimator_names",
+            "hit_ratio_curve",
+            "reuse_distances",
+        ),
+        "locality.measure": ("hit_ratio_curves",),
+        "locality.mix": ("mix",),
+        "locality.whatif": ("what_if",),
+        "optimizers": ("optimize",),
+        "policies.miniatures": ("miniature",),
+        "policies.python_policies": ("Policy", "PriorityPolicy"),
+        "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),
+        "policies.specs": ("load_policies", "policy_names", "wrapper_names"),
+        "policies.tuning": ("tune",),
+        "report.make": ("report",),
+        "results.results": ("Results",),
+        "searches.search": ("search",),
+        "sweeps.sweep": ("sweep",),
+        "sweeps.swept": ("Sweep",),
+        "traces.blocks": ("Blocks",),
+        "traces.trace": ("Trace",),
+    }.items()
+    for name in names
 }
 
-__all__ = [
-    "Allocator",
-    "Blocks",
-    "ConfigError",
-    "Decision",
-    "ExperimentSpec",
-    "HitRatioCurve",
-    "HitRatioCurves",
-    "McsimError",
-    "Migration",
-    "Observation",
-    "Policy",
-    "PriorityPolicy",
-    "Results",
-    "Rows",
-    "Sweep",
-    "Trace",
-    "TraceError",
-    "__version__",
-    "estimate",
-    "estimator_names",
-    "get_cmake_dir",
-    "get_include",
-    "hit_ratio_curve",
-    "hit_ratio_curves",
-    "load_policies",
-    "memory_needed",
-    "miniature",
-    "mix",
-    "optimize",
-    "policy_names",
-    "report",
-    "reproduce",
-    "reuse_distances",
-    "run",
-    "search",
-    "simulate",
-    "simulate_lines",
-    "sweep",
-    "tune",
-    "what_if",
-    "wrapper_names",
-]
-
+__all__ = sorted([*_HOME, "reproduce"])
 
 # Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
 _ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")

@@ -10,7 +10,7 @@ import pytest
 from local_dask import Dask
 
 from mcsim.traces.blocks import Blocks
-from mcsim.traces.find import find_trace
+from mcsim.traces.find import TraceFinder
 from mcsim.traces.trace import Trace
 
 
@@ -50,7 +50,7 @@ def real_trace(
 
     def blocks_of(name: str) -> Blocks:
         if name not in made:
-            path = find_trace(name.partition(".")[0], [trace_dir])
+            path = TraceFinder([trace_dir]).find(name.partition(".")[0])
             assert path is not None, name
             made[name] = Trace.open(path, cache_dir=cache).blocks("all")
         return made[name]

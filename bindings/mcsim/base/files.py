@@ -29,7 +29,9 @@ __all__ = [
     "check_writable",
     "flush",
     "flush_folder",
+    "named_in_errors",
     "of_the_disk",
+    "put_in_place",
     "replacing",
     "replacing_folder",
     "temporary_beside",
@@ -98,7 +100,7 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
     HostError
         As of `replacing`.
     """
-    try:
+    with named_in_errors(final):
         mine = claim_folder(final.with_name(f"{final.name}.partial"))
         try:
             made = mine / "new"
@@ -107,16 +109,13 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
             flush(made.iterdir())
             flush_folder(made)
             reached("folder made")
-            _put(made, final, stays)
+            put_in_place(made, final, stays)
         finally:
             let_go(mine, keep=False)
-    except HostError:
-        raise
-    except OSError as error:
-        raise cannot_write(Path(error.filename or final), error.errno) from error
 
 
-def _put(made: Path, final: Path, stays: Callable[[], bool]) -> None:
+def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
+    """Give a folder its final name; what has it is put aside, unless it `stays`: False then."""
     while True:
         try:
             made.rename(final)
@@ -125,9 +124,10 @@ def _put(made: Path, final: Path, stays: Callable[[], bool]) -> None:
                 raise
         else:
             reached("folder in place")
-            return flush_folder(final.parent)
+            flush_folder(final.parent)
+            return True
         if stays():
-            return
+            return False
         with suppress(FileNotFoundError):
             final.rename(made.with_name(f"replaced.{secrets.token_hex(4)}"))
             reached("old folder aside")
@@ -177,6 +177,17 @@ def check_writable(folder: Path) -> None:
         for path in missing:
             with suppress(OSError):
                 path.rmdir()
+
+
+@contextmanager
+def named_in_errors(final: Path) -> Iterator[None]:
+    """Name the file in what the system says, and what to do; `final` if it names none."""
+    try:
+        yield
+    except HostError:
+        raise
+    except OSError as error:
+        raise cannot_write(Path(error.filename or final), error.errno) from error
 
 
 def cannot_write(path: Path, number: int | None, what: str = "cannot be written") -> HostError:

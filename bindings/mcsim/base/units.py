@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from typing import TypeGuard
 
 __all__ = [
     "format_blocks",
@@ -18,6 +19,7 @@ __all__ = [
     "format_latency",
     "format_references",
     "format_size",
+    "is_share",
     "parse_blocks",
     "parse_bytes",
     "parse_capacities",
@@ -168,6 +170,11 @@ def parse_blocks(value: object, block_bytes: int) -> int:
     return total // block_bytes
 
 
+def is_share(value: object) -> TypeGuard[str]:
+    """Whether it is written as a share of something, such as ``'1%'``."""
+    return isinstance(value, str) and value.strip().endswith("%")
+
+
 def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> int:
     """Read a capacity in blocks: as `parse_blocks`, or a share of all blocks such as `1%`.
 
@@ -183,7 +190,7 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     ValueError
         If it is no such quantity, or less than a block.
     """
-    if isinstance(value, str) and value.strip().endswith("%"):
+    if is_share(value):
         try:
             share = float(value.strip().removesuffix("%")) / 100
         except ValueError:

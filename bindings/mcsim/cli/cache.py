@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["cache"]
 
 _DAMAGED = 1  # exit code
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group()

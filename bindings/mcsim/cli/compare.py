@@ -9,7 +9,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option, simulated
+from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import Source, print_plainly, stream_options, table_of
 
@@ -62,8 +62,7 @@ def compare(
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
     """  # noqa: D301
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    done = simulated(source, policies, sizes, memory)
-    report = _Comparison(source, done.blocks, "", done.capacities, done.rows)
+    report = _Comparison.simulated(source, policies, sizes, memory)
     report.show()
     report.write(output)
 

@@ -110,9 +110,8 @@ class Curves(StreamReport):
         band = curve.band_at(sizes)
         headings = ["size", "blocks", "hit ratio", *(["95 % band"] if band else [])]
         table = table_of(headings)
-        resolved = curve.is_resolved(sizes)
         for i, blocks in enumerate(sizes):
-            row = [*self._size(blocks), ratio_text(curve.at(blocks), bool(resolved[i]))]
+            row = [*self._size(blocks), ratio_text(curve, blocks)]
             if band:
                 low, high = (float(np.clip(side[i], 0, 1)) for side in band)
                 row.append(f"{low:.4f}–{high:.4f}")
@@ -170,11 +169,7 @@ class PerVm(Curves):
             [what, "accesses", "blocks", *(self._size(blocks)[0] for blocks in sizes)], left=1
         )
         for name, curve in self.named():
-            resolved = curve.is_resolved(sizes)
-            ratios = [
-                ratio_text(curve.at(blocks), bool(resolved[i])) if curve.accesses else "-"
-                for i, blocks in enumerate(sizes)
-            ]
+            ratios = [ratio_text(curve, blocks) if curve.accesses else "-" for blocks in sizes]
             table.add_row(
                 name,
                 f"{curve.accesses:,}",
@@ -250,7 +245,6 @@ class Compared(Curves):
             curve = one.curve
             apart = np.abs(curve.at(at) - exact.at(at))
             is_exact = curve is exact
-            resolved = curve.is_resolved(sizes)
             table.add_row(
                 curve.estimator,
                 "-" if is_exact else f"{curve.mae(exact):.5f}",
@@ -259,10 +253,7 @@ class Compared(Curves):
                 f"{one.rate / 1e6:.1f}",
                 format_size(one.bytes),
                 f"{curve.distinct:,.0f}",
-                *(
-                    ratio_text(curve.at(blocks), bool(resolved[i]))
-                    for i, blocks in enumerate(sizes)
-                ),
+                *(ratio_text(curve, blocks) for blocks in sizes),
             )
         table.caption = (
             "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
@@ -278,6 +269,6 @@ class Compared(Curves):
         return comparison(named, log=log) if len(named) > 1 else curves(named, log=log)
 
 
-def ratio_text(ratio: float, resolved: bool) -> str:
-    """Write a hit ratio, after ~ where the estimator does not resolve it."""
-    return f"{'' if resolved else '~'}{ratio:.4f}"
+def ratio_text(curve: HitRatioCurve, blocks: int) -> str:
+    """Write the hit ratio of a size, after ~ where the estimator does not resolve it."""
+    return f"{'' if blocks >= curve.resolved_from else '~'}{curve.at(blocks):.4f}"

@@ -11,7 +11,7 @@ from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
-from mcsim.cli.policy_report import Mini, memory_option, mini_options, simulated
+from mcsim.cli.policy_report import Mini, memory_option, mini_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
@@ -196,14 +196,8 @@ def _by_policy(
     rate = None if mini is None else share_given("--mini", mini)
     if rate == 0:
         raise ConfigError("--mini: expected more than nothing")
-    done = simulated(
-        source,
-        policies,
-        sizes or ByPolicy.default_sizes,
-        memory,
-        None if rate is None else Mini(rate, seeds),
-    )
-    return ByPolicy(source, done.blocks, "", done.capacities, done.rows)
+    small = None if rate is None else Mini(rate, seeds)
+    return ByPolicy.simulated(source, policies, sizes or ByPolicy.default_sizes, memory, small)
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -19,16 +19,7 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
-__all__ = [
-    "BOUND",
-    "Mini",
-    "PolicyReport",
-    "Simulated",
-    "memory_option",
-    "mini_options",
-    "policies_option",
-    "simulated",
-]
+__all__ = ["BOUND", "Mini", "PolicyReport", "memory_option", "mini_options", "policies_option"]
 
 BOUND = "opt"
 """A bound and no policy to choose: it knows the future."""
@@ -74,40 +65,6 @@ class Mini:
 
     rate: float
     seeds: int
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """Caches of every policy and size; `rows` are of `simulate` or `miniature`."""
-
-    blocks: Blocks
-    capacities: list[int]
-    rows: Rows
-
-
-def simulated(
-    source: Source,
-    policies: str,
-    sizes: str,
-    memory: str | None,
-    mini: Mini | None = None,
-) -> Simulated:
-    """Read the traces, say what the caches will hold, and simulate them."""
-    from mcsim.policies.caches import memory_given
-    from mcsim.policies.specs import parse_policies
-
-    # Mistakes are told before the work begins.
-    specs = parse_policies(policies)
-    sizes_given(sizes, 1, source.block_bytes)
-    limit = memory_given(memory)
-    reporter = reporter_asked()
-    with reporter.live():
-        blocks = source.read(reporter)
-        capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)
-        run = _Run(source, blocks, specs, capacities, limit, mini)
-        run.tell_memory(reporter)
-        rows = run.rows(reporter)
-    return Simulated(blocks, capacities, rows)
 
 
 @dataclass(frozen=True)
@@ -189,6 +146,27 @@ class PolicyReport(StreamReport):
     rows: Rows
 
     subject = "Hit ratio of eviction policies over cache size"
+
+    @classmethod
+    def simulated(
+        cls, source: Source, policies: str, sizes: str, memory: str | None, mini: Mini | None = None
+    ) -> Self:
+        """Read the traces, say what the caches will hold, and simulate them."""
+        from mcsim.policies.caches import memory_given
+        from mcsim.policies.specs import parse_policies
+
+        # Mistakes are told before the work begins.
+        specs = parse_policies(policies)
+        sizes_given(sizes, 1, source.block_bytes)
+        limit = memory_given(memory)
+        reporter = reporter_asked()
+        with reporter.live():
+            blocks = source.read(reporter)
+            capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)
+            run = _Run(source, blocks, specs, capacities, limit, mini)
+            run.tell_memory(reporter)
+            rows = run.rows(reporter)
+        return cls(source, blocks, "", capacities, rows)
 
     @property
     def policies(self) -> list[str]:

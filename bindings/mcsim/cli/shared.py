@@ -13,6 +13,7 @@ from mcsim.cli.trace import reading_options
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
+    from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.sharing import Order, Sharing
     from mcsim.traces.trace import Trace
 
@@ -66,7 +67,7 @@ def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
         reporter.note("no two traces overlap in time; --order rates has them all at once")
 
 
-def sized(of: Sharing, blocks: int) -> str:
+def sized(of: Sharing | HitRatioCurve, blocks: int) -> str:
     """Write a size for people: `1 GiB (262,144 blocks)`."""
     from mcsim.base.units import format_blocks, format_size
 

@@ -10,6 +10,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
 from mcsim.cli.sections import Sectioned
+from mcsim.cli.shared import sized
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -207,26 +208,19 @@ class _Answer:
         say = print_plainly
         say(heading)
         if self.blocks is not None:
-            say(f"{self.target.text}: {self._sized(self.blocks)}")
+            say(f"{self.target.text}: {sized(self.curve, self.blocks)}")
             if self.blocks < self.curve.resolved_from:
                 say(
                     f"~ that is below what {self.curve.estimator} resolves, "
-                    f"{self._sized(round(self.curve.resolved_from))}"
+                    f"{sized(self.curve, round(self.curve.resolved_from))}"
                 )
         if self.range is not None:
-            low, high = (self._sized(end) for end in self.range)
+            ends = ("no size" if end is None else sized(self.curve, end) for end in self.range)
+            low, high = ends
             say(f"by its 95 % band: from {low} to {high}")
         if self.curve.note:
             say(self.curve.note)
         say(self._table())
-
-    def _sized(self, blocks: int | None) -> str:
-        from mcsim.base.units import format_blocks, format_size
-
-        if blocks is None:
-            return "no size"
-        assert self.curve.block_bytes is not None
-        return f"{format_size(blocks * self.curve.block_bytes)} ({format_blocks(blocks)})"
 
     def _table(self) -> Any:
         from mcsim.base.units import format_latency, format_size
@@ -243,7 +237,7 @@ class _Answer:
             table.add_row(
                 format_size(blocks * self.curve.block_bytes),
                 f"{blocks:,}",
-                ratio_text(ratio, blocks >= self.curve.resolved_from),
+                ratio_text(self.curve, blocks),
                 format_latency(self.latency.of(ratio)),
                 marked[blocks],
                 style="bold" if blocks == self.blocks else "",

@@ -116,11 +116,12 @@ def tune(
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
+    from mcsim.base.units import is_share
     from mcsim.cli.stream import share_given
     from mcsim.config.devices import device_named
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
-    from mcsim.policies.requests import bytes_of_share, is_share
+    from mcsim.policies.requests import bytes_of_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcsim import optimizers
+from mcsim._core import engine, policies
+from mcsim._core.optimizers import Optimizer
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
@@ -19,10 +22,6 @@ from mcsim.experiment.allocator import answering
 from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
-
-if TYPE_CHECKING:
-    from mcsim._core import engine
-    from mcsim._core.optimizers import Optimizer
 
 __all__ = ["Components", "policy_of", "python_policies"]
 
@@ -48,15 +47,9 @@ class Components:
         code: Code,
         vms: Sequence[str] | None = None,
     ) -> None:
-        from mcsim import optimizers
-        from mcsim._core import engine
-
         self._spec = spec
         self._source = source
         self._code = code
-        self._make_system = engine.System
-        self._make_python_system = engine.System.from_python
-        self._make_optimizer = optimizers.load
         self._vms = spec.workload.known_names if vms is None else list(vms)
         self._declared = _declared()
         self._machine = engine.Machine(
@@ -96,7 +89,7 @@ class Components:
             allocator = self._build_python(given, _ALLOCATOR, where)
             self._put_policies(policy_of(given, self._code), where)
             try:
-                return self._make_python_system(
+                return engine.System.from_python(
                     answering(allocator, given.name),
                     self._machine,
                     interval=interval,
@@ -108,7 +101,7 @@ class Components:
         self._put_policies(params.get("policy"), where)
 
         def make(some: dict[str, Any], optimizer: Any = None) -> engine.System:
-            return self._make_system(
+            return engine.System(
                 given.name,
                 some,
                 self._machine,
@@ -130,11 +123,11 @@ class Components:
             return None
         if is_class(given.name):
             made = self._build_python(given, _OPTIMIZER, where)
-            return self._make_optimizer(Solving(made, given.name))
+            return optimizers.load(Solving(made, given.name))
         params = self._checked_params("optimizer", given, where)
 
         def make(some: dict[str, Any]) -> Optimizer:
-            return self._make_optimizer(given.name, some, seed=self._spec.seed)
+            return optimizers.load(given.name, some, seed=self._spec.seed)
 
         try:
             return make(params)
@@ -260,9 +253,6 @@ class Components:
 @cache
 def _declared() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     """What there is by kind and name; asking for all of it takes longer than a short run."""
-    from mcsim import optimizers
-    from mcsim._core import engine
-
     return {
         "system": {entry["name"]: entry for entry in engine.describe_systems()},
         "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
@@ -279,8 +269,6 @@ _PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def _policy_hint(kind: str, name: str) -> str:
     """Say how a policy, which is no system, becomes one."""
-    from mcsim._core import policies
-
     known = {entry["name"] for entry in policies.describe()}
     if kind != "system" or name not in known:
         return ""
@@ -301,8 +289,6 @@ def python_policies(policy: object) -> list[str]:
 
 
 def _fleet(hosts: HostsSpec | None) -> engine.Fleet:
-    from mcsim._core import engine
-
     if hosts is None:
         return engine.Fleet()
     return engine.Fleet(
@@ -315,8 +301,6 @@ def _fleet(hosts: HostsSpec | None) -> engine.Fleet:
 
 
 def _device(of: PlacedSpec) -> engine.Device:
-    from mcsim._core import engine
-
     iops, bandwidth = of.can_do
     if of.waits != of.quantities[:2] and not iops and of.quantities.read_ns:
         iops = 1e9 / of.quantities.read_ns  # the link keeps it waiting, not at work

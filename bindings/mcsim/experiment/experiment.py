@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import parse_capacity
+from mcsim.base.units import is_share, parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.extends import extended
@@ -238,7 +238,7 @@ def _take_shares(source: Source) -> dict[int, str]:
     shares: dict[int, str] = {}
     for index, tier in enumerate(tiers if isinstance(tiers, list) else []):
         capacity = tier.get("capacity_blocks") if isinstance(tier, Mapping) else None
-        if not isinstance(capacity, str) or not capacity.strip().endswith("%"):
+        if not is_share(capacity):
             continue
         try:
             parse_capacity(capacity, 1, None)

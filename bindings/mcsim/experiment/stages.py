@@ -1,20 +1,18 @@
 """The stages of a run, whose results go to a folder or stay in memory.
 
 What depends on the workload alone comes from a `Prepared`, which other runs may share; what is
-written goes to a `Sink`. So a run of its own and one of thousands do the same.
+written goes to a `Draft`, or is `Held`. So a run of its own and one of thousands do the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
@@ -36,42 +34,16 @@ from mcsim.experiment.code import blamed
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
-from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import below
 from mcsim.traces.workload import ON_DEMAND
 
-__all__ = ["Sink", "Stages", "own_view"]
+if TYPE_CHECKING:
+    from mcsim.results.draft import Draft
+    from mcsim.results.packs import Held
+
+__all__ = ["Stages", "own_view"]
 
 _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
-
-
-class Sink(Protocol):
-    """Takes what a run finds; `mcsim.results.draft.Draft` is one."""
-
-    @property
-    def folder(self) -> Path:
-        """Where what is found goes."""
-
-    def part(self, index: int) -> SystemTables | None:
-        """Return what the system at `index` left when it had finished, if it had."""
-
-    def save_part(self, index: int, tables: SystemTables) -> None:
-        """Keep what a system produced, all of it or nothing."""
-
-    def has(self, *names: str) -> bool:
-        """Whether these files are as this run wrote them."""
-
-    def write_table(self, name: str, table: pa.Table) -> None:
-        """Write one of the tables of `SCHEMAS`."""
-
-    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
-        """Write curves at steps and, beside these, at points of this run's own."""
-
-    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write `<name>.json`."""
-
-    def write_spec(self, spec: ExperimentSpec) -> None:
-        """Write the expanded experiment."""
 
 
 def own_view(spec: ExperimentSpec) -> View:
@@ -94,7 +66,7 @@ class Stages:
     experiment : Experiment
     prepared : Prepared
         Its workload.
-    sink : Sink
+    sink : Draft or Held
         Where its results go.
     reporter : Reporter
     work : Pool or Inline
@@ -103,7 +75,7 @@ class Stages:
 
     experiment: Experiment
     prepared: Prepared
-    sink: Sink
+    sink: Draft | Held
     reporter: Reporter
     work: Work
 
@@ -130,7 +102,10 @@ class Stages:
     ) -> tuple[View, list[View]]:
         """Let all see the columns that one asks for: what is interned and measured is shared."""
         workload, source = self.prepared.workload, self.experiment.source
-        asked = {column: _asking(views, column) for column in ON_DEMAND}
+        asked = {
+            column: [index for index, view in enumerate(views) if view.get(column)]
+            for column in ON_DEMAND
+        }
         for index in asked["responses"][:1]:
             check_responses(workload, own["ops"], source, index)
         for index in [index for index in asked["classes"] if systems[index].needs_classes][:1]:
@@ -299,11 +274,6 @@ class Stages:
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}
         self.sink.write_json("timings", {"stages": self.reporter.seconds, "systems": timings})
-
-
-def _asking(views: list[View], column: str) -> list[int]:
-    """The systems, by number, whose view has a column."""
-    return [index for index, view in enumerate(views) if view.get(column)]
 
 
 def _measures_bytes(system: engine.System) -> bool:

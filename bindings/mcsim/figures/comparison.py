@@ -13,7 +13,7 @@ from mcsim.figures.looks import Look, lighter, system_looks, vm_looks
 from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, divides, series_of
-from mcsim.results.tables import comparison
+from mcsim.results.tables import ALL, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 _HIDDEN_BELOW = 0.01
-_ALL = "all VMs"
 _MOST_BARS = 10  # of a group that can be told apart
 # Texts on hatches.
 _INSIDE: dict[str, Any] = {
@@ -37,9 +36,6 @@ _INSIDE: dict[str, Any] = {
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.8},
 }
 _TIER_HATCHES = ("", "//////", "\\\\\\")
-
-# Rows of `mcsim.results.tables.comparison` by system and VM.
-_Rows = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
 def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
@@ -61,7 +57,7 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
     bars: dict[str, list[float]] = {system.title: [] for system in systems}
     hidden: list[str] = []
     for run in runs:
-        rows = _rows(run)
+        rows = rows_of(run)
         for vm in vm_looks(run):
             ratios = [rows[system.title, vm]["hit_ratio"] for system in systems]
             if max(ratios) < _HIDDEN_BELOW:
@@ -70,9 +66,9 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
             groups.append(vm)
             for system, ratio in zip(systems, ratios, strict=True):
                 bars[system.title].append(100 * ratio)
-    groups.append(_ALL)
+    groups.append(ALL)
     for system in systems:
-        whole = [_rows(run)[system.title, _ALL] for run in runs]
+        whole = [rows_of(run)[system.title, ALL] for run in runs]
         hits, accesses = (sum(row[name] for row in whole) for name in ("hits", "accesses"))
         bars[system.title].append(100 * hits / accesses)
 
@@ -84,9 +80,9 @@ def hit_ratio_by_vm(runs: Sequence[Results]) -> Sheet:
 
 def latency_by_vm(results: Results) -> Sheet:
     """Plot the mean latency of every VM and of all together, by system."""
-    rows = _rows(results)
+    rows = rows_of(results)
     systems = results.spec.systems
-    groups = [*vm_looks(results), _ALL]
+    groups = [*vm_looks(results), ALL]
     bars = {
         system.title: [(rows[system.title, vm]["mean_latency_ns"] or 0) / 1e6 for vm in groups]
         for system in systems
@@ -98,9 +94,9 @@ def hit_ratio_by_tier(results: Results) -> Sheet:
     """Plot the hit ratio of every VM divided by the tier that hit, by system."""
     from matplotlib.patches import Patch
 
-    rows = _rows(results)
+    rows = rows_of(results)
     looks = system_looks(results.spec.systems)
-    groups = [*vm_looks(results), _ALL]
+    groups = [*vm_looks(results), ALL]
     if len(looks) > _MOST_BARS:
         raise CannotDrawError(f"needs {_MOST_BARS} systems or fewer, not {len(looks)}")
     sheet = new_sheet(PAGE, 2.6)
@@ -224,7 +220,7 @@ def hit_ratio_by_capacity(runs: Sequence[Results]) -> Sheet:
     sheet = new_sheet(PAGE, 2.5, columns=2, sharex=True)
     whole, fastest = sheet.axes
     for title, look in _looks_of_run(first, systems).items():
-        rows = [_rows(run)[title, _ALL] for run in runs]
+        rows = [rows_of(run)[title, ALL] for run in runs]
         style = look.line | {"marker": look.marker}
         total = [100 * row["hit_ratio"] for row in rows]
         sheet.legend += whole.plot(sizes, total, **style)
@@ -244,10 +240,6 @@ def _label_sizes(panels: Sequence[Axes], run: Results) -> None:
         axes.set_ylabel("Hit ratio (%)")
         axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
         axes.set_ylim(0, None)
-
-
-def _rows(results: Results) -> _Rows:
-    return {(row["system"], row["vm"] or _ALL): row for row in comparison(results).to_pylist()}
 
 
 def _common_systems(runs: Sequence[Results]) -> list[SystemSpec]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.figures.looks import looks_of
-from mcsim.figures.style import PAGE, Sheet, new_sheet, styled
+from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,22 +37,19 @@ def given_over_time(table: pa.Table, capacity: int) -> Sheet:
     minutes = np.unique(table["minute"].to_numpy())
     edges = np.append(minutes, 2 * minutes[-1] - minutes[-2])
     given = table["blocks"].to_numpy().reshape(len(systems), len(minutes), len(vms))
-    with styled():
-        sheet = new_sheet(
-            PAGE, 1.2 + 1.7 * len(systems), rows=len(systems), sharex=True, sharey=True
-        )
-        most = given.sum(axis=2).max()
-        for of_system, system, axes in zip(given, systems, sheet.axes, strict=True):
-            sheet.legend = _stack(axes, edges, of_system, vms)
-            if capacity < 1.5 * most:
-                axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
-            axes.set_title(system, loc="left", pad=2)
-            axes.set_ylabel("Given (blocks)")
-            axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
-            axes.grid(visible=False)
-        sheet.axes[0].set_ylim(0, 1.06 * most)
-        sheet.axes[-1].set_xlim(edges[0], edges[-1])
-        sheet.axes[-1].set_xlabel("Time (min)")
+    sheet = new_sheet(PAGE, 1.2 + 1.7 * len(systems), rows=len(systems), sharex=True, sharey=True)
+    most = given.sum(axis=2).max()
+    for of_system, system, axes in zip(given, systems, sheet.axes, strict=True):
+        sheet.legend = _stack(axes, edges, of_system, vms)
+        if capacity < 1.5 * most:
+            axes.axhline(capacity, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
+        axes.set_title(system, loc="left", pad=2)
+        axes.set_ylabel("Given (blocks)")
+        axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+        axes.grid(visible=False)
+    sheet.axes[0].set_ylim(0, 1.06 * most)
+    sheet.axes[-1].set_xlim(edges[0], edges[-1])
+    sheet.axes[-1].set_xlabel("Time (min)")
     if capacity < 1.5 * most:
         sheet.notes.append("The dashed line is the capacity.")
     return sheet
@@ -84,17 +81,16 @@ def multiples_by_vm(table: pa.Table, panels: Mapping[str, str], of: str) -> Shee
         The other system.
     """
     vms = table["vm"].to_pylist()
-    with styled():
-        sheet = new_sheet(PAGE, 0.9 + 1.3 * len(panels), rows=len(panels), sharex=True)
-        for (column, called), axes, look in zip(
-            panels.items(), sheet.axes, looks_of(list(panels)).values(), strict=True
-        ):
-            area = look.area | {"label": called}
-            axes.bar(vms, table[column].to_numpy(), width=0.7, **area)
-            axes.axhline(1, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
-            axes.set_title(called, loc="left", pad=2)
-            axes.set_ylabel(f"× {of}")
-        sheet.axes[-1].tick_params(axis="x", rotation=45)
+    sheet = new_sheet(PAGE, 0.9 + 1.3 * len(panels), rows=len(panels), sharex=True)
+    for (column, called), axes, look in zip(
+        panels.items(), sheet.axes, looks_of(list(panels)).values(), strict=True
+    ):
+        area = look.area | {"label": called}
+        axes.bar(vms, table[column].to_numpy(), width=0.7, **area)
+        axes.axhline(1, color="black", linewidth=0.7, linestyle=(0, (2, 2)))
+        axes.set_title(called, loc="left", pad=2)
+        axes.set_ylabel(f"× {of}")
+    sheet.axes[-1].tick_params(axis="x", rotation=45)
     sheet.notes.append(f"The dashed line is {of}.")
     return sheet
 
@@ -126,35 +122,34 @@ def lines_by_panel(
     panels, lines = (pc.unique(table[name]).to_pylist() for name in (panel, line))
     looks = looks_of([str(name) for name in lines])
     dense = len(pc.unique(table[x[0]])) > _MARKED
-    with styled():
-        columns = 2 if len(panels) % 2 == 0 else len(panels)
-        rows = len(panels) // columns
-        sheet = new_sheet(PAGE, 0.9 + 1.9 * rows, rows, columns, sharex=True, sharey=True)
-        for name, axes in zip(panels, sheet.axes, strict=True):
-            sheet.legend = []
-            for which, look in zip(lines, looks.values(), strict=True):
-                points = table.filter(
-                    pc.and_(pc.equal(table[panel], name), pc.equal(table[line], which))
-                )
-                drawn = axes.plot(
-                    points[x[0]].to_numpy(),
-                    points[y[0]].to_numpy(),
-                    marker="" if dense else look.marker,
-                    **look.line,
-                )
-                sheet.legend.append(drawn[0])
-            axes.set_title(name, loc="left", pad=2)
-        if log:
-            sheet.axes[0].set_yscale("log")
-            sheet.axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            sheet.axes[0].yaxis.set_major_formatter(EngFormatter(sep=" "))
-            sheet.axes[0].yaxis.set_minor_locator(NullLocator())
-        else:
-            sheet.axes[0].set_ylim(0, 1.06 * np.nanmax(table[y[0]].to_numpy()))
-        for axes in sheet.axes[-columns:]:
-            axes.set_xlabel(x[1])
-        for axes in sheet.axes[::columns]:
-            axes.set_ylabel(y[1])
+    columns = 2 if len(panels) % 2 == 0 else len(panels)
+    rows = len(panels) // columns
+    sheet = new_sheet(PAGE, 0.9 + 1.9 * rows, rows, columns, sharex=True, sharey=True)
+    for name, axes in zip(panels, sheet.axes, strict=True):
+        sheet.legend = []
+        for which, look in zip(lines, looks.values(), strict=True):
+            points = table.filter(
+                pc.and_(pc.equal(table[panel], name), pc.equal(table[line], which))
+            )
+            drawn = axes.plot(
+                points[x[0]].to_numpy(),
+                points[y[0]].to_numpy(),
+                marker="" if dense else look.marker,
+                **look.line,
+            )
+            sheet.legend.append(drawn[0])
+        axes.set_title(name, loc="left", pad=2)
+    if log:
+        sheet.axes[0].set_yscale("log")
+        sheet.axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        sheet.axes[0].yaxis.set_major_formatter(EngFormatter(sep=" "))
+        sheet.axes[0].yaxis.set_minor_locator(NullLocator())
+    else:
+        sheet.axes[0].set_ylim(0, 1.06 * np.nanmax(table[y[0]].to_numpy()))
+    for axes in sheet.axes[-columns:]:
+        axes.set_xlabel(x[1])
+    for axes in sheet.axes[::columns]:
+        axes.set_ylabel(y[1])
     return sheet
 
 

@@ -129,7 +129,7 @@ def errors_of_many(errors: Mapping[str, NDArray[np.float64]], bound: float) -> S
 
 
 def replayed_and_estimated(
-    named: Sequence[tuple[str, NDArray[np.int64], NDArray[np.float64], bool]], unit: str
+    named: Sequence[tuple[str, NDArray[np.int64], NDArray[np.float64], bool]],
 ) -> Sheet:
     """Plot hit ratios over size: replays as marks, estimates and curves as lines.
 
@@ -137,8 +137,6 @@ def replayed_and_estimated(
     ----------
     named : sequence of (str, ndarray, ndarray, bool)
         What it is, sizes, hit ratios in [0, 1], and whether it was replayed size by size.
-    unit : str
-        Of the sizes.
     """
     sheet = new_sheet(PAGE, 3.2)
     (axes,) = sheet.axes
@@ -148,7 +146,7 @@ def replayed_and_estimated(
         marks = {"linestyle": "none", "marker": look.marker} if replayed else {}
         (line,) = axes.plot(sizes, 100 * ratios, **{**look.line, **marks})
         sheet.legend.append(line)
-    axes.set_xlabel(f"Size ({unit})")
+    axes.set_xlabel("Size (blocks)")
     axes.set_ylabel("Hit ratio (%)")
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_bytes, parse_bytes, parse_capacity
+from mcsim.base.units import format_bytes, is_share, parse_bytes, parse_capacity
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
@@ -70,7 +70,7 @@ class Grid:
         texts = [policies] if isinstance(policies, str) else policies
         specs = [spec for text in texts for spec in parse_policies(text)]
         # What a share comes to only those know who have the requests.
-        of_size = _SOME_BYTES if _is_share("size", size) else _bytes("size", size)
+        of_size = _bytes(size)
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
             if mode not in get_args(WriteMode):
@@ -121,15 +121,6 @@ class Grid:
             yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
 
 
-def _is_share(what: str, value: int | str) -> bool:
-    """Whether it is a share, which is held to be one from 0 to 100 %."""
-    if not isinstance(value, str) or not value.strip().endswith("%"):
-        return False
-    with mistakes_in(what):
-        parse_capacity(value, 1, None)
-    return True
-
-
 def _check(size: int, block: int, sub_block: int) -> None:
     if block > size:
         raise ConfigError(
@@ -147,9 +138,13 @@ def _check(size: int, block: int, sub_block: int) -> None:
         )
 
 
-def _bytes(what: str, value: int | str) -> int:
-    with mistakes_in(what):
-        size = parse_bytes(value)
-    if size < 1:
-        raise ConfigError(f"{what}: must be positive")
-    return size
+def _bytes(size: int | str) -> int:
+    """Read a size; a share is held to be one from 0 to 100 %, and is of some bytes."""
+    with mistakes_in("size"):
+        if is_share(size):
+            parse_capacity(size, 1, None)
+            return _SOME_BYTES
+        given = parse_bytes(size)
+    if given < 1:
+        raise ConfigError("size: must be positive")
+    return given

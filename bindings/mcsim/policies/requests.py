@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeGuard, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,7 @@ from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-__all__ = ["bytes_of_share", "is_share", "workload_of"]
-
-
-def is_share(size: int | str) -> TypeGuard[str]:
-    """Whether a size is a share of what is accessed, such as ``'1%'``."""
-    return isinstance(size, str) and size.strip().endswith("%")
+__all__ = ["bytes_of_share", "workload_of"]
 
 
 def bytes_of_share(size: str, references: References, block_bytes: int) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +59,11 @@ def report(
     if not runs:
         raise ConfigError("name a finished run, or several")
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
-    with _drawn(opened) if figures else nullcontext(()) as drawn:
+    drawn: list[Block] = []
+    with _drawing(opened, None if figures else ()) as finish:
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
-        text = render(page)
+        drawn += finish()
+    text = render(page)
     if html is not None:
         write_whole(Path(html), text)
     return text
@@ -98,31 +99,16 @@ def _of_runs(runs: Sequence[Results], drawn: Sequence[Block]) -> Page:
 
 
 @contextmanager
-def _drawn(runs: Sequence[Results]) -> Iterator[Sequence[Block]]:
-    """Give the figures of runs, for print, which other processes draw meanwhile."""
+def _drawing(
+    runs: Sequence[Results], names: Sequence[str] | None
+) -> Iterator[Callable[[], Sequence[Block]]]:
+    """Begin figures of runs, for print, in other processes; give what waits for them."""
     options: dict[str, Any] = {"formats": ("svg",), "processes": len(os.sched_getaffinity(0))}
     with (
         tempfile.TemporaryDirectory() as folder,
-        drawing(runs, None, folder, **options) as finish,
+        drawing(runs, names, folder, **options) as finish,
     ):
-        yield _Drawn(finish)
-
-
-class _Drawn(Sequence[Block]):
-    """Figures that are waited for when looked at."""
-
-    def __init__(self, finish: Callable[[], list[Path]]) -> None:
-        self._finish = finish
-
-    @cached_property
-    def _pictures(self) -> list[Picture]:
-        return [
+        yield lambda: [
             Picture(FIGURES[path.stem].title, "image/svg+xml", lean(path.read_text("utf-8")))
-            for path in self._finish()
+            for path in finish()
         ]
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._pictures[index]
-
-    def __len__(self) -> int:
-        return len(self._pictures)

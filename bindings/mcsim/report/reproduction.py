@@ -76,7 +76,6 @@ class Reproduced:
 def reproduction_page(
     figures: Sequence[Reproduced],
     *,
-    title: str = "What was reproduced",
     lead: str = "What documents print, beside what comes out here.",
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
@@ -86,7 +85,7 @@ def reproduction_page(
     ----------
     figures : sequence of Reproduced
         In the order of the catalogue.
-    title, lead : str
+    lead : str
         What stands above.
     facts : sequence of (str, str)
         Names with what is known of them, such as the command and the version.
@@ -102,7 +101,7 @@ def reproduction_page(
         sections.append(Section(f"{figure.name}: {figure.title}", _blocks(figure), level=3))
     if drawn := [picture for figure in figures if figure.plots for picture in _pictures(figure)]:
         sections.append(Section("Figures for print", drawn, folded=True))
-    return render(Page(title, lead, sections))
+    return render(Page("What was reproduced", lead, sections))
 
 
 def _overview(figures: Sequence[Reproduced]) -> Table:

@@ -24,11 +24,10 @@ from mcsim.results.series import (
     series_of,
     vms_of,
 )
-from mcsim.results.tables import comparison
+from mcsim.results.tables import ALL, comparison
 
-__all__ = ["ALL", "MOST_VMS", "charts_of", "occupancy_charts", "over_time", "vm_charts"]
+__all__ = ["MOST_VMS", "charts_of", "occupancy_charts", "over_time", "vm_charts"]
 
-ALL = "all VMs"
 MOST_VMS = 24
 """That are shown one by one."""
 

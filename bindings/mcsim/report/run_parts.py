@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from mcsim._core import engine
 from mcsim.base import units
 from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
@@ -87,8 +88,6 @@ def _cell(value: Any) -> Cell:
 
 def systems_table(results: Results) -> Table:
     """List the systems: what each is, and what it was told."""
-    from mcsim._core import engine
-
     summaries = {entry["name"]: entry["summary"] for entry in engine.describe_systems()}
     defaults = {
         entry["name"]: {param["name"]: param["default"] for param in entry["params"]}

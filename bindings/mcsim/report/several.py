@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mcsim.figures.looks import Look, looks_of, system_looks
+from mcsim.figures.looks import Look, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Prose
-from mcsim.report.run_charts import ALL
 from mcsim.report.tables import Cell, Table, from_arrow
 from mcsim.results.results import Results
-from mcsim.results.tables import comparison
+from mcsim.results.tables import ALL, comparison
 
 __all__ = ["compared", "differences"]
 
@@ -89,7 +88,7 @@ def _value(row: Mapping[str, Any] | None, column: str, scale: float) -> float:
 def system_looks_of(runs: Sequence[Results]) -> dict[str, Look]:
     """Return one look for each title of a system, whichever runs have it."""
     every = {system.title: system for run in runs for system in run.spec.systems}
-    return system_looks(list(every.values())) if every else looks_of([])
+    return system_looks(list(every.values()))
 
 
 def _joined(runs: Sequence[Results]) -> Table:

@@ -17,8 +17,6 @@ _HATCHES = {
     "|": "M4 0V8",
     "x": "M0 0L8 8M0 8L8 0",
     "+": "M0 4H8M4 0V8",
-    ".": "M4 3.4V4.6",
-    "o": "M4 2.6A1.4 1.4 0 1 0 4.01 2.6",
 }
 
 # By matplotlib's name of a marker, around the middle of 28 by 12.

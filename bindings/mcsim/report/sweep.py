@@ -13,8 +13,8 @@ from mcsim.config.spec import SystemSpec
 from mcsim.figures.looks import Look, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Facts, Page, Section, render
-from mcsim.report.run_charts import ALL
 from mcsim.report.tables import from_arrow
+from mcsim.results.tables import ALL
 
 __all__ = ["sweep_page"]
 

@@ -6,73 +6,32 @@ divisions; controllers, tuning and curves that are bent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mcsim.reproduce import cloudphysics_control as control
 from mcsim.reproduce import cloudphysics_curves as curves
 from mcsim.reproduce import cloudphysics_sampling as sampling
 from mcsim.reproduce import cloudphysics_sharing as sharing
-from mcsim.reproduce.figure import Figure
+from mcsim.reproduce.figure import Figure, in_document
 
 __all__ = ["FIGURES"]
 
 _CUSTOMERS = "recorded traces of customers.yaml, or synthetic"
 
-FIGURES: Sequence[Figure] = (
+FIGURES = in_document(
+    "cloudphysics",
+    Figure("example", "Mattson's stack, step by step", 0.1, 0.1, "nothing", curves.find_example),
+    Figure("gallery", "Hit ratio curves of customers", 10, 2, _CUSTOMERS, curves.find_gallery),
+    Figure("arc", "ARC in miniature", 15, 4, _CUSTOMERS, curves.find_arc),
     Figure(
-        "cloudphysics/example",
-        "Mattson's stack, step by step",
-        0.1,
-        0.1,
-        "nothing",
-        curves.find_example,
+        "shards", "Error over the size of the sample", 8, 4, _CUSTOMERS, sampling.find_sample_sizes
     ),
+    Figure("rate", "Sampling rate over references", 3, 1, _CUSTOMERS, sampling.find_rate),
+    Figure("errors", "Error, memory and time over traces", 8, 3, _CUSTOMERS, sampling.find_errors),
     Figure(
-        "cloudphysics/gallery",
-        "Hit ratio curves of customers",
-        10,
-        2,
-        _CUSTOMERS,
-        curves.find_gallery,
+        "sizing", "A size for a latency, and its verdict", 2, 1, _CUSTOMERS, sharing.find_sizing
     ),
-    Figure("cloudphysics/arc", "ARC in miniature", 15, 4, _CUSTOMERS, curves.find_arc),
+    Figure("whatif", "What a change does to each client", 8, 1, _CUSTOMERS, sharing.find_what_if),
     Figure(
-        "cloudphysics/shards",
-        "Error over the size of the sample",
-        8,
-        4,
-        _CUSTOMERS,
-        sampling.find_sample_sizes,
-    ),
-    Figure(
-        "cloudphysics/rate", "Sampling rate over references", 3, 1, _CUSTOMERS, sampling.find_rate
-    ),
-    Figure(
-        "cloudphysics/errors",
-        "Error, memory and time over traces",
-        8,
-        3,
-        _CUSTOMERS,
-        sampling.find_errors,
-    ),
-    Figure(
-        "cloudphysics/sizing",
-        "A size for a latency, and its verdict",
-        2,
-        1,
-        _CUSTOMERS,
-        sharing.find_sizing,
-    ),
-    Figure(
-        "cloudphysics/whatif",
-        "What a change does to each client",
-        8,
-        1,
-        _CUSTOMERS,
-        sharing.find_what_if,
-    ),
-    Figure(
-        "cloudphysics/tuning",
+        "tuning",
         "Block size, writes and policy, in miniature",
         5,
         3,
@@ -80,7 +39,7 @@ FIGURES: Sequence[Figure] = (
         control.find_tuning,
     ),
     Figure(
-        "cloudphysics/partition",
+        "partition",
         "The effective size of parts, over mixes",
         100,
         4,
@@ -88,31 +47,12 @@ FIGURES: Sequence[Figure] = (
         sharing.find_partition,
     ),
     Figure(
-        "cloudphysics/adapting",
-        "Parts that follow a change of phase",
-        3,
-        2,
-        "synthetic",
-        control.find_adapting,
+        "adapting", "Parts that follow a change of phase", 3, 2, "synthetic", control.find_adapting
     ),
+    Figure("latency", "A latency target over time", 3, 2, "synthetic", control.find_latency),
+    Figure("iops", "An IOPS target over time", 3, 2, "synthetic", control.find_iops),
+    Figure("bending", "Curves bent to their hulls", 5, 2, "nothing", control.find_bending),
     Figure(
-        "cloudphysics/latency",
-        "A latency target over time",
-        3,
-        2,
-        "synthetic",
-        control.find_latency,
-    ),
-    Figure("cloudphysics/iops", "An IOPS target over time", 3, 2, "synthetic", control.find_iops),
-    Figure(
-        "cloudphysics/bending", "Curves bent to their hulls", 5, 2, "nothing", control.find_bending
-    ),
-    Figure(
-        "cloudphysics/monitoring",
-        "What it costs to keep a curve",
-        1,
-        1,
-        _CUSTOMERS,
-        sampling.find_monitoring,
+        "monitoring", "What it costs to keep a curve", 1, 1, _CUSTOMERS, sampling.find_monitoring
     ),
 )

@@ -25,6 +25,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.customers import customers_trace
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.readings import said
 from mcsim.results.results import Results
 from mcsim.results.series import Series, clock_of, series_of, vms_of
 from mcsim.results.tables import devices_of
@@ -329,12 +330,12 @@ def _claims_of_bending(misses: Mapping[str, float], mixed: Mapping[str, float]) 
         Check(
             "two clients mixed miss less when the curve is bent",
             mixed["shared, bent"] < mixed["shared"],
-            _listed(mixed),
+            said(mixed, 3),
         ),
         Check(
             "and so when each has a part of its own",
             mixed["parts, bent"] < mixed["parts"],
-            _listed(mixed),
+            said(mixed, 3),
         ),
     ]
 
@@ -371,7 +372,3 @@ def _hull_of(curve: HitRatioCurve) -> HitRatioCurve:
     at, ratio = curve.hull()
     sizes = np.arange(at[-1] + 1)
     return replace(curve, capacities=sizes, hits=np.interp(sizes, at, ratio) * curve.accesses)
-
-
-def _listed(mixed: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {ratio:.3f}" for name, ratio in mixed.items())

@@ -137,7 +137,7 @@ def find_arc(context: Context) -> Found:
         ("replayed", np.array(picked), exact.hit_ratio, True),
         ("in miniature, a thousandth", np.array(sizes), mini.hit_ratio, False),
     ]
-    both = partial(estimates.replayed_and_estimated, shown, "blocks")
+    both = partial(estimates.replayed_and_estimated, shown)
     return Found(
         values={"error": float(apart.mean()), "memory": memory},
         checks=_claims_of_miniatures(apart, memory),

@@ -100,6 +100,14 @@ def find_rate(context: Context) -> Found:
         pa.table({"customer": [name] * len(rate), "references": references[name], "rate": rate})
         for name, rate in rates.items()
     ]
+    plots = [
+        Plot(
+            "Sampling rate of a fixed-size sample",
+            f"It falls as distinct blocks appear; {tracked:,} are tracked.",
+            "rates", "references", "rate", "References processed", "Share of blocks sampled",
+            by=["customer"], log_y=True,
+        )
+    ]  # fmt: skip
     return Found(
         values={"rate at the beginning": max(rate[0] for rate in rates.values())},
         checks=[
@@ -111,24 +119,13 @@ def find_rate(context: Context) -> Found:
             ),
         ],
         tables={"rates": pa.concat_tables(columns)},
-        plots=_rate_plots(tracked),
+        plots=plots,
         draw=drawing(
             {"sampling-rate-over-references": ("Sampling rate of a fixed-size sample", rates_drawn)}
         ),
         ran=[described(several)],
         recorded=several[0].recorded,
     )
-
-
-def _rate_plots(tracked: int) -> list[Plot]:
-    return [
-        Plot(
-            "Sampling rate of a fixed-size sample",
-            f"It falls as distinct blocks appear; {tracked:,} are tracked.",
-            "rates", "references", "rate", "References processed", "Share of blocks sampled",
-            by=["customer"], log_y=True,
-        )
-    ]  # fmt: skip
 
 
 def _rates(

@@ -57,6 +57,7 @@ def find_partition(context: Context) -> Found:
     gains = np.array([mix.rows.gain for mix in found])
     replays = [_replayed(mix) for mix in found[:2]]
 
+    rows = [row for mix in found for row in _rows(mix)]
     histogram = partial(figures.effective_sizes, gains, list(SHARES))
     mean, most, fewer = gains.mean(), gains.max(), float((gains < 0).mean())
     return Found(
@@ -79,16 +80,12 @@ def find_partition(context: Context) -> Found:
                 f"{len(replays)} mixes of {len(SHARES)} sizes",
             ),
         ],
-        tables={"mixes": _mixes_table(found), "histogram": _histogram(100 * gains)},
+        tables={"mixes": pa.Table.from_pylist(rows), "histogram": _histogram(100 * gains)},
         plots=_PARTITION_PLOTS,
         draw=drawing({"effective-size-of-parts": ("What dividing a cache is worth", histogram)}),
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
-
-
-def _mixes_table(found: Sequence[Mix]) -> pa.Table:
-    return pa.Table.from_pylist([row for mix in found for row in _rows(mix)])
 
 
 def _histogram(percent: NDArray[np.float64]) -> pa.Table:

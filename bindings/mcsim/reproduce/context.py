@@ -10,7 +10,7 @@ from typing import Any
 
 from mcsim.base.package import experiments_folder
 from mcsim.base.progress import Reporter
-from mcsim.base.units import parse_blocks, parse_bytes
+from mcsim.base.units import is_share, parse_blocks, parse_bytes
 from mcsim.config import Source
 from mcsim.config.spec import FigureFormat
 from mcsim.config.sweep import Grid
@@ -150,7 +150,7 @@ class Context:
 
     def _scaled_capacity(self, given: object, block_bytes: int) -> object:
         """Return a capacity as it is replayed; a share of the blocks that are is scaled already."""
-        if isinstance(given, str) and given.strip().endswith("%"):
+        if is_share(given):
             return given
         return self.scaled(parse_blocks(given, block_bytes))
 

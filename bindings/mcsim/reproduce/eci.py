@@ -15,7 +15,7 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
-from mcsim.reproduce.figure import Check, Draw, Figure, Found
+from mcsim.reproduce.figure import Check, Draw, Figure, Found, in_document
 from mcsim.reproduce.measured import Measured, measure
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
@@ -366,20 +366,19 @@ def _find_systems(context: Context) -> Found:
     )
 
 
-FIGURES: Sequence[Figure] = (
+FIGURES = in_document(
+    "eci",
+    Figure("distances", "All reuse distances: the example", 0.1, 0.1, "nothing", find_distances),
+    Figure("useful", "Useful reuse distances: example 3", 0.5, 0.5, "nothing", find_useful),
+    Figure("devices", "Drives", 0.1, 0.1, "nothing", find_devices),
+    Figure("placement", "Where flash may be", 1, 1, "synthetic", find_placement),
+    Figure("unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
     Figure(
-        "eci/distances", "All reuse distances: the example", 0.1, 0.1, "nothing", find_distances
-    ),
-    Figure("eci/useful", "Useful reuse distances: example 3", 0.5, 0.5, "nothing", find_useful),
-    Figure("eci/devices", "Drives", 0.1, 0.1, "nothing", find_devices),
-    Figure("eci/placement", "Where flash may be", 1, 1, "synthetic", find_placement),
-    Figure("eci/unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
-    Figure(
-        "eci/limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
+        "limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
     ),
     Figure(
-        "eci/bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
+        "bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
     ),
-    Figure("eci/systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
-    Figure("eci/open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
+    Figure("systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
+    Figure("open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
 )

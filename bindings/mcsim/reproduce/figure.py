@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcsim.reproduce.context import Context
     from mcsim.results.results import Results
 
-__all__ = ["Check", "Draw", "Figure", "Found"]
+__all__ = ["Check", "Draw", "Figure", "Found", "in_document"]
 
 Draw = Callable[[Path, Sequence[FigureFormat], "Found"], Sequence[Path]]
 """Of a folder, formats, and what was found: the figures written there."""
@@ -114,3 +114,8 @@ class Figure:
     def estimate(self, quick: bool) -> float:
         """Return how many seconds it takes."""
         return self.seconds_quick if quick else self.seconds
+
+
+def in_document(document: str, *figures: Figure) -> Sequence[Figure]:
+    """Return the figures of a document under their full names: "fig14" as "multicache/fig14"."""
+    return tuple(replace(figure, name=f"{document}/{figure.name}") for figure in figures)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
@@ -12,7 +10,7 @@ from mcsim.reproduce import multicache_gains as gains
 from mcsim.reproduce import multicache_servers as servers
 from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.figure import Check, Figure, Found, in_document
 
 __all__ = ["FIGURES"]
 
@@ -60,26 +58,16 @@ _SIX = "web_0 to web_3, prn_0, prn_1 of the MSR Cambridge traces; workloads stan
 _ALL_SERVERS = "all 36 volumes of the MSR Cambridge traces; web and prn are stood in for"
 _PRIVATE = "synthetic: the traces are private"
 
-FIGURES: Sequence[Figure] = (
-    Figure("multicache/fig1", "A hit ratio curve", 8, 2, _PRIVATE, examples.find_curve),
+FIGURES = in_document(
+    "multicache",
+    Figure("fig1", "A hit ratio curve", 8, 2, _PRIVATE, examples.find_curve),
+    Figure("fig2", "A terminal server beside a scan", 15, 5, _PRIVATE, examples.find_scan),
+    Figure("fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity, runs="web"),
+    Figure("fig5", "Curves cut where tiers end", 30, 5, _PRIVATE, examples.find_split),
+    Figure("table1", "Latencies and prices of devices", 1, 1, "nothing", _find_devices),
+    Figure("servers", "The servers and their volumes", 60, 15, _ALL_SERVERS, servers.find_servers),
     Figure(
-        "multicache/fig2", "A terminal server beside a scan", 15, 5, _PRIVATE, examples.find_scan
-    ),
-    Figure(
-        "multicache/fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity, runs="web"
-    ),
-    Figure("multicache/fig5", "Curves cut where tiers end", 30, 5, _PRIVATE, examples.find_split),
-    Figure("multicache/table1", "Latencies and prices of devices", 1, 1, "nothing", _find_devices),
-    Figure(
-        "multicache/servers",
-        "The servers and their volumes",
-        60,
-        15,
-        _ALL_SERVERS,
-        servers.find_servers,
-    ),
-    Figure(
-        "multicache/fig6",
+        "fig6",
         "Hit ratio by volume",
         5,
         2,
@@ -87,50 +75,14 @@ FIGURES: Sequence[Figure] = (
         servers.find_hit_ratio_by_volume,
         runs="web",
     ),
+    Figure("fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves, runs="web"),
     Figure(
-        "multicache/fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves, runs="web"
+        "fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time, runs="web"
     ),
-    Figure(
-        "multicache/fig8",
-        "Occupancy under Global LRU",
-        2,
-        2,
-        _WEB,
-        web.find_occupancy_over_time,
-        runs="web",
-    ),
-    Figure(
-        "multicache/fig9",
-        "What Multi-Cache grants",
-        3,
-        3,
-        _WEB,
-        web.find_granted_over_time,
-        runs="web",
-    ),
-    Figure(
-        "multicache/fig10",
-        "Hit ratio over time",
-        3,
-        3,
-        _WEB,
-        gains.find_hit_ratio_over_time,
-        runs="web",
-    ),
-    Figure(
-        "multicache/fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency, runs="web"
-    ),
-    Figure("multicache/fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares, runs="web"),
-    Figure(
-        "multicache/fig13",
-        "Hit ratio by tier",
-        2,
-        2,
-        _WEB,
-        gains.find_hit_ratio_by_tier,
-        runs="web",
-    ),
-    Figure(
-        "multicache/fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size
-    ),
+    Figure("fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time, runs="web"),
+    Figure("fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time, runs="web"),
+    Figure("fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency, runs="web"),
+    Figure("fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares, runs="web"),
+    Figure("fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier, runs="web"),
+    Figure("fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size),
 )

@@ -13,9 +13,10 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import GLOBAL, HISTORY
-from mcsim.reproduce.readings import rows_of, system_of
+from mcsim.reproduce.readings import system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
+from mcsim.results.tables import rows_of
 
 __all__ = ["find_curve", "find_scan", "find_split"]
 
@@ -152,11 +153,20 @@ def find_scan(context: Context) -> Found:
             ", ".join(f"{title} {ratio:.1f} %" for title, ratio in after.items()),
         ),
     ]
+    plots = [
+        Plot(
+            "Hit ratio over time",
+            f"By hour, alone and beside a job that begins to scan in hour {_BEGINS}.",
+            "hit-ratio", "hour", "hit_ratio", "Time (h)", "Hit ratio (%)", "steps",
+            by=["case"], each=["vm"], y_times=100, marks=[(_BEGINS, "the job begins")],
+            looks=system_looks(beside.spec.systems),
+        )
+    ]  # fmt: skip
     return Found(
         values={"alone": before, "beside": after[GLOBAL], "job": tera},
         checks=checks,
         tables={"hit-ratio": _by_hour(alone, beside)},
-        plots=_scan_plots(beside),
+        plots=plots,
         draw=drawing(
             {
                 "hit-ratio-over-time": (
@@ -171,18 +181,6 @@ def find_scan(context: Context) -> Found:
         runs=[beside],
         ran=[alone.run_id, beside.run_id],
     )
-
-
-def _scan_plots(beside: Results) -> list[Plot]:
-    return [
-        Plot(
-            "Hit ratio over time",
-            f"By hour, alone and beside a job that begins to scan in hour {_BEGINS}.",
-            "hit-ratio", "hour", "hit_ratio", "Time (h)", "Hit ratio (%)", "steps",
-            by=["case"], each=["vm"], y_times=100, marks=[(_BEGINS, "the job begins")],
-            looks=system_looks(beside.spec.systems),
-        )
-    ]  # fmt: skip
 
 
 def _later(run: Results, title: str, vm: str) -> float:

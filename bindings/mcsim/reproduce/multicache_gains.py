@@ -23,10 +23,11 @@ from mcsim.reproduce.multicache_web import (
     hours_of,
     web,
 )
-from mcsim.reproduce.readings import rows_of, said, system_of
+from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import comparison as comparison_table
+from mcsim.results.tables import rows_of
 
 __all__ = ["find_hit_ratio_by_tier", "find_hit_ratio_over_time", "find_latency"]
 
@@ -45,11 +46,21 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         for title, of in series.items()
         if title in (GLOBAL, HISTORY)
     }
+    plots = [
+        Plot(
+            title, says, "hit-ratio", "hour", column, "Time (h)", "Hit ratio (%)", "steps",
+            by=["system"], each=["vm"], y_times=100, looks=system_looks(run.spec.systems),
+        )
+        for title, column, says in (
+            ("Hit ratio by hour", "hit_ratio", "Hits of each hour's accesses."),
+            ("Hit ratio so far", "so_far", "Hits of all accesses from the first hour on."),
+        )
+    ]  # fmt: skip
     return Found(
         values={"web_1 early": best[HISTORY]},
         checks=[_check_best(best), *_check_so_far(series, web_1, early)],
         tables={"hit-ratio": _hits_table(run, series)},
-        plots=_over_time_plots(run),
+        plots=plots,
         draw=drawing(
             {
                 "hit-ratio-by-hour": (
@@ -68,19 +79,6 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         ),
         runs=[run],
     )
-
-
-def _over_time_plots(run: Results) -> list[Plot]:
-    return [
-        Plot(
-            title, says, "hit-ratio", "hour", column, "Time (h)", "Hit ratio (%)", "steps",
-            by=["system"], each=["vm"], y_times=100, looks=system_looks(run.spec.systems),
-        )
-        for title, column, says in (
-            ("Hit ratio by hour", "hit_ratio", "Hits of each hour's accesses."),
-            ("Hit ratio so far", "so_far", "Hits of all accesses from the first hour on."),
-        )
-    ]  # fmt: skip
 
 
 def _check_best(best: Mapping[str, float]) -> Check:
@@ -134,22 +132,7 @@ def find_latency(context: Context) -> Found:
         ),
         Check("web_0 is faster than under Global LRU", gains["web_0"] < 0, _signed(gains)),
     ]
-    return Found(
-        values={f"{vm} latency": gain for vm, gain in gains.items()}
-        | {"worst": max(gains.values())},
-        checks=checks,
-        tables={"latency": comparison_table(run)},
-        plots=_latency_plots(run),
-        draw=drawing(
-            {"latency": ("Mean latency by volume", lambda: comparison.latency_by_vm(run))},
-            notes=[BY_HISTORY],
-        ),
-        runs=[run],
-    )
-
-
-def _latency_plots(run: Results) -> list[Plot]:
-    return [
+    plots = [
         Plot(
             "Mean latency by volume",
             "What accesses of each volume wait for in the mean, under every system.",
@@ -157,6 +140,18 @@ def _latency_plots(run: Results) -> list[Plot]:
             by=["system"], y_times=1e-6, looks=system_looks(run.spec.systems),
         )
     ]  # fmt: skip
+    return Found(
+        values={f"{vm} latency": gain for vm, gain in gains.items()}
+        | {"worst": max(gains.values())},
+        checks=checks,
+        tables={"latency": comparison_table(run)},
+        plots=plots,
+        draw=drawing(
+            {"latency": ("Mean latency by volume", lambda: comparison.latency_by_vm(run))},
+            notes=[BY_HISTORY],
+        ),
+        runs=[run],
+    )
 
 
 def find_hit_ratio_by_tier(context: Context) -> Found:
@@ -177,26 +172,7 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
             f"{by_tier['web_3'][0]:.1f} % fast, {by_tier['web_3'][1]:.2f} % slow",
         ),
     ]
-    return Found(
-        values={
-            "web_0 fast": fast,
-            "web_0 slow": slow,
-            "web_3 fast": by_tier["web_3"][0],
-            "web_3 slow": by_tier["web_3"][1],
-        },
-        checks=checks,
-        tables={"comparison": comparison_table(run)},
-        plots=_tier_plots(run),
-        draw=drawing(
-            {"hit-ratio-by-tier": ("Hit ratio by tier", lambda: comparison.hit_ratio_by_tier(run))},
-            notes=[BY_HISTORY],
-        ),
-        runs=[run],
-    )
-
-
-def _tier_plots(run: Results) -> list[Plot]:
-    return [
+    plots = [
         Plot(
             "Hit ratio by tier",
             "What each tier hits of a volume's accesses.",
@@ -207,6 +183,22 @@ def _tier_plots(run: Results) -> list[Plot]:
         )
         for title in (HISTORY, GLOBAL)
     ]  # fmt: skip
+    return Found(
+        values={
+            "web_0 fast": fast,
+            "web_0 slow": slow,
+            "web_3 fast": by_tier["web_3"][0],
+            "web_3 slow": by_tier["web_3"][1],
+        },
+        checks=checks,
+        tables={"comparison": comparison_table(run)},
+        plots=plots,
+        draw=drawing(
+            {"hit-ratio-by-tier": ("Hit ratio by tier", lambda: comparison.hit_ratio_by_tier(run))},
+            notes=[BY_HISTORY],
+        ),
+        runs=[run],
+    )
 
 
 def _best(accesses: NDArray[np.int64], ratio: NDArray[np.float64]) -> float:

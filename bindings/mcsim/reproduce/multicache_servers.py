@@ -26,9 +26,10 @@ from mcsim.reproduce.multicache_web import (
     MULTICACHES,
     web,
 )
-from mcsim.reproduce.readings import ALL, rows_of, said
+from mcsim.reproduce.readings import said
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
+from mcsim.results.tables import ALL, rows_of
 from mcsim.traces.trace import Trace
 
 __all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
@@ -154,7 +155,7 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         values={
             "total": gain[HISTORY],
             "total over coded": over_coded[HISTORY],
-            "each once": _gain_of_means(runs, HISTORY, GLOBAL),
+            "each once": _gain_of_means(runs),
             "latency": best,
         },
         checks=checks,
@@ -200,11 +201,11 @@ def _gain(runs: Sequence[Results], title: str, base: str, tier: int | None = Non
     return 100 * (_totals(runs, title, tier) / _totals(runs, base, tier) - 1)
 
 
-def _gain_of_means(runs: Sequence[Results], title: str, base: str) -> float:
+def _gain_of_means(runs: Sequence[Results]) -> float:
     """Return by how much more percent volumes hit in the mean, each counted once."""
     ours, theirs = (
         sum(rows_of(run)[system, vm]["hit_ratio"] for run in runs for vm in vms_of(run))
-        for system in (title, base)
+        for system in (HISTORY, GLOBAL)
     )
     gain: float = 100 * (ours / theirs - 1)
     return gain
@@ -266,6 +267,18 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         for title in (GLOBAL, GLOBAL_CODED, *MULTICACHES)
     }
     largest = every[-1:]
+    plots = [
+        Plot(
+            title, says, "sizes", "flash_million_blocks", column,
+            "Flash (million blocks)", "Hit ratio (%)", by=["system"], y_times=100,
+            looks=system_looks(every[0].spec.systems),
+        )
+        for title, column, says in (
+            ("Hit ratio by capacity", "hit_ratio", "All volumes together, in both tiers."),
+            ("Hit ratio of the fast tier", "fast_hit_ratio", "Of all accesses."),
+            ("Hit ratio of the slow tier", "slow_hit_ratio", "Of all accesses."),
+        )
+    ]  # fmt: skip
     return Found(
         values={
             "total": _gain(largest, HISTORY, GLOBAL),
@@ -275,7 +288,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         },
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
-        plots=_size_plots(every[0]),
+        plots=plots,
         draw=drawing(
             {
                 "hit-ratio-by-capacity": (
@@ -287,21 +300,6 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         ),
         runs=every,
     )
-
-
-def _size_plots(run: Results) -> list[Plot]:
-    return [
-        Plot(
-            title, says, "sizes", "flash_million_blocks", column,
-            "Flash (million blocks)", "Hit ratio (%)", by=["system"], y_times=100,
-            looks=system_looks(run.spec.systems),
-        )
-        for title, column, says in (
-            ("Hit ratio by capacity", "hit_ratio", "All volumes together, in both tiers."),
-            ("Hit ratio of the fast tier", "fast_hit_ratio", "Of all accesses."),
-            ("Hit ratio of the slow tier", "slow_hit_ratio", "Of all accesses."),
-        )
-    ]  # fmt: skip
 
 
 def _checks_by_size(sizes: Sequence[float], total: Mapping[str, Sequence[float]]) -> list[Check]:

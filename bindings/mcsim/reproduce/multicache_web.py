@@ -60,17 +60,6 @@ def web(context: Context) -> Results:
     return context.run("multicache/web.yaml")
 
 
-def _intensity_plots(run: Results) -> list[Plot]:
-    return [
-        Plot(
-            "Reuse intensity over time",
-            "1 − distinct / all blocks of each window, by volume.",
-            "reuse-intensity", "window_end_ns", "reuse_intensity",
-            "Time (h)", "Reuse intensity", by=["vm"], x_times=1 / _HOUR, looks=vm_looks(run),
-        )
-    ]  # fmt: skip
-
-
 def find_intensity(context: Context) -> Found:
     """Figure 4: reuse intensity over time."""
     run = web(context)
@@ -98,11 +87,19 @@ def find_intensity(context: Context) -> Found:
             said(medians, 4),
         ),
     ]
+    plots = [
+        Plot(
+            "Reuse intensity over time",
+            "1 − distinct / all blocks of each window, by volume.",
+            "reuse-intensity", "window_end_ns", "reuse_intensity",
+            "Time (h)", "Reuse intensity", by=["vm"], x_times=1 / _HOUR, looks=vm_looks(run),
+        )
+    ]  # fmt: skip
     return Found(
         values={f"{vm} median": median for vm, median in medians.items()},
         checks=checks,
         tables={"reuse-intensity": table},
-        plots=_intensity_plots(run),
+        plots=plots,
         draw=drawing(
             {
                 "reuse-intensity": (
@@ -113,18 +110,6 @@ def find_intensity(context: Context) -> Found:
         ),
         runs=[run],
     )
-
-
-def _curve_plots(run: Results) -> list[Plot]:
-    return [
-        Plot(
-            "Hit ratio curves",
-            "What LRU hits of the week of each volume, with a cache of each size to itself.",
-            "curves", "capacity", "hits", "Capacity (blocks)", "Hit ratio (%)",
-            by=["vm"], over="accesses", y_times=100, log_x=True, marks=_tier_ends(run),
-            looks=vm_looks(run),
-        )
-    ]  # fmt: skip
 
 
 def find_curves(context: Context) -> Found:
@@ -149,11 +134,20 @@ def find_curves(context: Context) -> Found:
             said(small) + " %",
         ),
     ]
+    plots = [
+        Plot(
+            "Hit ratio curves",
+            "What LRU hits of the week of each volume, with a cache of each size to itself.",
+            "curves", "capacity", "hits", "Capacity (blocks)", "Hit ratio (%)",
+            by=["vm"], over="accesses", y_times=100, log_x=True, marks=_tier_ends(run),
+            looks=vm_looks(run),
+        )
+    ]  # fmt: skip
     return Found(
         values={"web_1 at most": most, "web_2 half": half / 1e6},
         checks=checks,
         tables={"curves": run.curves()},
-        plots=_curve_plots(run),
+        plots=plots,
         draw=drawing({"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}),
         runs=[run],
     )

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
-from mcsim.results.tables import comparison
 
-__all__ = ["ALL", "rows_of", "said", "system_of"]
-
-ALL = "all VMs"
-
-Rows = Mapping[tuple[str, str], Mapping[str, Any]]
+__all__ = ["said", "system_of"]
 
 
 def system_of(results: Results, title: str) -> SystemSpec:
@@ -24,11 +18,6 @@ def system_of(results: Results, title: str) -> SystemSpec:
             return system
     there = ", ".join(system.title for system in results.spec.systems)
     raise ConfigError(f"{results.run_id}: no system {title!r}; there are {there}")
-
-
-def rows_of(results: Results) -> Rows:
-    """Return the rows of `comparison` by system and VM, all together as `ALL`."""
-    return {(row["system"], row["vm"] or ALL): row for row in comparison(results).to_pylist()}
 
 
 def said(numbers: Mapping[str, float], digits: int = 1) -> str:

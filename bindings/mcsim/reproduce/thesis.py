@@ -157,6 +157,14 @@ def _find_utilization(vm: str, context: Context) -> Found:
     ]
     table = pa.Table.from_pylist(rows)
     axes = ("minute", "Time (min)"), ("used_percent", "Share of its part held (%)")
+    plots = [
+        Plot(
+            f"Share of its part that {vm} holds",
+            f"By minute; its turn is from minute {turn[0]} to {turn[1]}.",
+            "used", "minute", "used_percent", "Time (min)", "Share of its part held (%)", "steps",
+            by=["system"], marks=[(turn[0], "its turn"), (turn[1], "the turn ends")],
+        )
+    ]  # fmt: skip
     return Found(
         checks=[
             Check(
@@ -167,21 +175,10 @@ def _find_utilization(vm: str, context: Context) -> Found:
             )
         ],
         tables={"used": table},
-        plots=_used_plots(vm, turn),
+        plots=plots,
         draw=_lines(table, "vm", "system", *axes, "held-over-time"),
         runs=[results],
     )
-
-
-def _used_plots(vm: str, turn: tuple[int, int]) -> list[Plot]:
-    return [
-        Plot(
-            f"Share of its part that {vm} holds",
-            f"By minute; its turn is from minute {turn[0]} to {turn[1]}.",
-            "used", "minute", "used_percent", "Time (min)", "Share of its part held (%)", "steps",
-            by=["system"], marks=[(turn[0], "its turn"), (turn[1], "the turn ends")],
-        )
-    ]  # fmt: skip
 
 
 def _after(minutes: int | None) -> str:

@@ -262,23 +262,20 @@ def _found_of(found: Sequence[Cell], checks: list[Check], shown: str, called: st
             for cell in found
         ]
     )
-    return Found(
-        checks=checks,
-        tables={"array": table},
-        plots=_array_plots(shown, called),
-        draw=_array_drawn(table, shown, called),
-        ran=[f"reuse distances of {len(found)} clients at an array of their own"],
-    )
-
-
-def _array_plots(shown: str, called: str) -> list[Plot]:
-    return [
+    plots = [
         Plot(
             called.partition(" (")[0], "By size of requests, over the share of reads.",
             "array", "read_percent", shown, "Reads among the requests (%)", called,
             by=["request"], each=["block"],
         )
     ]  # fmt: skip
+    return Found(
+        checks=checks,
+        tables={"array": table},
+        plots=plots,
+        draw=_array_drawn(table, shown, called),
+        ran=[f"reuse distances of {len(found)} clients at an array of their own"],
+    )
 
 
 def _array_drawn(table: pa.Table, shown: str, called: str) -> Draw:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
-import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +16,15 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from mcsim.base.claims import claim_folder, is_claimed, let_go, where_others_tidy
-from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
-from mcsim.base.files import cannot_write, flush, flush_folder, of_the_disk, write_whole
+from mcsim.base.files import (
+    flush,
+    flush_folder,
+    named_in_errors,
+    of_the_disk,
+    put_in_place,
+    write_whole,
+)
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
 from mcsim.results.parts import Part
@@ -105,7 +109,7 @@ class Draft:
             If the folder cannot be written.
         """
         final = out / run_id
-        with _named(final):
+        with named_in_errors(final):
             return cls(final, build)
 
     @property
@@ -129,7 +133,7 @@ class Draft:
             self._unsaved.add(str(index))
             if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
                 return
-            with _named(self.final):
+            with named_in_errors(self.final):
                 self._anyhow(self._save)
 
     def has(self, *names: str) -> bool:
@@ -171,7 +175,7 @@ class Draft:
         fixed = (name for name in self._files if name != "timings.json")  # figures add to it
         sums = {name: digest_of_bytes(self._files[name]) for name in fixed}
         self._files["DONE"] = listed(sums).encode()
-        with _named(self.final):
+        with named_in_errors(self.final):
             placed = self._anyhow(self._finish)
         let_go(self._mine, keep=False)
         results = Results(self.final)
@@ -263,24 +267,12 @@ class Draft:
         flush(self.folder.iterdir())
         flush_folder(self.folder)
         reached("results flushed")
-        while True:
-            try:
-                self.folder.rename(self.final)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-            else:
-                reached("results in place")
-                flush_folder(self.final.parent)
-                return True
-            if _identity(self.final) != self._replaced and self._is_whole():
-                return False
-            with suppress(FileNotFoundError):
-                self.final.rename(self._mine / f"replaced.{secrets.token_hex(4)}")
-                reached("old results aside")
+        return put_in_place(self.folder, self.final, self._another_is_whole)
 
-    def _is_whole(self) -> bool:
-        """Tell whether the results that another process put there are as it wrote them."""
+    def _another_is_whole(self) -> bool:
+        """Tell whether another process put results there since, and they are as it wrote them."""
+        if _identity(self.final) == self._replaced:
+            return False
         theirs = read_list(self.final / "DONE")
         if not theirs or damaged(self.final, theirs, theirs) is not None:
             return False
@@ -318,14 +310,3 @@ def _identity(folder: Path) -> tuple[int, int] | None:
         found = folder.stat()
         return found.st_dev, found.st_ino
     return None
-
-
-@contextmanager
-def _named(final: Path) -> Iterator[None]:
-    """Name the file in what the system says, and what to do."""
-    try:
-        yield
-    except HostError:
-        raise
-    except OSError as error:
-        raise cannot_write(Path(error.filename or final), error.errno) from error

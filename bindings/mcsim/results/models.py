@@ -26,7 +26,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
 from mcsim.results.loads import Load, device_titles, loads
-from mcsim.results.render import STYLE, Columns, cells_of, latency, percent, speaking
+from mcsim.results.render import Columns, cells_of, latency, percent, speaking, table_of_systems
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -314,12 +314,8 @@ def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
 
 def render_requests(results: Results) -> RenderableType:
     """Show `requests` of all VMs together in at most 100 columns."""
-    from rich.table import Table
-
-    table = Table(title=f"{results.title}: requests", **STYLE)
-    table.add_column("system", overflow="fold")
-    for name in ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %"):
-        table.add_column(name, justify="right")
+    heads = ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %")
+    table = table_of_systems(results, "requests", heads)
     for row in requests(results, by_vm=False).to_pylist():
         latencies = [row["mean_ns"], *(row[f"p{round(100 * q)}_ns"] for q in QUANTILES)]
         table.add_row(
@@ -359,15 +355,10 @@ def waits_of(shown: Collection[str]) -> str:
 
 def render_devices(results: Results) -> RenderableType:
     """Show `devices` in at most 100 columns; those that say nothing are left out."""
-    from rich.table import Table
-
     rows, titles = devices(results).to_pylist(), device_titles(results.spec)
     columns = speaking(_OF_DEVICES, rows)
-    table = Table(title=f"{results.title}: devices", **STYLE)
-    table.add_column("system", overflow="fold")
-    table.add_column("device")
-    for _, head, _ in columns:
-        table.add_column(head, justify="right")
+    table = table_of_systems(results, "devices", ["device", *(head for _, head, _ in columns)])
+    table.columns[1].justify = "left"
     shown = None
     for row in rows:
         table.add_row(

@@ -14,8 +14,7 @@ and written together, as one file that is there whole or not at all:
       summary.parquet           `summary` of each run, a row for each system and VM
       DONE                      checksums of all of these
 
-`Results.open` finds a run in its pack where there is no folder of it, and shows the same tables;
-`unpacked` writes that folder.
+`Results.open` finds a run in its pack where there is no folder of it, and shows the same tables.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ import pyarrow as pa
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.draft import Draft, SystemTables
+from mcsim.results.draft import SystemTables
 from mcsim.results.files import parquet_of, read_parquet
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS, below, joined_curves, schema_of, spoken
+from mcsim.results.schemas import below, joined_curves, schema_of, spoken
 from mcsim.results.seals import digest_of_bytes, listed, parsed
 from mcsim.results.summary import SUMMARY, summed_up
 
-__all__ = ["Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged", "unpacked"]
+__all__ = ["Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
 __all__ += ["unsound_in", "write_pack"]
 
 _log = logging.getLogger(__name__)
@@ -348,22 +347,3 @@ def packed(path: Path) -> PackedResults | None:
         if path.name in pack.run_ids:
             return PackedResults(pack, path.name)
     return None
-
-
-def unpacked(results: Results, build: str) -> Results:
-    """Write the folder of a run that is in a pack, as if it had been run by itself.
-
-    Parameters
-    ----------
-    results : Results
-        Of `packed`.
-    build : str
-        As of `Draft.begin`.
-    """
-    draft = Draft.begin(results.path.parent, results.run_id, build)
-    for name in SCHEMAS:
-        draft.write_table(name, results.table(name))
-    draft.write_spec(results.spec)
-    draft.write_json("environment", results.environment)
-    draft.write_json("timings", results.timings)
-    return draft.finish()

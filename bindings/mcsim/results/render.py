@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -15,6 +15,7 @@ from mcsim.results.tables import comparison, systems
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table as RichTable
 
 __all__ = [
     "MOST_VMS",
@@ -29,6 +30,7 @@ __all__ = [
     "says_nothing",
     "signed",
     "speaking",
+    "table_of_systems",
 ]
 
 Columns = Sequence[tuple[str, str, Callable[[Any], str]]]
@@ -75,6 +77,17 @@ def speaking(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> Columns:
 def cells_of(row: Mapping[str, Any], columns: Columns) -> Iterator[str]:
     """Write what a row has in these columns; a dash where it has nothing."""
     return ("–" if row[name] is None else show(row[name]) for name, _, show in columns)
+
+
+def table_of_systems(results: Results, what: str, heads: Iterable[str]) -> RichTable:
+    """Begin a table with a row a system, for numbers under these heads."""
+    from rich.table import Table
+
+    table = Table(title=f"{results.title}: {what}", **STYLE)
+    table.add_column("system", overflow="fold")
+    for head in heads:
+        table.add_column(head, justify="right")
+    return table
 
 
 def render_comparison(results: Results) -> RenderableType:
@@ -136,21 +149,14 @@ def _against_baseline(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def render_systems(results: Results) -> RenderableType:
     """Show `systems` in at most 100 columns."""
-    from rich.table import Table
-
     spec = results.spec
-    table = Table(title=f"{results.title}: systems", **STYLE)
-    table.add_column("system", overflow="fold")
     rows = systems(results).to_pylist()
     has_baseline = any(row["gain_over_legacy"] is not None for row in rows)
-    if has_baseline:
-        table.add_column("vs legacy\nLRU", justify="right")
-        table.add_column("points", justify="right")
-    for title in device_titles(spec)[:-1]:
-        table.add_column(f"{title}\nwrites", justify="right")
     decides = not says_nothing("decide_seconds", [row["decide_seconds"] for row in rows])
-    for name in ("cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])):
-        table.add_column(name, justify="right")
+    heads = ["vs legacy\nLRU", "points"] if has_baseline else []
+    heads += [f"{title}\nwrites" for title in device_titles(spec)[:-1]]
+    heads += ["cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])]
+    table = table_of_systems(results, "systems", heads)
     for row in rows:
         gained, lead = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
         writes = [units.format_count(blocks) for blocks in row["device_writes"]]

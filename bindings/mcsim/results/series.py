@@ -23,10 +23,8 @@ __all__ = [
     "clock_of",
     "curve_of",
     "divides",
-    "global_lru",
     "is_legacy",
     "leading",
-    "multicache",
     "series_of",
     "vms_of",
 ]
@@ -173,16 +171,6 @@ def is_legacy(system: SystemSpec) -> bool:
     return bool(system.params.get("legacy", False))
 
 
-def global_lru(results: Results) -> SystemSpec:
-    """Return the run's Global LRU, the clean one if it has both."""
-    return _pick(results, _BASELINES, "Global LRU")
-
-
-def multicache(results: Results) -> SystemSpec:
-    """Return the run's Multi-Cache, clean and layered if it has several."""
-    return _pick(results, _MULTICACHES, "Multi-Cache")
-
-
 def baseline(results: Results) -> SystemSpec:
     """Return the system that others are set beside: Global LRU, or else the first."""
     found = _named(results, _BASELINES)
@@ -214,10 +202,3 @@ def _named(results: Results, names: Sequence[str]) -> list[SystemSpec]:
     """Return the systems of these names, the clean before the legacy ones, in this order."""
     found = [system for system in results.spec.systems if system.name in names]
     return sorted(found, key=lambda system: (is_legacy(system), names.index(system.name)))
-
-
-def _pick(results: Results, names: Sequence[str], called: str) -> SystemSpec:
-    if found := _named(results, names):
-        return found[0]
-    there = ", ".join(system.title for system in results.spec.systems)
-    raise CannotDrawError(f"needs {called}; the systems of the run are {there}")

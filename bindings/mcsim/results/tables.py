@@ -29,8 +29,10 @@ from numpy.typing import NDArray
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.results import Results
 from mcsim.results.schemas import STAGED, all_counts_of, of_system
+from mcsim.results.series import is_legacy
 
 __all__ = [
+    "ALL",
     "COMPARISON",
     "DEVICE_WRITES",
     "SYSTEMS",
@@ -38,6 +40,7 @@ __all__ = [
     "comparison",
     "devices_of",
     "known",
+    "rows_of",
     "systems",
     "tiers_of",
     "totals",
@@ -257,10 +260,8 @@ def _gains(row: _Row, base: _Row | None, suffix: str) -> dict[str, float | None]
 
 def _baseline(all_totals: Sequence[Totals], legacy: bool) -> Totals | None:
     """The first Global LRU of the run, clean or legacy."""
-    for of in all_totals:
-        if of.system.name == "lru" and bool(of.system.params.get("legacy", False)) == legacy:
-            return of
-    return None
+    clean_or_legacy = (of for of in all_totals if of.system.name == "lru")
+    return next((of for of in clean_or_legacy if is_legacy(of.system) == legacy), None)
 
 
 def comparison(results: Results, *, by_vm: bool = True) -> pa.Table:
@@ -301,6 +302,14 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
                 | _gains(row, bases["_over_legacy"].get(row.vm), "_over_legacy")
             )
     return rows
+
+
+ALL = "all VMs"
+
+
+def rows_of(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the rows of `comparison` by system and VM, all together as `ALL`."""
+    return {(row["system"], row["vm"] or ALL): row for row in comparison(results).to_pylist()}
 
 
 def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[float]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.render import STYLE, Columns, cells_of, percent, points, speaking
+from mcsim.results.render import Columns, cells_of, percent, points, speaking, table_of_systems
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
@@ -199,15 +199,10 @@ _SHOWN: Columns = (
 
 def render_yardsticks(results: Results) -> RenderableType:
     """Show `yardsticks` in at most 100 columns; those that say nothing are left out."""
-    from rich.table import Table
-
     rows = yardsticks(results).to_pylist()
     columns = speaking(_SHOWN, rows)
-    table = Table(title=f"{results.title}: what was possible", **STYLE)
-    table.add_column("system", overflow="fold")
-    table.add_column("hit %", justify="right")
-    for _, head, _ in columns:
-        table.add_column(head, justify="right")
+    heads = ["hit %", *(head for _, head, _ in columns)]
+    table = table_of_systems(results, "what was possible", heads)
     for row in rows:
         table.add_row(row["system"], percent(row["hit_ratio"]), *cells_of(row, columns))
     explained = {

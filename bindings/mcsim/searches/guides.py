@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim._core import locality
 from mcsim.base.threads import Pool
 from mcsim.config.spec import SystemSpec
 from mcsim.locality.curve import HitRatioCurve
@@ -191,8 +192,6 @@ class _Reuse:
     @classmethod
     def of(cls, ids: NDArray[np.uint32], first: int) -> _Reuse:
         """Count from an access on, as all but those before it: their distances are the same."""
-        from mcsim._core import locality
-
         distances, counts, blocks = locality.reuse_histogram(ids)
         before, counts_before, blocks_before = locality.reuse_histogram(ids[:first])
         counted = counts.astype(np.int64)

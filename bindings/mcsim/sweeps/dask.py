@@ -52,13 +52,9 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
         raise HostError(f"{address}: no Dask scheduler answers there: {why}") from None
     with client:
         _check_workers(client)
-        threads = sum(worker["nthreads"] for worker in _workers(client).values())
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = sum(worker["nthreads"] for worker in workers)
         yield client.get_executor(pure=False), max(1, threads)
-
-
-def _workers(client: Client) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = client.scheduler_info(n_workers=-1)["workers"]
-    return found
 
 
 def _check_workers(client: Client) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
+from mcsim.base.units import is_share
 from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code
@@ -105,7 +106,7 @@ def _shown(cell: PlannedCell, name: str) -> Any:
     """The value of an axis; capacities as blocks, unless they are shares."""
     value = cell.cell.values[name]
     capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity_blocks", name)
-    if capacity is None or value.shown != value.node or str(value.node).strip().endswith("%"):
+    if capacity is None or value.shown != value.node or is_share(value.node):
         return value.shown
     return cell.experiment.spec.tiers[int(capacity[1])].capacity_blocks
 

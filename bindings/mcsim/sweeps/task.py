@@ -85,16 +85,6 @@ class Maker:
             ),
         )
 
-    def check_worker(self) -> None:
-        """Hold the process that this is called in to have the same mcsim.
-
-        Raises
-        ------
-        ConfigError
-            If it has another; both are named.
-        """
-        check_program(self.version, self.build, "the sweep")
-
     @cached_property
     def code(self) -> Code:
         """The classes and libraries that the experiment names."""
@@ -115,7 +105,7 @@ def run_task(task: Task) -> int:
         If this process has another mcsim, or sees other traces.
     """
     maker = task.maker
-    maker.check_worker()
+    check_program(maker.version, maker.build, "the sweep")
     there = finished(maker.out, [cell.run_id for cell in task.cells])
     cells = [_opened(maker, cell) for cell in task.cells if cell.run_id not in there]
     run_batch(cells, maker.out, maker.name, lambda: None, lambda _: None)

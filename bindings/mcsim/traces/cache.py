@@ -19,6 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
+from mcsim._core import engine, locality
 from mcsim.base.errors import McsimError, mistakes_in
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.store import open_store
@@ -69,7 +70,7 @@ class Kind:
     folder: str
     pattern: re.Pattern[str]
     describe: Callable[[Path], str]
-    check: Callable[[Path], None]
+    check: Callable[[Path], object]
     is_listed: bool = True
 
 
@@ -219,8 +220,6 @@ def _of_note(_: Path) -> str:
 
 
 def _of_interned(path: Path) -> str:
-    from mcsim._core import engine
-
     found = engine.open_accesses(str(path), checked=True)
     vms = f"{len(found.vms)} VM{'s' if len(found.vms) > 1 else ''}"
     accesses = format_count(found.access_count)
@@ -228,19 +227,11 @@ def _of_interned(path: Path) -> str:
 
 
 def _check_interned(path: Path) -> None:
-    from mcsim._core import engine
-
     engine.open_accesses(str(path))
 
 
 def _of_profile(path: Path) -> str:
-    from mcsim._core import locality
-
     return locality.describe_profile(str(path))
-
-
-def _check_profile(path: Path) -> None:
-    _of_profile(path)
 
 
 KINDS = (
@@ -257,7 +248,7 @@ KINDS = (
         INTERNED,
         re.compile(r".+-[0-9a-f]{16}\.profile"),
         _of_profile,
-        _check_profile,
+        _of_profile,
     ),
     Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, _check_note, False),
 )

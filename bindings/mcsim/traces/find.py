@@ -10,7 +10,7 @@ from pathlib import Path
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
 
-__all__ = ["TraceFinder", "default_trace_dirs", "file_of", "find_trace"]
+__all__ = ["TraceFinder", "default_trace_dirs", "file_of"]
 
 
 # What lies beside traces under their names and is none.
@@ -32,7 +32,22 @@ class TraceFinder:
         self.folders = [Path(folder) for folder in dirs]
 
     def find(self, name: str) -> Path | None:
-        """Find the file of a name; the rest is as of `find_trace`."""
+        """Find the trace file of a VM.
+
+        A file is the VM's if its name up to the first dot is (``web_3`` for
+        ``msr/web_3.csv.zst``), but for logs, YAML and the like, which are no traces. `name` may
+        also be a file's path inside a folder.
+
+        Returns
+        -------
+        Path or None
+            None if there is no such file.
+
+        Raises
+        ------
+        ConfigError
+            If several files could be meant; the message names them.
+        """
         for folder in self.folders:
             if (folder / name).is_file():
                 return folder / name
@@ -61,7 +76,7 @@ def default_trace_dirs() -> list[Path]:
 
 
 def file_of(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path:
-    """Return the file of that name, or the one that `find_trace` finds by it.
+    """Return the file of that name, or the one that `TraceFinder` finds by it.
 
     Raises
     ------
@@ -77,30 +92,3 @@ def file_of(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path:
         below = f", and none below {where}" if where else "; --trace-dir says where to look"
         raise ConfigError(f"{name}: no such file{below}")
     return found
-
-
-def find_trace(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path | None:
-    """Find the trace file of a VM below some folders.
-
-    A file is the VM's if its name up to the first dot is (``web_3`` for
-    ``msr/web_3.csv.zst``), but for logs, YAML and the like, which are no traces. `name` may also
-    be a file's path inside a folder.
-
-    Parameters
-    ----------
-    name : str
-        A VM's name.
-    dirs : iterable of path-like
-        Folders, searched with all their subfolders.
-
-    Returns
-    -------
-    Path or None
-        None if there is no such file.
-
-    Raises
-    ------
-    ConfigError
-        If several files could be meant; the message names them.
-    """
-    return TraceFinder(dirs).find(name)

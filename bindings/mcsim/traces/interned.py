@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcsim._core import engine, trace
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import replacing
 from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
 
 if TYPE_CHECKING:
-    from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
 __all__ = [
@@ -72,8 +72,6 @@ def interned(
     ConfigError, TraceError
         As of `Workload.intern`, and as of `cache_limit`.
     """
-    from mcsim._core import engine
-
     if not is_many(workload, view, at_least):
         return workload.intern(dict(view), progress)
     cache = folder or cache_directory()
@@ -109,8 +107,6 @@ def name_of(
     workload: Workload, view: Mapping[str, Any], kind: str, more: Mapping[str, Any] | None = None
 ) -> str:
     """Return the name of a file, which says all that the accesses depend on, and what more."""
-    from mcsim._core import engine, trace
-
     cause = {
         "version": engine.ACCESSES_VERSION,
         "view": dict(view),

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcsim._core import locality
+from mcsim._core import engine, locality
 from mcsim.base.errors import HostError
 from mcsim.base.files import replacing
 from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room
@@ -23,7 +23,6 @@ from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of, opened_if_whol
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
-    from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
 __all__ = ["is_profile_kept", "profiled"]

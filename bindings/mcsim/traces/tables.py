@@ -8,7 +8,7 @@ carries its own description and needs no mapping.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -171,10 +171,6 @@ class TableReader:
         if not self._numbers:
             raise TraceError(f"{self._source}: there are no requests in it")
         return None
-
-    def __iter__(self) -> Iterator[Batch]:
-        while (batch := self.next()) is not None:
-            yield batch
 
     def _assigned(self) -> dict[str, list[str]]:
         """Find the columns of every field; none where there is none."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim._core import engine
 from mcsim.traces.batches import Batch, batch_with
 
 if TYPE_CHECKING:
-    from mcsim._core import engine
     from mcsim.traces.trace import Trace
 
 __all__ = ["ON_DEMAND", "Workload", "WorkloadVm"]
@@ -202,8 +202,6 @@ class Workload:
             A file to put them into, which is then mapped: memory is needed for the numbers of
             the blocks alone. `mcsim.traces.interned` keeps such files.
         """
-        from mcsim._core import engine
-
         if self.sample is not None:
             view = view | {
                 "cut_bytes": view["block_bytes"] * view["line_blocks"],

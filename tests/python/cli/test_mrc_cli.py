@@ -256,9 +256,9 @@ main(sys.argv[1:])
 
 
 def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
-    from mcsim.traces.find import find_trace
+    from mcsim.traces.find import TraceFinder
 
-    path = find_trace("web_3", [trace_dir])
+    path = TraceFinder([trace_dir]).find("web_3")
     assert path is not None
     out = printed("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
     # All but the first accesses: 331,109 to 154,699 blocks.

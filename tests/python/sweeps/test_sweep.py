@@ -19,9 +19,11 @@ from mcsim.cli.main import cli
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.results import tables
-from mcsim.results.packs import PackedResults, unpacked
+from mcsim.results.draft import Draft
+from mcsim.results.packs import PackedResults
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
+from mcsim.results.schemas import SCHEMAS
 from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.sweep import look
 from mcsim.sweeps.swept import Sweep
@@ -41,6 +43,17 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return mcsim.sweep(TINY, AXES, out=tmp_path_factory.mktemp("swept"))
 
 
+def unpacked(results: Results) -> Results:
+    """Write the folder of a run that is in a pack, as if it had been run by itself."""
+    draft = Draft.begin(results.path.parent, results.run_id, build_digest())
+    for name in SCHEMAS:
+        draft.write_table(name, results.table(name))
+    draft.write_spec(results.spec)
+    draft.write_json("environment", results.environment)
+    draft.write_json("timings", results.timings)
+    return draft.finish()
+
+
 def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
     grid, _ = read_grid(TINY, AXES)
     for cell in grid.cells():
@@ -49,7 +62,7 @@ def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
         assert isinstance(results, PackedResults)
         assert results.run_id == alone.run_id
         assert results.spec == alone.spec
-        folder = unpacked(results, build_digest()).path
+        folder = unpacked(results).path
         files = sorted(path.name for path in alone.path.glob("*.parquet"))
         assert len(files) == 6
         for name in [*files, "spec.yaml"]:
@@ -87,7 +100,7 @@ def test_a_column_that_few_runs_have_is_in_their_tables_alone(tmp_path: Path) ->
         assert alone.run_id == results.run_id
         assert ("admits" in alone.decisions().column_names) == (cell > 1)
         assert results.decisions().equals(alone.decisions())
-        written = unpacked(results, build_digest()).path / "decisions.parquet"
+        written = unpacked(results).path / "decisions.parquet"
         assert written.read_bytes() == (alone.path / "decisions.parquet").read_bytes()
 
 

@@ -16,7 +16,7 @@ import mcsim as mc
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
-from mcsim.traces.find import find_trace
+from mcsim.traces.find import TraceFinder
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
@@ -172,7 +172,7 @@ def test_logs_and_yaml_are_no_traces(folder: Path) -> None:
     below.mkdir(parents=True)
     for name in ("w10.csv", "w10.log", "w10.yaml", "w10.png"):
         (below / name).write_text("offset\n0\n")
-    assert find_trace("w10", [folder / "traces"]) == below / "w10.csv"
+    assert TraceFinder([folder / "traces"]).find("w10") == below / "w10.csv"
     (below / "w10.csv.gz").touch()
     with pytest.raises(mc.ConfigError, match=r"'w10' could be any of .*w10.csv, .*w10.csv.gz$"):
-        find_trace("w10", [folder / "traces"])
+        TraceFinder([folder / "traces"]).find("w10")

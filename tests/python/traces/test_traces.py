@@ -28,7 +28,7 @@ from small import ROOT
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.traces.batches import Batch
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.find import find_trace
+from mcsim.traces.find import TraceFinder
 from mcsim.traces.parsed import Parse, trace_formats
 from mcsim.traces.store import BATCH_REQUESTS
 from mcsim.traces.table_files import TABLE_FORMATS
@@ -633,18 +633,18 @@ class TestFind:
         return tmp_path
 
     def test_by_vm_name_in_subfolders(self, folder: Path) -> None:
-        assert find_trace("web_3", [folder]) == folder / "msr/web_3.csv.zst"
-        assert find_trace("web_3", [folder, folder / "msr"]) == folder / "msr/web_3.csv.zst"
+        assert TraceFinder([folder]).find("web_3") == folder / "msr/web_3.csv.zst"
+        assert TraceFinder([folder, folder / "msr"]).find("web_3") == folder / "msr/web_3.csv.zst"
 
     def test_by_path(self, folder: Path) -> None:
-        assert find_trace("hp/ajw_1week.csv", [folder]) == folder / "hp/ajw_1week.csv"
+        assert TraceFinder([folder]).find("hp/ajw_1week.csv") == folder / "hp/ajw_1week.csv"
 
     def test_none(self, folder: Path) -> None:
-        assert find_trace("web_4", [folder]) is None
-        assert find_trace("web", [folder, folder / "missing"]) is None
+        assert TraceFinder([folder]).find("web_4") is None
+        assert TraceFinder([folder, folder / "missing"]).find("web") is None
 
     def test_several_are_named(self, folder: Path) -> None:
-        said = complaint(find_trace, "web_1", [folder])
+        said = complaint(TraceFinder([folder]).find, "web_1")
         assert str(folder / "msr/web_1.csv") in said
         assert str(folder / "web_1.csv.gz") in said
 
