@@ -110,7 +110,7 @@ class PolicyView {
 
  private:
   template <class Lists>
-  void prefetch_back(const Lists& lists, Lists::List list) const {
+  void prefetch_back(const Lists& lists, typename Lists::List list) const {
     const Slot next = lists.back(list);
     if (next == kNoSlot) return;
     directory_.prefetch_slot(next, lists.newer(next));

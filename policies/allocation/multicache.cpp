@@ -80,13 +80,13 @@ CurveMaximizer::Grid MultiCache::grid(const Stage& stage) const {
     if (stage.active[v]) bases.push_back(counted_base(stage, v));
   }
   std::ranges::sort(bases);
-  bases.erase(std::ranges::unique(bases).begin(), bases.end());
+  bases.erase(std::unique(bases.begin(), bases.end()), bases.end());
   std::vector<Count> sizes{0};
   for (const Count base : bases) {
     for (const Count size : points) sizes.push_back(base + size);
   }
   std::ranges::sort(sizes);
-  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return {.sizes = std::move(sizes), .capacities = stage.capacities};
 }
 
