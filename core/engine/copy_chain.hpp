@@ -67,7 +67,7 @@ class CopyChain {
   std::span<Tier> tiers_;
   const SlotTable& table_;
   std::span<const std::size_t> part_of_;
-  std::vector<std::uint8_t> alone_;  // by VM, whether it is in its part
+  std::vector<std::uint8_t> alone_;  // by VM, whether no other is in its part
   const BlockOwners& owners_;
   const Gate& gate_;
   WriteBook& book_;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
 #include "core/base/choices.hpp"
+#include "core/base/types.hpp"
 
 // How the space of a tier is divided, and kept so.
 namespace mcsim {
@@ -39,5 +41,9 @@ struct DivisionRules {
   ResizeMode mode = ResizeMode::kLazy;
   VictimRule victim = VictimRule::kMostOver;
 };
+
+// What a part holds beyond its target, less than none if it wants more: an amount for Greatest.
+// What a part wants beyond 2^31 blocks it would have to get before that mattered.
+inline Count beyond(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
 
 }  // namespace mcsim

@@ -71,8 +71,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) {
       for (Vm& vm : vms_) {
         vm.target[k] = targets.at(k, vm.index);
-        // Who may have more than there can be is never beyond it.
-        excess_[k].set(vm.index, vm.held[k] - std::min(vm.target[k], kMostBlocks));
+        excess_[k].set(vm.index, beyond(vm.held[k], vm.target[k]));
       }
     }
     as_known([&]<Way kWay>() { keep_to_targets<kWay>(); });
@@ -130,9 +129,6 @@ class ExclusiveLru final : public Host {
   }
 
  private:
-  // Stacks have less than 2^32 entries, several for each block.
-  static constexpr Count kMostBlocks = Count{1} << 31;
-
   // What becomes of the requests of a VM: reads, or writes in one of the modes.
   static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
 

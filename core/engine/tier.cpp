@@ -79,18 +79,13 @@ bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
 // Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
 // guessed, so that what is read next need not wait for who gives.
 Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
-  if (held_ == capacity_ && donor_for(part) == part) [[likely]] {
-    return {lru_->replace(part, block, next), true};
-  }
-  return insert_for_another(part, block, next);
-}
-
-Tier::Victim Tier::insert_for_another(std::size_t part, BlockId block, BlockId* next) {
   BlockId victim = kNoBlock;
   if (held_ < capacity_) {
     ++held_;
   } else {
     const std::size_t giver = donor_for(part);
+    if (giver == part) [[likely]]
+      return {lru_->replace(part, block, next), true};
     excess_.add(giver, -1);
     victim = lru_->evict(giver, next);
   }

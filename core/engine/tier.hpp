@@ -143,7 +143,6 @@ class Tier {
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
   bool others_give(std::size_t part);
   Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
-  Victim insert_for_another(std::size_t part, BlockId block, BlockId* next);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
   // The part that gives a block when `part` gets one in a tier that is full.
   [[gnu::always_inline]] std::size_t donor_for(std::size_t part) {
@@ -153,13 +152,8 @@ class Tier {
   }
   std::size_t first_over_for(std::size_t part);
   void count_excess(std::size_t part) {
-    // Who may have more than there can be is never beyond it.
-    if (shares_space()) {
-      excess_.set(part, size(part) - std::min(parts_[part].target, kMostBlocks));
-    }
+    if (shares_space()) excess_.set(part, beyond(size(part), parts_[part].target));
   }
-
-  static constexpr Count kMostBlocks = Count{1} << 31;
 
   Count capacity_;
   Count held_ = 0;

@@ -6,7 +6,8 @@
 namespace mcsim {
 
 // First in, first out: the order in which blocks came in, hits or not. The victim's
-// slot is the newcomer's, so the hand goes round an order that does not change.
+// slot is the newcomer's, so the hand, which is at the first to leave, goes round an order that
+// does not change.
 //
 // O(1) an access, hits touch nothing; 8 bytes a block of the capacity.
 class Fifo : public KeptIn<SlotRing> {

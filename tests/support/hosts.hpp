@@ -35,9 +35,13 @@ inline std::vector<WriteMode> random_modes(std::size_t vms, Random& random) {
   return modes;
 }
 
-inline ModesByTier random_modes_by_tier(std::size_t tiers, std::size_t vms, Random& random) {
+// Any that the chain of the host, which has modes by tier, allows.
+inline ModesByTier random_modes_by_tier(const Host& host, std::size_t tiers, std::size_t vms,
+                                        Random& random) {
   ModesByTier modes(tiers);
-  for (std::vector<WriteMode>& tier : modes) tier = random_modes(vms, random);
+  do {
+    for (std::vector<WriteMode>& tier : modes) tier = random_modes(vms, random);
+  } while (!host.check_write_modes_by_tier(modes).ok());
   return modes;
 }
 
@@ -60,10 +64,8 @@ inline void decide_at_random(Host& host, const Machine& machine, std::size_t vms
     ASSERT_TRUE(host.set_write_modes(random_modes(vms, random)).ok());
   }
   if (host.supports().has(Action::kWriteModesByTier) && random.below(3) == 0) {
-    const ModesByTier modes = random_modes_by_tier(machine.tiers.size(), vms, random);
-    if (host.check_write_modes_by_tier(modes).ok()) {
-      ASSERT_TRUE(host.set_write_modes_by_tier(modes).ok());
-    }
+    const ModesByTier modes = random_modes_by_tier(host, machine.tiers.size(), vms, random);
+    ASSERT_TRUE(host.set_write_modes_by_tier(modes).ok());
   }
   if (random.below(5) == 0) {
     ASSERT_TRUE(host.set_admission(random_gate(vms, random)).ok());

@@ -251,14 +251,6 @@ Allocation random_targets(Random& random, const Machine& machine, std::size_t vm
   return targets;
 }
 
-// Any that the chain has, of each VM.
-ModesByTier random_modes_by_tier(Random& random, Chain chain, std::size_t vms) {
-  while (true) {
-    ModesByTier modes = testing::random_modes_by_tier(kTiers, vms, random);
-    if (check_chain_writes(chain, modes, false).ok()) return modes;
-  }
-}
-
 TieredSetup logged_setup(const std::string& policy, const Machine& machine, const Accesses& trace,
                          const Allocation& targets, DivisionRules rules, Log& log) {
   TieredSetup setup;
@@ -337,7 +329,7 @@ void expect_as_logged(const std::string& policy, Chain chain, std::uint64_t seed
     naive.tell(log);
     log.clear();
     if (!by_tier) continue;
-    modes = random_modes_by_tier(random, chain, vms);
+    modes = testing::random_modes_by_tier(**host, kTiers, vms, random);
     ASSERT_TRUE((*host)->set_write_modes_by_tier(modes).ok());
     naive.tell(log);
     log.clear();

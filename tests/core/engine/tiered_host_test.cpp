@@ -30,6 +30,7 @@ using testing::interned;
 using testing::machine_of;
 using testing::random_gate;
 using testing::random_modes;
+using testing::random_modes_by_tier;
 using testing::random_targets;
 using testing::random_trace;
 using testing::single_vm;
@@ -212,14 +213,6 @@ TEST_P(Chains, MadeForLruCountWhatVersionsOfDataSay) {
   expect_counts_of_versions(GetParam(), true);
 }
 
-// Any modes by tier that the chain has, of each VM.
-ModesByTier random_modes_by_tier(const Case& c, Random& random) {
-  while (true) {
-    ModesByTier modes = testing::random_modes_by_tier(c.capacity.size(), c.vms, random);
-    if (check_chain_writes(c.chain, modes, false).ok()) return modes;
-  }
-}
-
 class ModesOfTiers : public ::testing::TestWithParam<Case> {};
 
 // Whatever targets, modes, gates and departures there are: what is counted, and that all is kept
@@ -242,7 +235,7 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
       ASSERT_EQ(counts_of(*host), twin.counts()) << "targets, request " << r;
     }
     if (r == 0 || random.below(40) == 0) {
-      const ModesByTier modes = random_modes_by_tier(c, random);
+      const ModesByTier modes = random_modes_by_tier(*host, c.capacity.size(), c.vms, random);
       ASSERT_TRUE(host->set_write_modes_by_tier(modes).ok());
       for (VmId vm = 0; vm < c.vms; ++vm) {
         naive::Tiers::Modes of_vm;
