@@ -50,6 +50,8 @@ class RecencyLog {
   struct Stack {
     // boundary[k]: where tier k ends, towards older entries.
     std::array<Position, kTiers> boundary;
+    // window[k]: where tier k began, towards younger ones, when a window began.
+    std::array<Position, kTiers> window;
     Position begin;  // of the segment
     Position limit;  // squeeze when end gets here
     Position stop;   // of the segment
@@ -68,8 +70,8 @@ class RecencyLog {
   // Entries that the stacks need. `most_blocks[s]`: the most blocks stack s will ever
   // hold at once, plus one for the moment between an insertion and its eviction.
   static std::uint64_t entries(std::span<const std::uint64_t> most_blocks) {
-    std::uint64_t entries = 2 * kWord;
-    for (const std::uint64_t blocks : most_blocks) entries += segment_size(blocks);
+    std::uint64_t entries = kWord;
+    for (const std::uint64_t blocks : most_blocks) entries += segment_size(blocks) + kWord;
     return entries;
   }
 
@@ -79,9 +81,8 @@ class RecencyLog {
     Position at = kWord;  // below is the mark of blocks that were in no stack yet, 0
     for (const std::uint64_t blocks : most_blocks) {
       const auto stop = static_cast<Position>(at + segment_size(blocks));
-      stacks.push_back({.boundary = {}, .begin = at, .limit = stop, .stop = stop, .end = at});
-      stacks.back().boundary.fill(at);
-      at = stop;
+      stacks.push_back(empty(at, stop));
+      at = stop + kWord;  // none of them is a hole: who looks beyond a segment gets no further
     }
     return stacks;
   }
@@ -89,14 +90,7 @@ class RecencyLog {
   // An empty one, higher by marks_for(count): then marks from 0 to that count are below it.
   static std::uint64_t marks_for(std::uint64_t count) { return count / kWord * kWord; }
   static Stack raised(const Stack& stack, Position by) {
-    const Position begin = stack.begin + by;
-    Stack raised{.boundary = {},
-                 .begin = begin,
-                 .limit = stack.stop + by,
-                 .stop = stack.stop + by,
-                 .end = begin};
-    raised.boundary.fill(begin);
-    return raised;
+    return empty(stack.begin + by, stack.stop + by);
   }
 
   // For all of those stacks.
@@ -171,7 +165,27 @@ class RecencyLog {
   // Where the block is, or its mark; marks are below marks(), and for blocks that are in no stack.
   Position where(BlockId id) const { return last_[id]; }
   Position marks() const { return marks_; }
+  Position& mark(BlockId id) { return last_[id]; }
   void mark(BlockId id, Position mark) { last_[id] = mark; }
+  // Marks of blocks in [first, end), of which none is lowered below 0.
+  void lower_marks(BlockId first, BlockId end, Position by) {
+    for (BlockId id = first; id < end; ++id) {
+      if (last_[id] < marks_) last_[id] = std::max(last_[id], by) - by;
+    }
+  }
+
+  // What came into a tier in the window, and is there: since this was called last.
+  static void begin_window(Stack& stack) {
+    for (std::size_t k = 0; k < kTiers; ++k) stack.window[k] = top(stack, k);
+  }
+  Count came_in(const Stack& stack, std::size_t tier) const {
+    const Position since = std::max(stack.window[tier], stack.boundary[tier]);
+    return count(since, top(stack, tier));
+  }
+  // What was accessed in the window, and is in any.
+  Count accessed(const Stack& stack) const {
+    return count(std::max(stack.window[0], stack.boundary[kTiers - 1]), stack.end);
+  }
 
   // What the entry is of; and whether it is a hole.
   BlockId at(Position at) const { return log_[at]; }
@@ -212,6 +226,30 @@ class RecencyLog {
   static constexpr int kBlocksAhead = 6;
   static constexpr std::size_t kEntriesAhead = 32;
 
+  static Stack empty(Position begin, Position stop) {
+    Stack stack{
+        .boundary = {}, .window = {}, .begin = begin, .limit = stop, .stop = stop, .end = begin};
+    stack.boundary.fill(begin);
+    stack.window.fill(begin);
+    return stack;
+  }
+  // Where the tier begins, towards younger entries.
+  static Position top(const Stack& stack, std::size_t tier) {
+    return tier == 0 ? stack.end : stack.boundary[tier - 1];
+  }
+
+  // Entries that are no holes.
+  Count count(Position from, Position to) const {
+    Count count = 0;
+    for (Position word = from / kWord; word * kWord < to; ++word) {
+      std::uint64_t entries = ~holes_[word];
+      if (word == from / kWord) entries &= ~std::uint64_t{0} << (from % kWord);
+      if (word == to / kWord) entries &= ~(~std::uint64_t{0} << (to % kWord));
+      count += std::popcount(entries);
+    }
+    return count;
+  }
+
   void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
 
   // The first entry from a position on that is no hole; those never written are none.
@@ -235,14 +273,23 @@ class RecencyLog {
   Position oldest(const Stack& stack) const { return entry_from(stack.boundary[kTiers - 1]); }
 
   [[gnu::noinline]] void squeeze(Stack& stack) {
+    std::array<Position, kTiers> since{};  // entries above where a window began
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      if (stack.window[k] == stack.begin) continue;  // all are
+      const Position began = std::max(stack.window[k], stack.boundary[kTiers - 1]);
+      since[k] = static_cast<Position>(count(began, stack.end));
+    }
     Position to = stack.begin;
     Position from = oldest(stack);
+    Position ahead = from;
+    for (int i = 0; i < kBlocksAhead; ++i) ahead = entry_from(ahead + 1);
     for (int k = kTiers - 1; k >= 0; --k) {
       stack.boundary[static_cast<std::size_t>(k)] = to;
       // Boundaries are rewritten from the oldest on: the next younger one still stands.
       const Position until = k == 0 ? stack.end : stack.boundary[static_cast<std::size_t>(k - 1)];
       for (; from < until; from = entry_from(from + 1)) {
-        prefetch(log_[some_ahead(from)]);
+        prefetch(log_[ahead]);
+        ahead = entry_from(ahead + 1);
         const BlockId id = log_[from];
         log_[to] = id;
         last_[id] = to++;
@@ -250,6 +297,9 @@ class RecencyLog {
     }
     std::fill(&holes_[stack.begin / kWord], &holes_[(stack.end + kWord - 1) / kWord], 0);
     stack.end = to;
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      if (stack.window[k] != stack.begin) stack.window[k] = to - since[k];
+    }
     // A stack with few blocks re-uses the start of its segment: less memory touched.
     const std::uint64_t roomy = stack.begin + segment_size(to - stack.begin);
     stack.limit = static_cast<Position>(std::min<std::uint64_t>(roomy, stack.stop));

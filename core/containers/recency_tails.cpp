@@ -3,9 +3,21 @@
 #include <utility>
 
 namespace mcsim {
+namespace {
 
-RecencyTails::RecencyTails(std::size_t universe, std::span<const std::uint64_t> most, Count length)
-    : RecencyTails(universe, Log::stacks(most), length) {}
+std::vector<RecencyTails::Log::Stack> raised(std::vector<RecencyTails::Log::Stack> stacks,
+                                             std::uint64_t marks) {
+  for (RecencyTails::Log::Stack& stack : stacks) {
+    stack = RecencyTails::Log::raised(stack, static_cast<RecencyTails::Log::Position>(marks));
+  }
+  return stacks;
+}
+
+}  // namespace
+
+RecencyTails::RecencyTails(std::size_t universe, std::span<const std::uint64_t> most, Count length,
+                           std::uint64_t marks)
+    : RecencyTails(universe, raised(Log::stacks(most), marks), length) {}
 
 RecencyTails::RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks, Count length)
     : length_(length), log_(universe, stacks) {

@@ -18,30 +18,37 @@ namespace mcsim {
 //   … gone …  |  e . d   |  . c . . b . a             |
 //              tail: e d
 //
+// Also how many were used in a window; and blocks that are not there can have marks.
+//
 // 4 bytes a block of the universe, and 16.4 for those that an owner has at a time.
 class RecencyTails {
  public:
-  // `most`: by owner, the blocks that it can come to have; entries(most) is less than 2^32.
-  RecencyTails(std::size_t universe, std::span<const std::uint64_t> most, Count length);
+  using Log = RecencyLog<1>;
+
+  // `most`: by owner, the blocks that it can come to have; entries(most) and marks, which
+  // Log::marks_for() says, are less than 2^32.
+  RecencyTails(std::size_t universe, std::span<const std::uint64_t> most, Count length,
+               std::uint64_t marks = 0);
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
 
-  // The block is the owner's most recently used one now; whether it was in the tail before.
-  bool use(std::size_t owner, BlockId block) {
+  // The block is the owner's most recently used one now, and was there before; whether it was in
+  // the tail.
+  [[gnu::always_inline]] bool use(std::size_t owner, BlockId block) {
     Owner& of = owners_[owner];
-    if (log_.make_room(of.stack)) [[unlikely]]
-      of.cut = of.stack.begin + static_cast<Log::Position>(tail(of));
-    const Log::Position was = log_.move_up(of.stack, block);
-    const bool was_in_tail = was != 0 && was < of.cut;
-    of.blocks += was == 0 ? 1 : 0;
-    const bool all_are = was == 0 && of.blocks <= length_;
-    if (was_in_tail || all_are) of.cut = log_.after_next(of.cut);
+    const bool was_in_tail = move_up(of, block) < of.cut;
+    if (was_in_tail) of.cut = log_.after_next(of.cut);
     return was_in_tail;
   }
-  // It is no more, if it was.
-  void remove(std::size_t owner, BlockId block) {
-    const Log::Position was = log_.where(block);
-    if (was == 0) return;
+  // Or was not.
+  [[gnu::always_inline]] void add(std::size_t owner, BlockId block) {
     Owner& of = owners_[owner];
+    move_up(of, block);
+    if (++of.blocks <= length_) of.cut = log_.after_next(of.cut);
+  }
+  // It is no more.
+  [[gnu::always_inline]] void remove(std::size_t owner, BlockId block) {
+    Owner& of = owners_[owner];
+    const Log::Position was = log_.where(block);
     log_.remove(of.stack, block);
     --of.blocks;
     if (was < of.cut && of.blocks >= length_) of.cut = log_.after_next(of.cut);
@@ -49,9 +56,16 @@ class RecencyTails {
   // What one of these will touch.
   void prefetch(BlockId block) const { log_.prefetch(block); }
 
- private:
-  using Log = RecencyLog<1>;
+  void begin_window() {
+    for (Owner& of : owners_) Log::begin_window(of.stack);
+  }
+  // How many of those that are there were used or added since that.
+  Count used(std::size_t owner) const { return log_.accessed(owners_[owner].stack); }
 
+  // For marks.
+  Log& log() { return log_; }
+
+ private:
   struct Owner {
     Log::Stack stack;
     Log::Position cut;
@@ -60,7 +74,12 @@ class RecencyTails {
 
   RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks, Count length);
 
-  Count tail(const Owner& of) const { return std::min(length_, of.blocks); }
+  // Where it was, or its mark.
+  [[gnu::always_inline]] Log::Position move_up(Owner& of, BlockId block) {
+    if (log_.make_room(of.stack)) [[unlikely]]
+      of.cut = of.stack.begin + static_cast<Log::Position>(std::min(length_, of.blocks));
+    return log_.move_up<true>(of.stack, block);
+  }
 
   Count length_;
   Log log_;

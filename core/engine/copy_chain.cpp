@@ -107,10 +107,7 @@ class CopyChain::Loop {
     tiers_[k]->assume_only_logs();
     return *tiers_[k];
   }
-  HostMeters& meters() const {
-    meters_->assume(kTold);
-    return *meters_;
-  }
+  HostMeters& meters() const { return *meters_; }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
 
   template <Use kUse>
@@ -136,7 +133,7 @@ class CopyChain::Loop {
   // What is known of a block besides where it is.
   void look_ahead_beside(BlockId block) const {
     if (book_.dirty() > 0) book_.prefetch(block);
-    if constexpr (kMetered) meters().prefetch(block);
+    if constexpr (kMetered) meters().template prefetch<kTold>(block);
   }
 
   // The tier that had the block, and what the VM waited for.
@@ -178,13 +175,14 @@ class CopyChain::Loop {
 
   std::size_t write_around(const Vm& vm, BlockId block) {
     const bool updates = book_.rules().update_around;
-    if constexpr (kMetered) meters().around(vm.id, block, fastest_with(vm, block), updates);
+    if constexpr (kMetered)
+      meters().template around<kTold>(vm.id, block, fastest_with(vm, block), updates);
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
       if (updates) {
         if (!tier(k).touch(vm.part, {.block = block})) continue;
         ++vm.tiers[k].updates;
-        if constexpr (kMetered) meters().used(k, vm.id, block);
+        if constexpr (kMetered) meters().template used<kTold>(k, vm.id, block);
       } else if (!invalidate(k, vm, block)) {
         continue;
       }
@@ -198,7 +196,7 @@ class CopyChain::Loop {
     if (!tier(k).take(vm.part, block)) return false;
     ++vm.tiers[k].invalidations;
     --vm.tiers[k].occupancy;
-    if constexpr (kMetered) meters().left_from(k, vm.id, block);
+    if constexpr (kMetered) meters().template left_from<kTold>(k, vm.id, block);
     return true;
   }
   std::size_t fastest_with(const Vm& vm, BlockId block) {
@@ -210,7 +208,7 @@ class CopyChain::Loop {
   [[gnu::always_inline]] Outcome fetch(const Vm& vm, BlockId block) {
     const std::size_t found = look(vm, block);
     if constexpr (kMetered) {
-      meters().access(vm.id, block, found, found < kTiers || may_come_in(vm));
+      meters().template access<kTold>(vm.id, block, found, found < kTiers || may_come_in(vm));
     }
     Outcome outcome{found, found, found};
     if (found == 0) return outcome;
@@ -290,7 +288,7 @@ class CopyChain::Loop {
   template <std::size_t kTo>
   [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
     ++vm.tiers[kTo].occupancy;
-    if constexpr (kMetered) meters().came_in(kTo, vm.id, block);
+    if constexpr (kMetered) meters().template came_in<kTold>(kTo, vm.id, block);
     BlockId next = 0;
     const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block, &next);
     if (victim == kNoBlock) return;
@@ -304,7 +302,7 @@ class CopyChain::Loop {
   void leave(const Vm& owner, BlockId block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
-    if constexpr (kMetered) meters().evicted_from(kFrom, owner.id, block);
+    if constexpr (kMetered) meters().template evicted_from<kTold>(kFrom, owner.id, block);
     if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
     const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
     if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
@@ -324,7 +322,7 @@ class CopyChain::Loop {
   void go(const Vm& owner, TierCounters& left, BlockId block) {
     ++left.evictions;
     if constexpr (kMetered) {
-      if (fastest_with(owner, block) == kTiers) meters().evicted(owner.id, block);
+      if (fastest_with(owner, block) == kTiers) meters().template evicted<kTold>(owner.id, block);
     }
   }
 
@@ -359,7 +357,7 @@ class CopyChain::Loop {
         return push_down<kFrom, kTo + 1>(owner, block, dirty);
       }
       if (dirty) book_.move(block, kFrom, kTo);
-      if (kMetered && has_copy) meters().used(kTo, owner.id, block);
+      if (kMetered && has_copy) meters().template used<kTold>(kTo, owner.id, block);
       if (has_copy) {
         owner.tiers[kTo].updates += dirty ? 1 : 0;
       } else {
@@ -410,6 +408,8 @@ void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<V
         return with.template operator()<kTiers, Told::kTails>();
       case Told::kTiers:
         return with.template operator()<kTiers, Told::kTiers>();
+      case Told::kAll:
+        return with.template operator()<kTiers, Told::kAll>();
     }
     __builtin_unreachable();
   };

@@ -89,7 +89,7 @@ class ExclusiveLru final : public Host {
       if (stack(s).end == stack(s).begin) continue;
       return absl::FailedPreconditionError("host meter: the host has blocks already");
     }
-    MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters, owners_)));
+    MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters)));
     meters_.attach(meters, sharing_ == Sharing::kShared ? &shared_ : nullptr);
     return absl::OkStatus();
   }
@@ -182,6 +182,7 @@ class ExclusiveLru final : public Host {
       }
     }
     if (told == Told::kTiers) return go.template operator()<Way{kSharing, Told::kTiers}>();
+    if (told == Told::kAll) return go.template operator()<Way{kSharing, Told::kAll}>();
     go.template operator()<Way{kSharing, Told::kNothing}>();
   }
 

@@ -14,6 +14,7 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/recency_tails.hpp"
+#include "core/engine/block_owners.hpp"
 #include "core/engine/host_reading.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -24,14 +25,15 @@ enum class Told : std::uint8_t {
   kNothing,
   kCounts,  // of blocks, in all tiers together
   kGhosts,  // the same, and misses of what was evicted
-  kTails,   // the same, and hits of what was accessed least recently
-  kTiers,   // all of it, also by tier
+  kTails,   // the same, maybe, and hits of what was accessed least recently
+  kTiers,   // counts, also by tier
+  kAll,     // whatever it is: to be looked up
 };
 
 // One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
-// four more; with tails what RecencyTails takes.
+// four more; with tails instead what RecencyTails takes, which knows more.
 //
-// A host that has blocks in the order of their use knows more by itself (StackMeters): it lets go
+// A host that has blocks in the order of their use knows that by itself (StackMeters): it lets go
 // of lists that it has no need of, and counts in `of`.
 class CacheMeters {
  public:
@@ -45,79 +47,101 @@ class CacheMeters {
   CacheMeters(const Accesses& trace, const HostMeterSpec& spec)
       : ghosts_(static_cast<std::uint32_t>(spec.ghosts)),
         tail_(spec.tail),
+        owners_(trace),
         seen_(trace.id_count()),
-        evicted_(ghosts_ > 0 ? trace.id_count() : 0),
         vms_(trace.vms.size()),
         readings_(trace.vms.size()) {
-    if (spec.tail > 0) tails_.emplace(trace.id_count(), most_blocks(trace), spec.tail);
+    const std::vector<std::uint64_t> most = most_blocks(trace);
+    marks_ = marks_for(spec, most);
+    if (tail_ > 0) {
+      tails_.emplace(trace.id_count(), most, tail_, marks_);
+    } else if (ghosts_ > 0) {
+      evicted_ = Pages<std::uint32_t>(trace.id_count());
+    }
   }
   static std::vector<std::uint64_t> most_blocks(const Accesses& trace) {
     std::vector<std::uint64_t> most;
     for (const VmInfo& vm : trace.vms) most.push_back(static_cast<std::uint64_t>(vm.unique_blocks));
     return most;
   }
+  // The marks that a log needs for ghosts: so many that a VM's blocks are looked through no more
+  // often than so many were evicted.
+  static std::uint64_t marks_for(const HostMeterSpec& spec, std::span<const std::uint64_t> most) {
+    return RecencyTails::Log::marks_for(static_cast<std::uint64_t>(spec.ghosts) +
+                                        std::ranges::max(most));
+  }
 
   // An access looked for the block, and it was held.
+  template <Told kTold>
   [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
     HostReading& reading = vms_[vm].reading;
     const unsigned seen = seen_of(block);
     reading.distinct_hits += ~seen & kHit;
-    reading.touched += (~seen & kTouched) / kTouched;
-    see(block, seen | kHit | kTouched);
-    if (tails_) reading.tail_hits += use(vm, block) ? 1 : 0;
+    if (has_tail<kTold>()) {
+      see(block, seen | kHit);
+      reading.tail_hits += tails_->use(vm, block) ? 1 : 0;
+    } else {
+      reading.touched += (~seen & kTouched) / kTouched;
+      see(block, seen | kHit | kTouched);
+    }
   }
   // Or it was not.
+  template <Told kTold>
   [[gnu::always_inline]] void missed(VmId vm, BlockId block) {
-    if (ghosts_ > 0) missed_again(vm, std::exchange(evicted_[block], 0));
+    if (has_ghosts<kTold>()) missed_again(vm, std::exchange(mark_of<kTold>(block), 0));
   }
   // It is held from now on.
+  template <Told kTold>
   [[gnu::always_inline]] void came_in(VmId vm, BlockId block) {
     hold(vms_[vm], +1);
-    if (ghosts_ > 0) evicted_[block] = 0;
-    used(vm, block);
+    if (has_tail<kTold>()) return tails_->add(vm, block);
+    if (has_ghosts<kTold>()) evicted_[block] = 0;
+    touch(vm, block);
   }
   // It is held, and was used for what is no access.
+  template <Told kTold>
   [[gnu::always_inline]] void used(VmId vm, BlockId block) {
-    const unsigned seen = seen_of(block);
-    vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
-    see(block, seen | kTouched);
-    if (tails_) use(vm, block);
+    if (has_tail<kTold>()) {
+      tails_->use(vm, block);
+    } else {
+      touch(vm, block);
+    }
   }
   // It was a victim.
+  template <Told kTold>
   [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
-    left(vm, block);
-    if (ghosts_ > 0) evicted_[block] = next_eviction(vm);
+    left<kTold>(vm, block);
+    if (!has_ghosts<kTold>()) return;
+    if (has_tail<kTold>()) return mark(tails_->log(), vm, block);
+    evicted_[block] = next_eviction(vm);
   }
   // It is no more held, without having been one.
+  template <Told kTold>
   [[gnu::always_inline]] void left(VmId vm, BlockId block) {
     Vm& of = vms_[vm];
     hold(of, -1);
+    if (has_tail<kTold>()) return tails_->remove(vm, block);
     const unsigned seen = seen_of(block);
     of.reading.touched -= (seen & kTouched) / kTouched;
     see(block, seen & ~kTouched);
-    if (tails_) forget(vm, block);
   }
   // Towards one of these.
+  template <Told kTold>
   [[gnu::always_inline]] void prefetch(BlockId block) const {
     prefetch_line(&seen_[block]);
-    if (ghosts_ > 0) prefetch_line(&evicted_[block]);
-    if (tails_) tails_->prefetch(block);
+    if (has_tail<kTold>()) return tails_->prefetch(block);
+    if (has_ghosts<kTold>()) prefetch_line(&evicted_[block]);
   }
 
-  // For whose loop is compiled for what is asked for; and that it is, for the compiler.
+  // For whose loop is compiled for what is asked for.
   Told told() const {
     if (tail_ > 0) return Told::kTails;
     return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
   }
-  [[gnu::always_inline]] void assume(Told told) const {
-    if (told == Told::kCounts && ghosts_ > 0) __builtin_unreachable();
-    if (told == Told::kGhosts && ghosts_ == 0) __builtin_unreachable();
-    if (tails_.has_value() != (told == Told::kTails)) __builtin_unreachable();
-  }
 
   // For who knows more by itself: what is asked for, that lists are left to it, and how many
   // windows began.
-  std::uint32_t ghosts() const { return ghosts_; }
+  std::uint64_t marks() const { return marks_; }
   Count tail() const { return tail_; }
   void leave_lists() {
     evicted_ = {};
@@ -140,8 +164,14 @@ class CacheMeters {
     const bool recent = vms_[vm].evictions - evicted < ghosts_;
     vms_[vm].reading.ghost_hits += static_cast<Count>(recent & (evicted != 0));
   }
-  // Numbers begin again, so much lower: only those of ghosts are above that.
-  std::uint32_t renumber(VmId vm) { return std::exchange(vms_[vm].evictions, ghosts_) - ghosts_; }
+  // The same in the log that the block left. When numbers are used up they begin again, so much
+  // lower: only those of ghosts are above that.
+  template <class Log>
+  [[gnu::always_inline]] void mark(Log& log, VmId vm, BlockId block) {
+    if (next_eviction(vm) == log.marks()) [[unlikely]]
+      begin_numbers(log, vm);
+    log.mark(block, vms_[vm].evictions);
+  }
 
   // An access is over, and with it what had to leave for its block.
   void settle() { ++now_; }
@@ -150,12 +180,14 @@ class CacheMeters {
     for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
       readings_[vm] = vms_[vm].reading;
       readings_[vm].peak = std::max(readings_[vm].peak, vms_[vm].held);
+      if (tails_) readings_[vm].touched = tails_->used(vm);
     }
     return readings_;
   }
   void begin_window() {
     ++windows_;
     for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
+    if (tails_) tails_->begin_window();
     window_ += kWindow;
     if (window_ <= kLastWindow) return;
     std::ranges::fill(seen_, std::uint8_t{0});
@@ -174,9 +206,31 @@ class CacheMeters {
   unsigned seen_of(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
   void see(BlockId block, unsigned seen) { seen_[block] = static_cast<std::uint8_t>(seen); }
 
-  // Of tails. Apart, so that who has none is not slowed by their length.
-  [[gnu::noinline]] bool use(VmId vm, BlockId block) { return tails_->use(vm, block); }
-  [[gnu::noinline]] void forget(VmId vm, BlockId block) { tails_->remove(vm, block); }
+  [[gnu::always_inline]] void touch(VmId vm, BlockId block) {
+    const unsigned seen = seen_of(block);
+    vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
+    see(block, seen | kTouched);
+  }
+
+  template <Told kTold>
+  bool has_ghosts() const {
+    return kTold == Told::kGhosts ||
+           ((kTold == Told::kTails || kTold == Told::kAll) && ghosts_ > 0);
+  }
+  template <Told kTold>
+  bool has_tail() const {
+    return kTold == Told::kTails || (kTold == Told::kAll && tails_);
+  }
+  // The number of its eviction, of a block that is not held.
+  template <Told kTold>
+  [[gnu::always_inline]] std::uint32_t& mark_of(BlockId block) {
+    return has_tail<kTold>() ? tails_->log().mark(block) : evicted_[block];
+  }
+  template <class Log>
+  [[gnu::noinline]] void begin_numbers(Log& log, VmId vm) {
+    const std::uint32_t lower = std::exchange(vms_[vm].evictions, ghosts_) - ghosts_;
+    log.lower_marks(owners_.first_of(vm), owners_.end_of(vm), lower);
+  }
 
   // Of what is held between two accesses the most counts: what the first change of an access
   // finds, and what is there in the end.
@@ -190,6 +244,8 @@ class CacheMeters {
 
   std::uint32_t ghosts_;
   Count tail_;
+  std::uint64_t marks_ = 0;
+  BlockOwners owners_;
   std::uint64_t windows_ = 0;
   unsigned window_ = kWindow;
   std::uint64_t now_ = 1;         // accesses that were settled
@@ -221,7 +277,8 @@ class HostMeters {
     for (std::size_t k = 0; k < tiers; ++k) tiers_.emplace_back(trace, spec);
   }
   static absl::Status check(const Accesses& trace, const HostMeterSpec& spec) {
-    const std::uint64_t entries = RecencyTails::entries(CacheMeters::most_blocks(trace));
+    const std::vector<std::uint64_t> most = CacheMeters::most_blocks(trace);
+    const std::uint64_t entries = RecencyTails::entries(most) + CacheMeters::marks_for(spec, most);
     if (spec.tail == 0 || entries < kNoBlock) return absl::OkStatus();
     return absl::ResourceExhaustedError(fmt::format(
         "host meter: tails need {} log entries, more than 2^32: use a larger block size", entries));
@@ -229,70 +286,87 @@ class HostMeters {
 
   // All tiers as one cache: for who need not say what becomes of each.
   CacheMeters& whole() { return whole_; }
+  const CacheMeters& whole() const { return whole_; }
 
   // The VM asked for the block: a tier had it, or none (the number of tiers), and from now on
   // some tier has or none. Tiers were asked from the fastest on.
-  void access(VmId vm, BlockId block, std::size_t found, bool held) {
-    access_whole(vm, block, found < backend_, held);
-    if (by_tier()) ask_tiers(vm, block, found);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void access(VmId vm, BlockId block, std::size_t found, bool held) {
+    access_whole<kTold>(vm, block, found < backend_, held);
+    if (!asks_tiers<kTold>()) return;
+    for (std::size_t k = 0; k < backend_ && k <= found; ++k) asked<kTold>(k, vm, block, k == found);
   }
   // The same, and each tier that was asked is told of alone.
-  void access_whole(VmId vm, BlockId block, bool hit, bool held) {
-    settle();
-    if (hit) return whole_.hit(vm, block);
-    whole_.missed(vm, block);
-    if (held) whole_.came_in(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void access_whole(VmId vm, BlockId block, bool hit, bool held) {
+    settle<kTold>();
+    if (hit) return whole_.hit<kTold>(vm, block);
+    whole_.missed<kTold>(vm, block);
+    if (held) whole_.came_in<kTold>(vm, block);
   }
   // It was written around all tiers, of which so the fastest had it: that is hit where copies are
   // updated; where they leave, nobody is asked.
+  template <Told kTold = Told::kAll>
   void around(VmId vm, BlockId block, std::size_t found, bool updated) {
     if (found == backend_) return;
-    if (!updated) return left(vm, block);
-    access_whole(vm, block, true, true);
-    asked(found, vm, block, true);
+    if (!updated) return left<kTold>(vm, block);
+    access_whole<kTold>(vm, block, true, true);
+    asked<kTold>(found, vm, block, true);
   }
   // It was a victim, and is in no tier any more.
-  void evicted(VmId vm, BlockId block) { whole_.evicted(vm, block); }
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
+    whole_.evicted<kTold>(vm, block);
+  }
   // It leaves all tiers, and not for an access.
+  template <Told kTold = Told::kAll>
   void left(VmId vm, BlockId block) {
-    settle();
-    whole_.left(vm, block);
+    settle<kTold>();
+    whole_.left<kTold>(vm, block);
   }
   // An access is over. To be called before anything but an access makes victims.
+  template <Told kTold = Told::kAll>
   void settle() {
     whole_.settle();
+    if (!asks_tiers<kTold>()) return;
     for (CacheMeters& tier : tiers_) tier.settle();
   }
 
   // Of a tier, after what is above was told.
-  void asked(std::size_t tier, VmId vm, BlockId block, bool hit) {
-    if (by_tier()) hit ? tiers_[tier].hit(vm, block) : tiers_[tier].missed(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void asked(std::size_t tier, VmId vm, BlockId block, bool hit) {
+    if (!asks_tiers<kTold>()) return;
+    hit ? tiers_[tier].hit<kTold>(vm, block) : tiers_[tier].missed<kTold>(vm, block);
   }
-  void came_in(std::size_t tier, VmId vm, BlockId block) {
-    if (by_tier()) tiers_[tier].came_in(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void came_in(std::size_t tier, VmId vm, BlockId block) {
+    if (asks_tiers<kTold>()) tiers_[tier].came_in<kTold>(vm, block);
   }
-  void used(std::size_t tier, VmId vm, BlockId block) {
-    if (by_tier()) tiers_[tier].used(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void used(std::size_t tier, VmId vm, BlockId block) {
+    if (asks_tiers<kTold>()) tiers_[tier].used<kTold>(vm, block);
   }
-  void evicted_from(std::size_t tier, VmId vm, BlockId block) {
-    if (by_tier()) tiers_[tier].evicted(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void evicted_from(std::size_t tier, VmId vm, BlockId block) {
+    if (asks_tiers<kTold>()) tiers_[tier].evicted<kTold>(vm, block);
   }
-  void left_from(std::size_t tier, VmId vm, BlockId block) {
-    if (by_tier()) tiers_[tier].left(vm, block);
+  template <Told kTold = Told::kAll>
+  [[gnu::always_inline]] void left_from(std::size_t tier, VmId vm, BlockId block) {
+    if (asks_tiers<kTold>()) tiers_[tier].left<kTold>(vm, block);
   }
 
   // Towards a block that one of these will be of.
+  template <Told kTold = Told::kAll>
   void prefetch(BlockId block) const {
-    whole_.prefetch(block);
-    for (const CacheMeters& tier : tiers_) tier.prefetch(block);
+    whole_.prefetch<kTold>(block);
+    if (!asks_tiers<kTold>()) return;
+    for (const CacheMeters& tier : tiers_) tier.prefetch<kTold>(block);
   }
 
   bool by_tier() const { return !tiers_.empty(); }
-  Told told() const { return by_tier() ? Told::kTiers : whole_.told(); }
-  // For the compiler, of who knows.
-  [[gnu::always_inline]] void assume(Told told) const {
-    if (by_tier() != (told == Told::kTiers)) __builtin_unreachable();
-    if (told != Told::kTiers) whole_.assume(told);
+  Told told() const {
+    if (!by_tier()) return whole_.told();
+    return whole_.told() == Told::kCounts ? Told::kTiers : Told::kAll;
   }
   std::span<const HostReading> readings() { return whole_.readings(); }
   // By tier, if that was asked for.
@@ -309,8 +383,9 @@ class HostMeters {
   }
 
  private:
-  void ask_tiers(VmId vm, BlockId block, std::size_t found) {
-    for (std::size_t k = 0; k < backend_ && k <= found; ++k) asked(k, vm, block, k == found);
+  template <Told kTold>
+  bool asks_tiers() const {
+    return kTold == Told::kTiers || (kTold == Told::kAll && by_tier());
   }
 
   std::size_t backend_;

@@ -20,6 +20,7 @@ enum class Sharing : std::uint8_t {
 };
 
 constexpr bool has_marks(Told told) { return told == Told::kGhosts || told == Told::kTails; }
+constexpr bool has_tiers(Told told) { return told == Told::kTiers || told == Told::kAll; }
 
 // What is known of a replay when the loop that does it is compiled.
 struct Way {
@@ -28,7 +29,7 @@ struct Way {
 
   constexpr bool shared() const { return sharing == Sharing::kShared; }
   // Of all tiers together.
-  constexpr bool counts() const { return told != Told::kNothing && told != Told::kTiers; }
+  constexpr bool counts() const { return told != Told::kNothing && !has_tiers(told); }
   constexpr bool marks() const { return has_marks(told); }
   constexpr bool tails() const { return told == Told::kTails; }
   constexpr bool shared_tails() const { return tails() && shared(); }
@@ -62,21 +63,15 @@ class StackMeters {
 
   Told told() const { return told_; }
 
-  // The marks that the log needs for these: so many that a VM's blocks are looked through no more
-  // often than so many were evicted.
-  static std::uint64_t marks_for(HostMeters& meters, const BlockOwners& owners) {
-    if (!has_marks(told_for(meters))) return 0;
-    std::uint64_t most = 0;
-    for (std::size_t vm = 0; vm < owners.count(); ++vm) {
-      most = std::max<std::uint64_t>(most, owners.end_of(vm) - owners.first_of(vm));
-    }
-    return Log::marks_for(meters.whole().ghosts() + most);
+  // The marks that the log needs for these.
+  static std::uint64_t marks_for(const HostMeters& meters) {
+    return has_marks(told_for(meters)) ? meters.whole().marks() : 0;
   }
   // Before the first access. `shared`: the stack that all VMs have, if they have not one each.
   void attach(HostMeters& meters, const Stack* shared) {
     meters_ = &meters;
     told_ = told_for(meters);
-    if (told_ == Told::kTiers) return;
+    if (has_tiers(told_)) return;
     meters.whole().leave_lists();
     cuts_.resize(shared != nullptr ? 1 : owners_.count());
     if (shared != nullptr && told_ == Told::kTails) shared_ = {*shared, owners_.count()};
@@ -85,7 +80,7 @@ class StackMeters {
   // Before anything that is told from now on: the window may be a new one. `stack_of`: by number.
   template <class StackOf>
   void look_up(StackOf stack_of) {
-    if (told_ == Told::kNothing || told_ == Told::kTiers) return;
+    if (told_ == Told::kNothing || has_tiers(told_)) return;
     if (windows_ == meters_->whole().windows()) return;
     for (std::size_t s = 0; s < cuts_.size(); ++s) {
       cuts_[s].window = stack_of(s).end;
@@ -120,8 +115,8 @@ class StackMeters {
   // The block is the first of its stack now, and was there before: in the fastest tier.
   template <Way kWay>
   [[gnu::always_inline]] void hit(VmId vm, BlockId id, Position was) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->access(vm, id, 0, true);
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->access<kWay.told>(vm, id, 0, true);
     } else if constexpr (kWay.counts()) {
       CacheMeters& meters = meters_->whole();
       HostReading& reading = meters.of(vm).reading;
@@ -138,10 +133,10 @@ class StackMeters {
   template <Way kWay>
   [[gnu::always_inline]] void brought_up(VmId vm, BlockId id, Position was, std::size_t found,
                                          std::size_t tiers) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->access(vm, id, found, true);
-      if (found < tiers) meters_->left_from(found, vm, id);
-      meters_->came_in(0, vm, id);
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->access<kWay.told>(vm, id, found, true);
+      if (found < tiers) meters_->left_from<kWay.told>(found, vm, id);
+      meters_->came_in<kWay.told>(0, vm, id);
     } else if constexpr (kWay.counts()) {
       if (found < tiers) return hit<kWay>(vm, id, was);
       CacheMeters& meters = meters_->whole();
@@ -167,22 +162,22 @@ class StackMeters {
   [[gnu::always_inline]] void demoted(VmId vm, const Stack& stack, BlockId id, std::size_t tier,
                                       std::size_t tiers) {
     const bool last = tier + 1 == tiers;
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->evicted_from(tier, vm, id);
-      last ? meters_->evicted(vm, id) : meters_->came_in(tier + 1, vm, id);
-      meters_->prefetch(log_.soon(stack, tier));
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->evicted_from<kWay.told>(tier, vm, id);
+      last ? meters_->evicted<kWay.told>(vm, id) : meters_->came_in<kWay.told>(tier + 1, vm, id);
+      meters_->prefetch<kWay.told>(log_.soon(stack, tier));
     } else if constexpr (kWay.counts()) {
       if (!last) return;
-      if constexpr (kWay.marks()) mark(vm, id);
+      if constexpr (kWay.marks()) meters_->whole().mark(log_, vm, id);
       left<kWay>(vm, stack.boundary[tier] - 1);
     }
   }
   // It left a tier, and not as a victim.
   template <Way kWay>
   [[gnu::always_inline]] void dropped(VmId vm, BlockId id, Position was, std::size_t tier) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->left(vm, id);
-      meters_->left_from(tier, vm, id);
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->left<kWay.told>(vm, id);
+      meters_->left_from<kWay.told>(tier, vm, id);
     } else if constexpr (kWay.counts()) {
       left<kWay>(vm, was);
     }
@@ -190,8 +185,8 @@ class StackMeters {
   // It was asked for; none of so many tiers has it, and none may.
   template <Way kWay>
   void passed_by(VmId vm, BlockId id, std::size_t tiers) {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->access(vm, id, tiers, false);
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->access<kWay.told>(vm, id, tiers, false);
     } else if constexpr (kWay.marks()) {
       meters_->whole().missed_again(vm, log_.where(id));
       log_.mark(id, 0);
@@ -200,15 +195,15 @@ class StackMeters {
   // It will be accessed.
   template <Way kWay>
   [[gnu::always_inline]] void ahead(BlockId id) const {
-    if constexpr (kWay.told == Told::kTiers) {
-      meters_->prefetch(id);
+    if constexpr (has_tiers(kWay.told)) {
+      meters_->prefetch<kWay.told>(id);
     } else if constexpr (kWay.counts()) {
       meters_->whole().prefetch_seen(id);
     }
   }
   // All that came was told.
   void settle() {
-    if (told_ == Told::kTiers) meters_->settle();
+    if (has_tiers(told_)) meters_->settle();
   }
 
  private:
@@ -219,8 +214,8 @@ class StackMeters {
   };
   static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
 
-  static Told told_for(HostMeters& meters) {
-    return Log::kTierCount > kMostTiers ? Told::kTiers : meters.told();
+  static Told told_for(const HostMeters& meters) {
+    return Log::kTierCount > kMostTiers ? Told::kAll : meters.told();
   }
 
   template <Way kWay>
@@ -248,21 +243,6 @@ class StackMeters {
     if constexpr (kWay.tails()) {
       if (tail_had<kWay>(vm, was) && of.held >= meters.tail()) grow_tail<kWay>(vm);
     }
-  }
-
-  [[gnu::always_inline]] void mark(VmId vm, BlockId id) {
-    std::uint32_t number = meters_->whole().next_eviction(vm);
-    if (number == log_.marks()) [[unlikely]]
-      number = renumber(vm);
-    log_.mark(id, number);
-  }
-  [[gnu::noinline]] std::uint32_t renumber(VmId vm) {
-    const std::uint32_t by = meters_->whole().renumber(vm);
-    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      const Position mark = log_.where(id);
-      if (mark < log_.marks()) log_.mark(id, std::max(mark, by) - by);
-    }
-    return meters_->whole().ghosts();
   }
 
   Log& log_;
