@@ -174,17 +174,34 @@ class RecencyLog {
     }
   }
 
-  // What came into a tier in the window, and is there: since this was called last.
   static void begin_window(Stack& stack) {
     for (std::size_t k = 0; k < kTiers; ++k) stack.window[k] = top(stack, k);
   }
-  Count came_in(const Stack& stack, std::size_t tier) const {
-    const Position since = std::max(stack.window[tier], stack.boundary[tier]);
-    return count(since, top(stack, tier));
+  // Entries that are no holes in [begin, end): of blocks that were accessed since the window began,
+  // and are in a tier; and of those that came into one, and are there.
+  struct Stretch {
+    Position begin;
+    Position end;
+  };
+  static Stretch accessed(const Stack& stack) {
+    return {std::max(stack.window[0], stack.boundary[kTiers - 1]), stack.end};
   }
-  // What was accessed in the window, and is in any.
-  Count accessed(const Stack& stack) const {
-    return count(std::max(stack.window[0], stack.boundary[kTiers - 1]), stack.end);
+  static Stretch came_in(const Stack& stack, std::size_t tier) {
+    return {std::max(stack.window[tier], stack.boundary[tier]), top(stack, tier)};
+  }
+  Count count(Stretch of) const {
+    Count count = 0;
+    for (Position word = of.begin / kWord; word * kWord < of.end; ++word) {
+      std::uint64_t entries = ~holes_[word];
+      if (word == of.begin / kWord) entries &= ~std::uint64_t{0} << (of.begin % kWord);
+      if (word == of.end / kWord) entries &= ~(~std::uint64_t{0} << (of.end % kWord));
+      count += std::popcount(entries);
+    }
+    return count;
+  }
+  template <class Visit>
+  void visit(Stretch of, Visit visit) const {
+    for (Position at = entry_from(of.begin); at < of.end; at = entry_from(at + 1)) visit(log_[at]);
   }
 
   // What the entry is of; and whether it is a hole.
@@ -238,18 +255,6 @@ class RecencyLog {
     return tier == 0 ? stack.end : stack.boundary[tier - 1];
   }
 
-  // Entries that are no holes.
-  Count count(Position from, Position to) const {
-    Count count = 0;
-    for (Position word = from / kWord; word * kWord < to; ++word) {
-      std::uint64_t entries = ~holes_[word];
-      if (word == from / kWord) entries &= ~std::uint64_t{0} << (from % kWord);
-      if (word == to / kWord) entries &= ~(~std::uint64_t{0} << (to % kWord));
-      count += std::popcount(entries);
-    }
-    return count;
-  }
-
   void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
 
   // The first entry from a position on that is no hole; those never written are none.
@@ -277,7 +282,7 @@ class RecencyLog {
     for (std::size_t k = 0; k < kTiers; ++k) {
       if (stack.window[k] == stack.begin) continue;  // all are
       const Position began = std::max(stack.window[k], stack.boundary[kTiers - 1]);
-      since[k] = static_cast<Position>(count(began, stack.end));
+      since[k] = static_cast<Position>(count({began, stack.end}));
     }
     Position to = stack.begin;
     Position from = oldest(stack);

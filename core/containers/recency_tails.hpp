@@ -60,7 +60,7 @@ class RecencyTails {
     for (Owner& of : owners_) Log::begin_window(of.stack);
   }
   // How many of those that are there were used or added since that.
-  Count used(std::size_t owner) const { return log_.accessed(owners_[owner].stack); }
+  Count used(std::size_t owner) const { return log_.count(Log::accessed(owners_[owner].stack)); }
 
   // For marks.
   Log& log() { return log_; }

@@ -28,7 +28,7 @@ enum class Stretch : std::uint8_t {
 };
 
 template <int kTiers>
-class ExclusiveLru final : public Host {
+class ExclusiveLru final : public Host, StackMeters<RecencyLog<kTiers>>::Stacks {
  public:
   using Log = RecencyLog<kTiers>;
   using Stack = typename Log::Stack;
@@ -44,7 +44,7 @@ class ExclusiveLru final : public Host {
         owners_(trace),
         book_(std::move(writes), trace, Copies::kOne),
         gate_(trace.vms.size()),
-        meters_(log_, owners_) {
+        meters_(log_, owners_, *this) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -74,7 +74,13 @@ class ExclusiveLru final : public Host {
         excess_[k].set(vm.index, beyond(vm.held[k], vm.target[k]));
       }
     }
-    as_known([&]<Way kWay>() { keep_to_targets<kWay>(); });
+    as_known([&]<Way kWay>() {
+      keep_to_targets<kWay>();
+      for (Vm& vm : vms_) {
+        for (std::size_t k = 0; k < kTiers; ++k)
+          meters_.template settled_in<kWay>(k, vm.index, vm.held);
+      }
+    });
     return absl::OkStatus();
   }
 
@@ -89,8 +95,8 @@ class ExclusiveLru final : public Host {
       if (stack(s).end == stack(s).begin) continue;
       return absl::FailedPreconditionError("host meter: the host has blocks already");
     }
-    MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters)));
-    meters_.attach(meters, sharing_ == Sharing::kShared ? &shared_ : nullptr);
+    MCSIM_RETURN_IF_ERROR(make_marks(StackMeters<Log>::marks_for(meters, sharing_)));
+    meters_.attach(meters, sharing_);
     return absl::OkStatus();
   }
 
@@ -156,7 +162,6 @@ class ExclusiveLru final : public Host {
   // Calls go<Way>() with what is known of the host.
   template <class Go>
   void as_known(Go go) {
-    meters_.look_up([&](std::size_t s) { return stack(s); });
     switch (sharing_) {
       case Sharing::kShared:
         return as_told<Sharing::kShared>(go);
@@ -168,22 +173,27 @@ class ExclusiveLru final : public Host {
   }
   template <Sharing kSharing, class Go>
   void as_told(Go go) {
-    const Told told = meters_.told();
-    if constexpr (kTiers <= StackMeters<Log>::kMostTiers) {
-      switch (told) {
-        case Told::kCounts:
-          return go.template operator()<Way{kSharing, Told::kCounts}>();
-        case Told::kGhosts:
-          return go.template operator()<Way{kSharing, Told::kGhosts}>();
-        case Told::kTails:
-          return go.template operator()<Way{kSharing, Told::kTails}>();
-        default:
-          break;
-      }
+    switch (meters_.told()) {
+      case Told::kNothing:
+        return go.template operator()<Way{kSharing, Told::kNothing}>();
+      case Told::kAll:
+        return go.template operator()<Way{kSharing, Told::kAll}>();
+      default:
+        if constexpr (kTiers <= StackMeters<Log>::kMostTiers) as_told_some<kSharing>(go);
     }
-    if (told == Told::kTiers) return go.template operator()<Way{kSharing, Told::kTiers}>();
-    if (told == Told::kAll) return go.template operator()<Way{kSharing, Told::kAll}>();
-    go.template operator()<Way{kSharing, Told::kNothing}>();
+  }
+  template <Sharing kSharing, class Go>
+  void as_told_some(Go go) {
+    switch (meters_.told()) {
+      case Told::kCounts:
+        return go.template operator()<Way{kSharing, Told::kCounts}>();
+      case Told::kGhosts:
+        return go.template operator()<Way{kSharing, Told::kGhosts}>();
+      case Told::kTails:
+        return go.template operator()<Way{kSharing, Told::kTails}>();
+      default:
+        return go.template operator()<Way{kSharing, Told::kTiers}>();
+    }
   }
 
   // More marks in the log, which is empty.
@@ -295,7 +305,7 @@ class ExclusiveLru final : public Host {
   [[gnu::always_inline]] std::size_t serve(Vm& vm, BlockId id) {
     Stack& stack = stack_of<kWay>(vm);
     if (log_.make_room(stack)) [[unlikely]] {
-      if constexpr (kWay.counts()) meters_.template squeezed<kWay>(vm.index, stack);
+      meters_.template squeezed<kWay>(vm.index, stack);
     }
     const Position was = log_.template move_up<kWay.marks()>(stack, id);
     meters_.template appended<kWay>(vm.index, stack);
@@ -304,10 +314,11 @@ class ExclusiveLru final : public Host {
       meters_.template hit<kWay>(vm.index, id, was);
       return tier;
     }
-    meters_.template brought_up<kWay>(vm.index, id, was, tier, kTiers);
     gain<kWay>(vm, tier, -1);
     gain<kWay>(vm, 0, +1);
+    meters_.template brought_up<kWay>(vm.index, id, was, tier, vm.held);
     settle<kWay>(vm);
+    meters_.template settled_in<kWay>(0, vm.index, vm.held);
     if (tier == kTiers) meters_.template settled<kWay>(vm.index);
     return tier;
   }
@@ -320,7 +331,7 @@ class ExclusiveLru final : public Host {
   }
   template <Way kWay>
   std::size_t pass_by(Vm& vm, BlockId id) {
-    meters_.template passed_by<kWay>(vm.index, id, kTiers);
+    meters_.template passed_by<kWay>(vm.index, id);
     ++vm.passed_by;
     return kTiers;
   }
@@ -333,7 +344,7 @@ class ExclusiveLru final : public Host {
     if (tier == kTiers) return tier;
     gain<kWay>(vm, tier, -1);
     ++vm.invalidations[tier];
-    meters_.template dropped<kWay>(vm.index, id, was, tier);
+    meters_.template dropped<kWay>(vm.index, id, was, tier, vm.held);
     return tier;
   }
 
@@ -363,8 +374,9 @@ class ExclusiveLru final : public Host {
 
   template <Way kWay, std::size_t kTier>
   [[gnu::always_inline]] void push_down(Vm& vm) {
-    demote<kWay>(vm, kTier);
+    Vm& owner = demote<kWay>(vm, kTier);
     settle<kWay, kTier + 1>(vm);
+    if (kTier + 1 < kTiers) meters_.template settled_in<kWay>(kTier + 1, owner.index, owner.held);
   }
 
   template <Way kWay, std::size_t kTier>
@@ -390,15 +402,17 @@ class ExclusiveLru final : public Host {
   }
 
   template <Way kWay>
-  [[gnu::always_inline]] void demote(Vm& vm, std::size_t tier) {
+  [[gnu::always_inline]] Vm& demote(Vm& vm, std::size_t tier) {
     const BlockId id = log_.demote(stack_of<kWay>(vm), tier);
     Vm& owner = kWay.sharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
     gain<kWay>(owner, tier, -1);
     gain<kWay>(owner, tier + 1, +1);
     ++owner.demotions[tier + 1];
-    meters_.template demoted<kWay>(owner.index, stack_of<kWay>(vm), id, tier, kTiers);
-    if (tier + 1 < kTiers) return;
-    if (book_.dirty() > 0 && book_.dirty(id)) book_.write_back(owner.index, id);
+    meters_.template demoted<kWay>(owner.index, stack_of<kWay>(vm), id, tier, owner.held);
+    if (tier + 1 == kTiers && book_.dirty() > 0 && book_.dirty(id)) {
+      book_.write_back(owner.index, id);
+    }
+    return owner;
   }
 
   template <Way kWay>
@@ -414,6 +428,10 @@ class ExclusiveLru final : public Host {
   Stack& stack_of(Vm& vm) {
     return kWay.sharing == Sharing::kShared ? shared_ : vm.stack;
   }
+  Stack& stack_of(VmId vm) override {
+    return sharing_ == Sharing::kShared ? shared_ : vms_[vm].stack;
+  }
+  std::span<const Count> held_by(VmId vm) const override { return vms_[vm].held; }
   const Stack& stack(std::size_t s) const {
     return sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
   }

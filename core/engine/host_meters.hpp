@@ -139,16 +139,17 @@ class CacheMeters {
     return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
   }
 
-  // For who knows more by itself: what is asked for, that lists are left to it, and how many
-  // windows began.
+  // For who knows more by itself: what is asked for, and that lists are left to it, those of
+  // ghosts or not.
   std::uint64_t marks() const { return marks_; }
   Count tail() const { return tail_; }
-  void leave_lists() {
-    evicted_ = {};
+  void leave_lists(bool with_ghosts) {
     tails_.reset();
+    evicted_ = Pages<std::uint32_t>(ghosts_ > 0 && !with_ghosts ? seen_.size() : 0);
   }
-  std::uint64_t windows() const { return windows_; }
-
+  void mark_in_list(VmId vm, BlockId block) {
+    if (ghosts_ > 0) evicted_[block] = next_eviction(vm);
+  }
   Vm& of(VmId vm) { return vms_[vm]; }
   // A hit, as one of a block.
   [[gnu::always_inline]] void hit_block(VmId vm, BlockId block) {
@@ -185,7 +186,6 @@ class CacheMeters {
     return readings_;
   }
   void begin_window() {
-    ++windows_;
     for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
     if (tails_) tails_->begin_window();
     window_ += kWindow;
@@ -246,7 +246,6 @@ class CacheMeters {
   Count tail_;
   std::uint64_t marks_ = 0;
   BlockOwners owners_;
-  std::uint64_t windows_ = 0;
   unsigned window_ = kWindow;
   std::uint64_t now_ = 1;         // accesses that were settled
   Pages<std::uint8_t> seen_;      // by block
@@ -271,6 +270,17 @@ class CacheMeters {
 // Tails are by when a block last was touched; the peak is taken between accesses.
 class HostMeters {
  public:
+  // Who has blocks in the order of their use: what was touched is counted when it is read.
+  class Uses {
+   public:
+    // Sets what of each VM was touched, and what tiers hold.
+    virtual void count() = 0;
+    virtual void begin_window() = 0;
+
+   protected:
+    ~Uses() = default;
+  };
+
   HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers)
       : backend_(tiers), whole_(trace, spec) {
     if (spec.by != MeteredBy::kTier) return;
@@ -287,6 +297,13 @@ class HostMeters {
   // All tiers as one cache: for who need not say what becomes of each.
   CacheMeters& whole() { return whole_; }
   const CacheMeters& whole() const { return whole_; }
+  CacheMeters& tier(std::size_t k) { return tiers_[k]; }
+  // No lists are kept but of ghosts by tier.
+  void leave_lists(Uses& uses) {
+    uses_ = &uses;
+    whole_.leave_lists(true);
+    for (CacheMeters& tier : tiers_) tier.leave_lists(false);
+  }
 
   // The VM asked for the block: a tier had it, or none (the number of tiers), and from now on
   // some tier has or none. Tiers were asked from the fastest on.
@@ -368,18 +385,24 @@ class HostMeters {
     if (!by_tier()) return whole_.told();
     return whole_.told() == Told::kCounts ? Told::kTiers : Told::kAll;
   }
-  std::span<const HostReading> readings() { return whole_.readings(); }
+  std::span<const HostReading> readings() {
+    if (uses_ != nullptr) uses_->count();
+    return whole_.readings();
+  }
   // By tier, if that was asked for.
   using ByTier = std::vector<std::span<const HostReading>>;
   ByTier readings_by_tier() {
+    if (uses_ != nullptr) uses_->count();
     ByTier all;
     for (CacheMeters& tier : tiers_) all.push_back(tier.readings());
     return all;
   }
   // The timer rang: the next window begins.
   void begin_window() {
+    if (uses_ != nullptr) uses_->count();
     whole_.begin_window();
     for (CacheMeters& tier : tiers_) tier.begin_window();
+    if (uses_ != nullptr) uses_->begin_window();
   }
 
  private:
@@ -391,6 +414,7 @@ class HostMeters {
   std::size_t backend_;
   CacheMeters whole_;
   std::vector<CacheMeters> tiers_;  // none unless asked for
+  Uses* uses_ = nullptr;            // the host, if it is one of those
 };
 
 }  // namespace mcsim

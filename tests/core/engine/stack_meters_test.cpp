@@ -61,6 +61,13 @@ struct Two {
     for (std::size_t vm = 0; vm < kVms; ++vm) {
       ASSERT_EQ(of_stacks.readings()[vm], of_lists.readings()[vm]) << "VM " << vm;
     }
+    const HostMeters::ByTier tiers = of_stacks.readings_by_tier();
+    const HostMeters::ByTier wanted = of_lists.readings_by_tier();
+    for (std::size_t k = 0; k < tiers.size(); ++k) {
+      for (std::size_t vm = 0; vm < kVms; ++vm) {
+        ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
+      }
+    }
     ASSERT_TRUE(stacks->check_invariants().ok()) << stacks->check_invariants();
   }
 
@@ -109,7 +116,8 @@ void expect_equal(std::optional<ResizeMode> mode, std::size_t tiers, std::uint64
   constexpr std::array<Count, 4> kGhosts{0, 1, 7, 300};
   constexpr std::array<Count, 5> kTails{0, 1, 4, 30, 1'000};
   const HostMeterSpec spec{.ghosts = kGhosts[random.below(kGhosts.size())],
-                           .tail = kTails[random.below(kTails.size())]};
+                           .tail = kTails[random.below(kTails.size())],
+                           .by = random.below(2) == 0 ? MeteredBy::kVm : MeteredBy::kTier};
   Two two(trace, machine,
           mode ? one_part_each(random_targets(random, machine), {.mode = *mode})
                : shared_by_all(machine, trace),
