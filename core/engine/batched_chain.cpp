@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace mcsim {
+namespace {
+
+// Behind the last of so many accesses, and all that they bring about.
+Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; }
+
+}  // namespace
 
 BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
                            const BlockOwners& owners, WriteBook& book,
@@ -17,7 +23,8 @@ BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> p
       next_use_of_(next_use_of),
       only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
       arrived_(part_of.size()),
-      dealt_end_(only_vm_.size()) {
+      dealt_end_(only_vm_.size()),
+      numbered_(kStretch + 1) {
   for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
     std::size_t& only = only_vm_[part_of[vm]];
     only = only == kNoVm ? vm : kSeveralVms;
@@ -52,7 +59,8 @@ void BatchedChain::serve(const Batch& batch) {
   for (std::size_t part = 0; part < dealt_end_.size(); ++part) {
     while (begin < dealt_end_[part]) {
       const std::size_t count = std::min(kStretch, dealt_end_[part] - begin);
-      serve_stretch(batch, part, begin, count);
+      serve_stretch({part, {dealt_.arrivals.data() + begin, count}},
+                    knows_future() ? dealt_.uses.data() + begin : nullptr);
       begin += count;
     }
   }
@@ -94,46 +102,57 @@ Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
   return around ? Arrival::kTake : Arrival::kAccess;
 }
 
-// Takes dealt accesses of a part down its tiers, and what leaves the last one to the book.
-void BatchedChain::serve_stretch(const Batch& batch, std::size_t part, std::size_t begin,
-                                 std::size_t count) {
-  std::span<const Arrival> arrivals(dealt_.arrivals.data() + begin, count);
-  const NextUse* uses = knows_future() ? dealt_.uses.data() + begin : nullptr;
+// Takes dealt accesses down the tiers of their part, and what leaves the last one to the book.
+void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
+  const std::span<const Arrival> accesses = number(stretch.dealt);
+  std::span<const Arrival> arrivals = accesses;
   const std::size_t blocks = next_use_of_.size() / tiers_.size();
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
-    TierCache& cache = tiers_[k].cache(part);
-    below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()), knows_future());
+    TierCache& cache = tiers_[k].cache(stretch.part);
+    below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()) + 1,
+                   knows_future());
     const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
-    const Arrival* const end =
+    Arrival* const end =
         cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
+    *end = end_of(accesses.size());
+    if (meters_ != nullptr && meters_->by_tier()) {
+      tell(stretch, arrivals, below_.arrivals.data(), meters_->tier(k));
+    }
     std::swap(here_, below_);
     arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
     if (uses != nullptr) uses = here_.uses.data();
-    count_arrivals(batch, part, k + 1, arrivals);
+    count_arrivals(stretch, k + 1, arrivals);
   }
-  if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(batch, arrivals);
+  if (meters_ != nullptr) tell(stretch, accesses, arrivals.data(), meters_->whole());
+  if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(arrivals);
 }
 
-void BatchedChain::count_arrivals(const Batch& batch, std::size_t part, std::size_t tier,
+std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
+  Arrival* const accesses = numbered_.data();
+  for (std::size_t i = 0; i < dealt.size(); ++i) accesses[i] = dealt[i].numbered(i);
+  accesses[dealt.size()] = end_of(dealt.size());
+  return {accesses, dealt.size()};
+}
+
+void BatchedChain::count_arrivals(const Stretch& stretch, std::size_t tier,
                                   std::span<const Arrival> arrivals) {
-  if (only_vm_[part] != kSeveralVms) {
-    Arrived& arrived = arrived_[only_vm_[part]][tier];
-    for (const Arrival arrival : arrivals) count_arrival(arrival, tier, arrived);
+  if (only_vm_[stretch.part] != kSeveralVms) {
+    Arrived& arrived = arrived_[only_vm_[stretch.part]][tier];
+    for (const Arrival arrival : arrivals) count_arrival(stretch, arrival, tier, arrived);
     return;
   }
   for (const Arrival arrival : arrivals) {
-    const bool victim = arrival.kind() == Arrival::kVictim;
-    const VmId vm = victim ? owners_.vm_of(arrival.block()) : batch.vm_of(arrival.request());
-    count_arrival(arrival, tier, arrived_[vm][tier]);
+    count_arrival(stretch, arrival, tier, arrived_[owners_.vm_of(arrival.block())][tier]);
   }
 }
 
-void BatchedChain::count_arrival(Arrival arrival, std::size_t tier, Arrived& arrived) {
+void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier,
+                                 Arrived& arrived) {
   if (arrival.kind() == Arrival::kVictim) {
     ++arrived.victims;
   } else if (arrival.kind() == Arrival::kTake) {
     const auto op = static_cast<std::size_t>(arrival.op());
-    std::uint8_t& slowest = slowest_[arrival.request()];
+    std::uint8_t& slowest = slowest_[stretch.dealt[arrival.number()].number()];
     ++arrived.accesses[op];
     arrived.requests[op] += slowest < tier ? 1 : 0;
     slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
@@ -141,12 +160,57 @@ void BatchedChain::count_arrival(Arrival arrival, std::size_t tier, Arrived& arr
 }
 
 // What became dirty, and what left the chain: in that order if one access did both.
-void BatchedChain::keep_book(const Batch& batch, std::span<const Arrival> arrivals) {
+void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
   for (const Arrival arrival : arrivals) {
+    const BlockId block = arrival.block();
     if (arrival.dirties()) {
-      book_.mark(batch.vm_of(arrival.request()), arrival.block());
-    } else if (arrival.kind() == Arrival::kVictim && book_.dirty(arrival.block())) {
-      book_.write_back(owners_.vm_of(arrival.block()), arrival.block());
+      book_.mark(owners_.vm_of(block), block);
+    } else if (arrival.kind() == Arrival::kVictim && book_.dirty(block)) {
+      book_.write_back(owners_.vm_of(block), block);
+    }
+  }
+}
+
+void BatchedChain::tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
+                        CacheMeters& meters) const {
+  switch (meters.told()) {
+    case Told::kGhosts:
+      return tell_as<Told::kGhosts>(stretch, came, left, meters);
+    case Told::kTails:
+      return tell_as<Told::kTails>(stretch, came, left, meters);
+    default:
+      return tell_as<Told::kCounts>(stretch, came, left, meters);
+  }
+}
+
+// By what came to a cache, and what it left to the next: behind each is an end mark. What is taken
+// was accessed, unless it was dealt so: then it is written around, and nobody is asked.
+template <Told kTold>
+void BatchedChain::tell_as(const Stretch& stretch, std::span<const Arrival> came,
+                           const Arrival* left, CacheMeters& meters) const {
+  const std::size_t only = only_vm_[stretch.part];
+  const auto vm_of = [&](BlockId block) {
+    return only == kSeveralVms ? owners_.vm_of(block) : static_cast<VmId>(only);
+  };
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    meters.prefetch<kTold>(came[std::min(i + kIndexAhead, came.size() - 1)].block());
+    const Arrival arrival = came[i];
+    const BlockId block = arrival.block();
+    const VmId vm = vm_of(block);
+    if (i == 0 || arrival.number() != came[i - 1].number()) meters.settle();
+    if (arrival.kind() == Arrival::kVictim) {
+      meters.came_in<kTold>(vm, block);
+    } else if (arrival.kind() != Arrival::kWritten) {
+      const bool missed = left->kind() == Arrival::kTake && left->number() == arrival.number();
+      const bool accessed = stretch.dealt[arrival.number()].kind() == Arrival::kAccess;
+      if (accessed) missed ? meters.missed<kTold>(vm, block) : meters.hit<kTold>(vm, block);
+      if (missed && arrival.kind() == Arrival::kAccess) meters.came_in<kTold>(vm, block);
+      if (!missed && arrival.kind() == Arrival::kTake) meters.left<kTold>(vm, block);
+    }
+    // What had to leave, after all that came in because of the same access.
+    for (; left->number() < came.data()[i + 1].number(); ++left) {
+      if (left->kind() != Arrival::kVictim) continue;
+      meters.evicted<kTold>(vm_of(left->block()), left->block());
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "core/engine/arrival.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/counters.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/tier.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
@@ -30,6 +31,9 @@ namespace mcsim {
 // out, wherever it is. Back: an access that says so; where the block is found, a note of it goes
 // on down in its place. Below the last tier the book then hears in order of every block that
 // became dirty and of every one that left the chain: no tier knows what is dirty.
+//
+// Meters are told of a tier, or of all as one, by what came to it and what it left to the next:
+// both are in the order of the accesses that they are because of, by whose numbers they meet.
 class BatchedChain {
  public:
   // Accesses, or requests, that are dealt to parts together: the state of each part comes
@@ -48,6 +52,9 @@ class BatchedChain {
   using Found = std::array<std::array<Count, kMaxTiers + 1>, 2>;
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
               std::span<Found> found);
+
+  // What is replayed from now on is told to the meters, which outlive the chain.
+  void attach(HostMeters& meters) { meters_ = &meters; }
 
  private:
   // Dealt accesses that go through a part's tiers together: what one tier leaves to the
@@ -82,19 +89,29 @@ class BatchedChain {
   struct Batch {
     const Accesses& trace;
     RequestRange range;
+  };
 
-    VmId vm_of(std::size_t request) const { return trace.request_vm[range.begin + request]; }
+  // Accesses of a part, as they were dealt: with the numbers of their requests. On their way
+  // down they have their own, so that it is known of which one of a request a victim is.
+  struct Stretch {
+    std::size_t part;
+    std::span<const Arrival> dealt;
   };
 
   RequestRange next_batch(const Accesses& trace, RequestRange rest) const;
   void serve(const Batch& batch);
   void deal(const Batch& batch);
   Arrival::Kind kind_of(VmId vm, Op op) const;
-  void serve_stretch(const Batch& batch, std::size_t part, std::size_t begin, std::size_t count);
-  void count_arrivals(const Batch& batch, std::size_t part, std::size_t tier,
-                      std::span<const Arrival> arrivals);
-  void count_arrival(Arrival arrival, std::size_t tier, Arrived& arrived);
-  void keep_book(const Batch& batch, std::span<const Arrival> arrivals);
+  void serve_stretch(const Stretch& stretch, const NextUse* uses);
+  std::span<const Arrival> number(std::span<const Arrival> dealt);
+  void count_arrivals(const Stretch& stretch, std::size_t tier, std::span<const Arrival> arrivals);
+  void count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier, Arrived& arrived);
+  void keep_book(std::span<const Arrival> arrivals);
+  void tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
+            CacheMeters& meters) const;
+  template <Told kTold>
+  void tell_as(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
+               CacheMeters& meters) const;
   void add(std::size_t vm, VmCounters& of, Found& found) const;
   void add_writes(std::size_t vm, VmCounters& of) const;
   bool knows_future() const { return next_uses_.size() > 0; }
@@ -109,11 +126,14 @@ class BatchedChain {
   std::vector<std::size_t> only_vm_;    // by part
   std::vector<ArrivedByTier> arrived_;  // by VM
 
+  HostMeters* meters_ = nullptr;
+
   // Of a batch: what is to be done in the fastest tier, part after part, and where that of
-  // each part ends; in the tier that comes next, and in the one below; and of each request,
-  // the slowest tier that had a block of it so far.
+  // each part ends; of a stretch, with its own numbers; in the tier that comes next, and in
+  // the one below; and of each request, the slowest tier that had a block of it so far.
   Buffer dealt_;
   std::vector<std::size_t> dealt_end_;
+  Pages<Arrival> numbered_;
   Buffer here_;
   Buffer below_;
   std::vector<std::uint8_t> slowest_;

@@ -297,6 +297,7 @@ class HostMeters {
   // All tiers as one cache: for who need not say what becomes of each.
   CacheMeters& whole() { return whole_; }
   const CacheMeters& whole() const { return whole_; }
+  // One of them, if that is asked for.
   CacheMeters& tier(std::size_t k) { return tiers_[k]; }
   // No lists are kept but of ghosts by tier.
   void leave_lists(Uses& uses) {

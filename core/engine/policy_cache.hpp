@@ -214,7 +214,7 @@ class PolicyCacheOf final : public TierCache {
         if constexpr (kNeedsNextUse<P>)
           a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
         sink.next = next;
-        sink.request = arrival.request();
+        sink.number = arrival.number();
         if (arrival.kind() == Arrival::kAccess) *sink.next++ = arrival.taken();
         const bool hit = cache_.access(a, sink);
         if (!hit) {
@@ -248,11 +248,11 @@ class PolicyCacheOf final : public TierCache {
     Arrival* next;
     Arrival* first;
     const ArrivalUses* uses;
-    std::size_t request = 0;
+    std::size_t number = 0;
 
     void evicted(BlockId block) {
       if constexpr (kNeedsNextUse<P>) uses->of_next[next - first] = uses->of_blocks[block];
-      *next++ = Arrival(block, request, Arrival::kVictim);
+      *next++ = Arrival(block, number, Arrival::kVictim);
     }
   };
 

@@ -10,9 +10,9 @@ struct Below {
   const ArrivalUses* uses;
 
   void push(Arrival arrival) { *next++ = arrival; }
-  void push_victim(BlockId block, std::size_t request, NextUse use) {
+  void push_victim(BlockId block, std::size_t number, NextUse use) {
     if (uses != nullptr) uses->of_next[next - first] = use;
-    push(Arrival(block, request, Arrival::kVictim));
+    push(Arrival(block, number, Arrival::kVictim));
   }
 };
 
@@ -26,7 +26,7 @@ void pass_on(std::span<const Arrival> arrivals, Below& below) {
     }
     if (arrival.kind() == Arrival::kAccess) below.push(arrival.taken());
     const NextUse use = below.uses == nullptr ? kNever : below.uses->of_arrivals[i];
-    below.push_victim(arrival.block(), arrival.request(), use);
+    below.push_victim(arrival.block(), arrival.number(), use);
   }
 }
 
@@ -64,7 +64,7 @@ Arrival* TierCache::serve(std::span<const Arrival> arrivals, Arrival* next,
     victims.clear();
     insert(a, victims);
     for (const BlockId victim : victims) {
-      below.push_victim(victim, arrival.request(),
+      below.push_victim(victim, arrival.number(),
                         uses == nullptr ? kNever : uses->of_blocks[victim]);
     }
   }

@@ -148,8 +148,7 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // What is written around stays where it is, or the oldest of all parts has to go: parts do
   // not know of each other. Nor does a tier know whether those below it hold a block.
-  const bool singly = meters_ != nullptr || gate_.any_shut() ||
-                      (book_.limited() && book_.any(WriteMode::kBack)) ||
+  const bool singly = gate_.any_shut() || (book_.limited() && book_.any(WriteMode::kBack)) ||
                       (book_.rules().update_around && book_.any(WriteMode::kAround)) ||
                       (book_.flushes() && range.end - range.begin < kWorthABatch);
   if (batches_ && !singly) {
@@ -722,6 +721,7 @@ absl::Status TieredHost::failure() const {
 
 absl::Status TieredHost::attach(HostMeters& meters) {
   meters_ = &meters;
+  if (batches_) batches_->attach(meters);
   if (copies_) copies_->attach(meters);
   return absl::OkStatus();
 }
