@@ -17,10 +17,12 @@ std::vector<RecencyTails::Log::Stack> raised(std::vector<RecencyTails::Log::Stac
 
 RecencyTails::RecencyTails(std::size_t universe, std::span<const std::uint64_t> most, Count length,
                            std::uint64_t marks)
-    : RecencyTails(universe, raised(Log::stacks(most), marks), length) {}
+    : RecencyTails(std::make_shared<SlotTable>(universe, 2), raised(Log::stacks(most), marks),
+                   length) {}
 
-RecencyTails::RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks, Count length)
-    : length_(length), log_(universe, stacks) {
+RecencyTails::RecencyTails(const std::shared_ptr<SlotTable>& table, std::vector<Log::Stack> stacks,
+                           Count length)
+    : length_(length), notes_(table, 1), log_(TableColumn(table, 0), stacks) {
   for (Log::Stack& stack : stacks) {
     // How many blocks there will be at a time is not known: segments grow as they are squeezed.
     stack.limit = std::min(stack.stop, stack.begin + static_cast<Log::Position>(Log::kMinimum));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/base/types.hpp"
+#include "core/containers/directory.hpp"
 #include "core/containers/recency_log.hpp"
 
 namespace mcsim {
@@ -18,12 +20,13 @@ namespace mcsim {
 //   … gone …  |  e . d   |  . c . . b . a             |
 //              tail: e d
 //
-// Also how many were used in a window; and blocks that are not there can have marks.
+// Also how many were used in a window; blocks that are not there can have marks, and all have a
+// word beside for who uses this.
 //
-// 4 bytes a block of the universe, and 16.4 for those that an owner has at a time.
+// 8 bytes a block of the universe, and 16.4 for those that an owner has at a time.
 class RecencyTails {
  public:
-  using Log = RecencyLog<1>;
+  using Log = RecencyLog<1, TableColumn>;
 
   // `most`: by owner, the blocks that it can come to have; entries(most) and marks, which
   // Log::marks_for() says, are less than 2^32.
@@ -53,6 +56,8 @@ class RecencyTails {
     --of.blocks;
     if (was < of.cut && of.blocks >= length_) of.cut = log_.after_next(of.cut);
   }
+  // Of any block; 0 at first.
+  std::uint32_t& note(BlockId block) { return notes_[block]; }
   // What one of these will touch.
   void prefetch(BlockId block) const { log_.prefetch(block); }
 
@@ -72,7 +77,8 @@ class RecencyTails {
     Count blocks = 0;
   };
 
-  RecencyTails(std::size_t universe, std::vector<Log::Stack> stacks, Count length);
+  RecencyTails(const std::shared_ptr<SlotTable>& table, std::vector<Log::Stack> stacks,
+               Count length);
 
   // Where it was, or its mark.
   [[gnu::always_inline]] Log::Position move_up(Owner& of, BlockId block) {
@@ -82,6 +88,7 @@ class RecencyTails {
   }
 
   Count length_;
+  TableColumn notes_;
   Log log_;
   std::vector<Owner> owners_;
 };

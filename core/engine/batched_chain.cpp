@@ -173,14 +173,21 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
 
 void BatchedChain::tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
                         CacheMeters& meters) const {
-  switch (meters.told()) {
+  switch (meters_->told()) {
+    case Told::kNothing:
+      break;
+    case Told::kCounts:
+      return tell_as<Told::kCounts>(stretch, came, left, meters);
     case Told::kGhosts:
       return tell_as<Told::kGhosts>(stretch, came, left, meters);
     case Told::kTails:
       return tell_as<Told::kTails>(stretch, came, left, meters);
-    default:
-      return tell_as<Told::kCounts>(stretch, came, left, meters);
+    case Told::kTiers:
+      return tell_as<Told::kTiers>(stretch, came, left, meters);
+    case Told::kAll:
+      return tell_as<Told::kAll>(stretch, came, left, meters);
   }
+  __builtin_unreachable();
 }
 
 // By what came to a cache, and what it left to the next: behind each is an end mark. What is taken

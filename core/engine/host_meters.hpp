@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -30,6 +32,32 @@ enum class Told : std::uint8_t {
   kAll,     // whatever it is: to be looked up
 };
 
+// A byte a block for each of some caches: what one of them fetches, the others have. Each is their
+// first, or one of several.
+class SeenBytes {
+ public:
+  SeenBytes(std::size_t blocks, std::size_t caches)
+      : shift_(static_cast<unsigned>(std::countr_zero(std::bit_ceil(caches)))),
+        bytes_(std::make_shared<Pages<std::uint8_t>>(blocks << shift_)) {}
+  // Those of another of the caches.
+  SeenBytes beside(std::size_t cache) const {
+    SeenBytes other = *this;
+    other.first_ = bytes_->data() + cache;
+    return other;
+  }
+
+  template <bool kAlone>
+  std::uint8_t& of(BlockId block) const {
+    return first_[kAlone ? std::size_t{block} : std::size_t{block} << shift_];
+  }
+  void clear() { std::ranges::fill(*bytes_, std::uint8_t{0}); }
+
+ private:
+  unsigned shift_;
+  std::shared_ptr<Pages<std::uint8_t>> bytes_;
+  std::uint8_t* first_ = bytes_->data();
+};
+
 // One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
 // four more; with tails instead what RecencyTails takes, which knows more.
 //
@@ -44,11 +72,11 @@ class CacheMeters {
     std::uint32_t evictions = 0;  // by number: the last
   };
 
-  CacheMeters(const Accesses& trace, const HostMeterSpec& spec)
+  CacheMeters(const Accesses& trace, const HostMeterSpec& spec, SeenBytes seen)
       : ghosts_(static_cast<std::uint32_t>(spec.ghosts)),
         tail_(spec.tail),
         owners_(trace),
-        seen_(trace.id_count()),
+        seen_(std::move(seen)),
         vms_(trace.vms.size()),
         readings_(trace.vms.size()) {
     const std::vector<std::uint64_t> most = most_blocks(trace);
@@ -75,14 +103,14 @@ class CacheMeters {
   template <Told kTold>
   [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
     HostReading& reading = vms_[vm].reading;
-    const unsigned seen = seen_of(block);
-    reading.distinct_hits += ~seen & kHit;
     if (has_tail<kTold>()) {
-      see(block, seen | kHit);
+      reading.distinct_hits += std::exchange(tails_->note(block), windows_) != windows_ ? 1 : 0;
       reading.tail_hits += tails_->use(vm, block) ? 1 : 0;
     } else {
+      const unsigned seen = seen_of<kTold>(block);
+      reading.distinct_hits += ~seen & kHit;
       reading.touched += (~seen & kTouched) / kTouched;
-      see(block, seen | kHit | kTouched);
+      see<kTold>(block, seen | kHit | kTouched);
     }
   }
   // Or it was not.
@@ -96,7 +124,7 @@ class CacheMeters {
     hold(vms_[vm], +1);
     if (has_tail<kTold>()) return tails_->add(vm, block);
     if (has_ghosts<kTold>()) evicted_[block] = 0;
-    touch(vm, block);
+    touch<kTold>(vm, block);
   }
   // It is held, and was used for what is no access.
   template <Told kTold>
@@ -104,7 +132,7 @@ class CacheMeters {
     if (has_tail<kTold>()) {
       tails_->use(vm, block);
     } else {
-      touch(vm, block);
+      touch<kTold>(vm, block);
     }
   }
   // It was a victim.
@@ -121,16 +149,16 @@ class CacheMeters {
     Vm& of = vms_[vm];
     hold(of, -1);
     if (has_tail<kTold>()) return tails_->remove(vm, block);
-    const unsigned seen = seen_of(block);
+    const unsigned seen = seen_of<kTold>(block);
     of.reading.touched -= (seen & kTouched) / kTouched;
-    see(block, seen & ~kTouched);
+    see<kTold>(block, seen & ~kTouched);
   }
   // Towards one of these.
   template <Told kTold>
   [[gnu::always_inline]] void prefetch(BlockId block) const {
-    prefetch_line(&seen_[block]);
     if (has_tail<kTold>()) return tails_->prefetch(block);
-    if (has_ghosts<kTold>()) prefetch_line(&evicted_[block]);
+    prefetch_seen<kTold>(block);
+    if (has_ghosts<kTold>()) prefetch_ghost(block);
   }
 
   // For whose loop is compiled for what is asked for.
@@ -145,19 +173,27 @@ class CacheMeters {
   Count tail() const { return tail_; }
   void leave_lists(bool with_ghosts) {
     tails_.reset();
-    evicted_ = Pages<std::uint32_t>(ghosts_ > 0 && !with_ghosts ? seen_.size() : 0);
+    evicted_ = Pages<std::uint32_t>(ghosts_ > 0 && !with_ghosts ? blocks() : 0);
   }
   void mark_in_list(VmId vm, BlockId block) {
     if (ghosts_ > 0) evicted_[block] = next_eviction(vm);
   }
   Vm& of(VmId vm) { return vms_[vm]; }
   // A hit, as one of a block.
+  template <Told kTold>
   [[gnu::always_inline]] void hit_block(VmId vm, BlockId block) {
-    const unsigned seen = seen_of(block);
+    const unsigned seen = seen_of<kTold>(block);
     vms_[vm].reading.distinct_hits += ~seen & kHit;
-    see(block, seen | kHit);
+    see<kTold>(block, seen | kHit);
   }
-  [[gnu::always_inline]] void prefetch_seen(BlockId block) const { prefetch_line(&seen_[block]); }
+  // Beside are those of tiers.
+  template <Told kTold>
+  [[gnu::always_inline]] void prefetch_seen(BlockId block) const {
+    prefetch_line(&seen_.of<kAlone<kTold>>(block));
+  }
+  [[gnu::always_inline]] void prefetch_ghost(BlockId block) const {
+    if (ghosts_ > 0) prefetch_line(&evicted_[block]);
+  }
   // The number of the eviction that comes now. It stays with the block until that is missed, then
   // with 0 if there is none.
   [[gnu::always_inline]] std::uint32_t next_eviction(VmId vm) { return ++vms_[vm].evictions; }
@@ -188,9 +224,10 @@ class CacheMeters {
   void begin_window() {
     for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
     if (tails_) tails_->begin_window();
+    ++windows_;
     window_ += kWindow;
     if (window_ <= kLastWindow) return;
-    std::ranges::fill(seen_, std::uint8_t{0});
+    seen_.clear();
     window_ = kWindow;
   }
 
@@ -201,15 +238,25 @@ class CacheMeters {
   static constexpr unsigned kTouched = 2;
   static constexpr unsigned kWindow = 4;
   static constexpr unsigned kLastWindow = 63 * kWindow;
+  // Whether there are no other caches' bytes beside.
+  template <Told kTold>
+  static constexpr bool kAlone = kTold != Told::kTiers && kTold != Told::kAll;
 
   // Bytes of earlier windows are less than the window.
-  unsigned seen_of(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
-  void see(BlockId block, unsigned seen) { seen_[block] = static_cast<std::uint8_t>(seen); }
+  template <Told kTold>
+  unsigned seen_of(BlockId block) const {
+    return std::max<unsigned>(seen_.of<kAlone<kTold>>(block), window_);
+  }
+  template <Told kTold>
+  void see(BlockId block, unsigned seen) {
+    seen_.of<kAlone<kTold>>(block) = static_cast<std::uint8_t>(seen);
+  }
 
+  template <Told kTold>
   [[gnu::always_inline]] void touch(VmId vm, BlockId block) {
-    const unsigned seen = seen_of(block);
+    const unsigned seen = seen_of<kTold>(block);
     vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
-    see(block, seen | kTouched);
+    see<kTold>(block, seen | kTouched);
   }
 
   template <Told kTold>
@@ -226,6 +273,7 @@ class CacheMeters {
   [[gnu::always_inline]] std::uint32_t& mark_of(BlockId block) {
     return has_tail<kTold>() ? tails_->log().mark(block) : evicted_[block];
   }
+  std::size_t blocks() const { return owners_.end_of(vms_.size() - 1); }
   template <class Log>
   [[gnu::noinline]] void begin_numbers(Log& log, VmId vm) {
     const std::uint32_t lower = std::exchange(vms_[vm].evictions, ghosts_) - ghosts_;
@@ -246,9 +294,10 @@ class CacheMeters {
   Count tail_;
   std::uint64_t marks_ = 0;
   BlockOwners owners_;
-  unsigned window_ = kWindow;
-  std::uint64_t now_ = 1;         // accesses that were settled
-  Pages<std::uint8_t> seen_;      // by block
+  std::uint32_t windows_ = 1;  // that began
+  unsigned window_ = kWindow;  // this one, in a byte
+  std::uint64_t now_ = 1;      // accesses that were settled
+  SeenBytes seen_;
   Pages<std::uint32_t> evicted_;  // by block: the VM's how-manieth eviction; 0 if it came back
   std::vector<Vm> vms_;
   std::vector<HostReading> readings_;  // as they were read
@@ -282,10 +331,7 @@ class HostMeters {
   };
 
   HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers)
-      : backend_(tiers), whole_(trace, spec) {
-    if (spec.by != MeteredBy::kTier) return;
-    for (std::size_t k = 0; k < tiers; ++k) tiers_.emplace_back(trace, spec);
-  }
+      : HostMeters(trace, spec, tiers, {trace.id_count(), by_tier(spec) ? 1 + tiers : 1}) {}
   static absl::Status check(const Accesses& trace, const HostMeterSpec& spec) {
     const std::vector<std::uint64_t> most = CacheMeters::most_blocks(trace);
     const std::uint64_t entries = RecencyTails::entries(most) + CacheMeters::marks_for(spec, most);
@@ -377,7 +423,7 @@ class HostMeters {
   template <Told kTold = Told::kAll>
   void prefetch(BlockId block) const {
     whole_.prefetch<kTold>(block);
-    if (!asks_tiers<kTold>()) return;
+    if (kTold == Told::kTiers || !asks_tiers<kTold>()) return;
     for (const CacheMeters& tier : tiers_) tier.prefetch<kTold>(block);
   }
 
@@ -407,6 +453,15 @@ class HostMeters {
   }
 
  private:
+  HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers,
+             const SeenBytes& seen)
+      : backend_(tiers), whole_(trace, spec, seen) {
+    for (std::size_t k = 0; k < tiers && by_tier(spec); ++k) {
+      tiers_.emplace_back(trace, spec, seen.beside(1 + k));
+    }
+  }
+  static bool by_tier(const HostMeterSpec& spec) { return spec.by == MeteredBy::kTier; }
+
   template <Told kTold>
   bool asks_tiers() const {
     return kTold == Told::kTiers || (kTold == Told::kAll && by_tier());

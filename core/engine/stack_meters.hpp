@@ -235,9 +235,9 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       meters_->prefetch(id);
     } else if constexpr (kWay.told != Told::kNothing) {
-      meters_->whole().prefetch_seen(id);
-      for (std::size_t k = 0; kWay.by_tier() && k < kTiers; ++k) {
-        meters_->tier(k).template prefetch<kWay.told>(id);
+      meters_->whole().prefetch_seen<kWay.told>(id);
+      for (std::size_t k = 0; kWay.told == Told::kAll && k < kTiers; ++k) {
+        meters_->tier(k).prefetch_ghost(id);
       }
     }
   }
@@ -271,7 +271,7 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] void hit_whole(VmId vm, BlockId id, Position was) {
     CacheMeters& meters = meters_->whole();
-    meters.hit_block(vm, id);
+    meters.hit_block<kWay.told>(vm, id);
     if constexpr (kWay.tails()) {
       if (!tail_had<kWay>(vm, was)) return;
       ++meters.of(vm).reading.tail_hits;
@@ -315,7 +315,7 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] bool hit_in(std::size_t tier, VmId vm, BlockId id, Position was) {
     CacheMeters& meters = meters_->tier(tier);
-    meters.hit_block(vm, id);
+    meters.hit_block<kWay.told>(vm, id);
     if (kWay.told != Told::kAll || was >= tails_[vm].tiers[tier]) return false;
     ++meters.of(vm).reading.tail_hits;
     return true;
