@@ -76,9 +76,8 @@ class ExclusiveLru final : public Host, StackMeters<RecencyLog<kTiers>>::Stacks 
     }
     as_known([&]<Way kWay>() {
       keep_to_targets<kWay>();
-      for (Vm& vm : vms_) {
-        for (std::size_t k = 0; k < kTiers; ++k)
-          meters_.template settled_in<kWay>(k, vm.index, vm.held);
+      for (std::size_t k = 0; k < kTiers; ++k) {
+        for (Vm& vm : vms_) meters_.template settled_in<kWay>(k, vm.index, vm.held);
       }
     });
     return absl::OkStatus();

@@ -42,16 +42,17 @@ struct Way {
 //                       tail                        window               end
 //   … evicted: marks …   | least recently used …     | since it began …   |
 //
-// What lies above a position came in the window, which is counted when it is asked for. What a VM
-// has below another is its tail: an access, an eviction or a departure moves that by one of its
-// blocks at most, the next of the stack or, where VMs share one, of the VM (SharedTails). So does
-// each tier have its own. A victim is marked with the number of its
-// VM's eviction, which is what an access that misses finds in place of a position: a ghost, if few
-// came after it. When numbers are used up, those of ghosts are made small again. Of blocks that
-// were hit meters have a byte. Most is held at a time where an access ends that brought a block in.
+// What lies above a position was accessed in the window, which is counted when it is asked for;
+// what came into a tier lies above where that began. What a VM has below another position is its
+// tail: an access, an eviction or a departure moves that by one of its blocks at most, the next of
+// the stack or, where VMs share one, of the VM (SharedTails). So is it with the tail of a tier. A
+// victim is marked with the number of its VM's eviction, which is what an access that misses finds
+// in place of a position: a ghost, if few came after it. When numbers are used up, those of ghosts
+// are made small again. Of blocks that were hit meters have a byte. Most is held at a time where an
+// access ends that brought a block in.
 //
-// Ghosts by tier are in lists of the meters. Those keep lists of all there is by tier where VMs
-// share a stack and tails are asked for, and of stacks of more tiers than anybody has, for which it
+// Meters keep lists of ghosts by tier. Of all by tier they keep them where VMs share a stack and
+// ghosts or tails are asked for, and of any stacks of more tiers than anybody has, for which it
 // would be much code.
 template <class Log>
 class StackMeters final : public HostMeters::Uses {
