@@ -135,7 +135,7 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] void hit(VmId vm, BlockId id, Position was) {
     if constexpr (lists(kWay)) {
-      meters_->access(vm, id, 0, true);
+      list_access(vm, id, 0);
     } else if constexpr (kWay.told != Told::kNothing) {
       hit_whole<kWay>(vm, id, was);
       if constexpr (kWay.by_tier()) {
@@ -148,9 +148,7 @@ class StackMeters final : public HostMeters::Uses {
   [[gnu::always_inline]] void brought_up(VmId vm, BlockId id, Position was, std::size_t found,
                                          Held held) {
     if constexpr (lists(kWay)) {
-      meters_->access(vm, id, found, true);
-      if (found < kTiers) meters_->left_from(found, vm, id);
-      meters_->came_in(0, vm, id);
+      list_access(vm, id, found);
     } else if constexpr (kWay.told != Told::kNothing) {
       if (found < kTiers) {
         hit_whole<kWay>(vm, id, was);
@@ -188,8 +186,7 @@ class StackMeters final : public HostMeters::Uses {
                                       Held held) {
     const bool last = tier + 1 == kTiers;
     if constexpr (lists(kWay)) {
-      meters_->evicted_from(tier, vm, id);
-      last ? meters_->evicted(vm, id) : meters_->came_in(tier + 1, vm, id);
+      list_demotion(vm, id, tier);
       meters_->prefetch(log_.soon(stack, tier));
     } else if constexpr (kWay.told != Told::kNothing) {
       const Position was = stack.boundary[tier] - 1;
@@ -208,8 +205,7 @@ class StackMeters final : public HostMeters::Uses {
   [[gnu::always_inline]] void dropped(VmId vm, BlockId id, Position was, std::size_t tier,
                                       Held held) {
     if constexpr (lists(kWay)) {
-      meters_->left(vm, id);
-      meters_->left_from(tier, vm, id);
+      list_departure(vm, id, tier);
     } else if constexpr (kWay.told != Told::kNothing) {
       left<kWay>(vm, was);
       if constexpr (kWay.told == Told::kAll) {
@@ -310,6 +306,22 @@ class StackMeters final : public HostMeters::Uses {
     } else {
       tails_[vm].whole = log_.after_next(tails_[vm].whole);
     }
+  }
+
+  // Of who has lists, which is much code: not for each loop.
+  [[gnu::noinline]] void list_access(VmId vm, BlockId id, std::size_t found) {
+    meters_->access(vm, id, found, true);
+    if (found == 0) return;
+    if (found < kTiers) meters_->left_from(found, vm, id);
+    meters_->came_in(0, vm, id);
+  }
+  [[gnu::noinline]] void list_demotion(VmId vm, BlockId id, std::size_t tier) {
+    meters_->evicted_from(tier, vm, id);
+    tier + 1 == kTiers ? meters_->evicted(vm, id) : meters_->came_in(tier + 1, vm, id);
+  }
+  [[gnu::noinline]] void list_departure(VmId vm, BlockId id, std::size_t tier) {
+    meters_->left(vm, id);
+    meters_->left_from(tier, vm, id);
   }
 
   // Whether it was in the tail of the tier.
