@@ -111,7 +111,7 @@ class StackMeters final : public HostMeters::Uses {
   // its begin on.
   template <Way kWay>
   [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
-    if (lists(kWay)) return;
+    if (!kWay.tails() || lists(kWay)) return;
     CacheMeters& meters = meters_->whole();
     const auto tail_of = [&](Count held) { return std::min(meters.tail(), held); };
     if constexpr (kWay.shared_tails()) {
