@@ -174,6 +174,7 @@ class RecencyLog {
     }
   }
 
+  // From now on what comes is told from what has been there.
   static void begin_window(Stack& stack) {
     for (std::size_t k = 0; k < kTiers; ++k) stack.window[k] = top(stack, k);
   }

@@ -173,21 +173,7 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
 
 void BatchedChain::tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
                         CacheMeters& meters) const {
-  switch (meters_->told()) {
-    case Told::kNothing:
-      break;
-    case Told::kCounts:
-      return tell_as<Told::kCounts>(stretch, came, left, meters);
-    case Told::kGhosts:
-      return tell_as<Told::kGhosts>(stretch, came, left, meters);
-    case Told::kTails:
-      return tell_as<Told::kTails>(stretch, came, left, meters);
-    case Told::kTiers:
-      return tell_as<Told::kTiers>(stretch, came, left, meters);
-    case Told::kAll:
-      return tell_as<Told::kAll>(stretch, came, left, meters);
-  }
-  __builtin_unreachable();
+  as_told(meters_->told(), [&]<Told kTold>() { tell_as<kTold>(stretch, came, left, meters); });
 }
 
 // By what came to a cache, and what it left to the next: behind each is an end mark. What is taken

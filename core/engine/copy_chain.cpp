@@ -392,26 +392,12 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  const auto with = [&]<std::size_t kTiers, Told kTold>() {
-    Loop<kChain, kTiers, kTold>(*this, counters, found).replay(trace, range);
-    return true;
-  };
+  const Told told = meters_ == nullptr ? Told::kNothing : meters_->told();
   const auto with_tiers = [&]<std::size_t kTiers>() {
-    switch (meters_ == nullptr ? Told::kNothing : meters_->told()) {
-      case Told::kNothing:
-        return with.template operator()<kTiers, Told::kNothing>();
-      case Told::kCounts:
-        return with.template operator()<kTiers, Told::kCounts>();
-      case Told::kGhosts:
-        return with.template operator()<kTiers, Told::kGhosts>();
-      case Told::kTails:
-        return with.template operator()<kTiers, Told::kTails>();
-      case Told::kTiers:
-        return with.template operator()<kTiers, Told::kTiers>();
-      case Told::kAll:
-        return with.template operator()<kTiers, Told::kAll>();
-    }
-    __builtin_unreachable();
+    as_told(told, [&]<Told kTold>() {
+      Loop<kChain, kTiers, kTold>(*this, counters, found).replay(trace, range);
+    });
+    return true;
   };
   [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     (void)((tiers_.size() == kIndex + 1 && with_tiers.template operator()<kIndex + 1>()) || ...);

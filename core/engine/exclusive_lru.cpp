@@ -163,36 +163,20 @@ class ExclusiveLru final : public Host, StackMeters<RecencyLog<kTiers>>::Stacks 
   void as_known(Go go) {
     switch (sharing_) {
       case Sharing::kShared:
-        return as_told<Sharing::kShared>(go);
+        return as_metered<Sharing::kShared>(go);
       case Sharing::kApart:
-        return as_told<Sharing::kApart>(go);
+        return as_metered<Sharing::kApart>(go);
       case Sharing::kContended:
-        return as_told<Sharing::kContended>(go);
+        return as_metered<Sharing::kContended>(go);
     }
   }
   template <Sharing kSharing, class Go>
-  void as_told(Go go) {
-    switch (meters_.told()) {
-      case Told::kNothing:
-        return go.template operator()<Way{kSharing, Told::kNothing}>();
-      case Told::kAll:
-        return go.template operator()<Way{kSharing, Told::kAll}>();
-      default:
-        if constexpr (kTiers <= StackMeters<Log>::kMostTiers) as_told_some<kSharing>(go);
-    }
-  }
-  template <Sharing kSharing, class Go>
-  void as_told_some(Go go) {
-    switch (meters_.told()) {
-      case Told::kCounts:
-        return go.template operator()<Way{kSharing, Told::kCounts}>();
-      case Told::kGhosts:
-        return go.template operator()<Way{kSharing, Told::kGhosts}>();
-      case Told::kTails:
-        return go.template operator()<Way{kSharing, Told::kTails}>();
-      default:
-        return go.template operator()<Way{kSharing, Told::kTiers}>();
-    }
+  void as_metered(Go go) {
+    as_told(meters_.told(), [&]<Told kTold>() {
+      if constexpr (StackMeters<Log>::may_be(kTold)) {
+        go.template operator()<Way{kSharing, kTold}>();
+      }
+    });
   }
 
   // More marks in the log, which is empty.

@@ -32,6 +32,26 @@ enum class Told : std::uint8_t {
   kAll,     // whatever it is: to be looked up
 };
 
+// Calls go<told>(), for what is compiled for each.
+template <class Go>
+void as_told(Told told, Go go) {
+  switch (told) {
+    case Told::kNothing:
+      return go.template operator()<Told::kNothing>();
+    case Told::kCounts:
+      return go.template operator()<Told::kCounts>();
+    case Told::kGhosts:
+      return go.template operator()<Told::kGhosts>();
+    case Told::kTails:
+      return go.template operator()<Told::kTails>();
+    case Told::kTiers:
+      return go.template operator()<Told::kTiers>();
+    case Told::kAll:
+      return go.template operator()<Told::kAll>();
+  }
+  __builtin_unreachable();
+}
+
 // A byte a block for each of some caches: what one of them fetches, the others have. Each is their
 // first, or one of several.
 class SeenBytes {

@@ -83,6 +83,9 @@ class StackMeters final : public HostMeters::Uses {
   }
 
   Told told() const { return told_; }
+  static constexpr bool may_be(Told told) {
+    return told == Told::kNothing || told == Told::kAll || kTiers <= kMostTiers;
+  }
 
   // The marks that the log needs for these.
   static std::uint64_t marks_for(const HostMeters& meters, Sharing sharing) {

@@ -9,6 +9,7 @@
 
 #include "core/base/random.hpp"
 #include "core/engine/host.hpp"
+#include "core/engine/host_meters.hpp"
 #include "core/engine/machine.hpp"
 
 // What is done to hosts at random, and all that they count.
@@ -100,6 +101,22 @@ inline void expect_same(const std::vector<VmCounters>& ours,
     for (std::size_t i = 0; i < mine.size(); ++i) {
       ASSERT_EQ(mine[i].second, others[i].second)
           << mine[i].first << ", the number " << i << " of VM " << vm;
+    }
+  }
+}
+
+// All that meters read, of all tiers and of each.
+inline void expect_same(HostMeters& ours, HostMeters& theirs) {
+  const std::span<const HostReading> mine = ours.readings();
+  const std::span<const HostReading> others = theirs.readings();
+  ASSERT_EQ(mine.size(), others.size());
+  const HostMeters::ByTier tiers = ours.readings_by_tier();
+  const HostMeters::ByTier wanted = theirs.readings_by_tier();
+  ASSERT_EQ(tiers.size(), wanted.size());
+  for (std::size_t vm = 0; vm < mine.size(); ++vm) {
+    ASSERT_EQ(mine[vm], others[vm]) << "VM " << vm;
+    for (std::size_t k = 0; k < tiers.size(); ++k) {
+      ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
     }
   }
 }

@@ -40,17 +40,6 @@ Accesses trace_of(std::uint64_t seed, Nanoseconds requests_each) {
   return testing::interned(of_vms);
 }
 
-void expect_same(HostMeters& ours, HostMeters& theirs) {
-  const HostMeters::ByTier tiers = ours.readings_by_tier();
-  const HostMeters::ByTier wanted = theirs.readings_by_tier();
-  for (std::size_t vm = 0; vm < kVms; ++vm) {
-    ASSERT_EQ(ours.readings()[vm], theirs.readings()[vm]) << "VM " << vm;
-    for (std::size_t k = 0; k < tiers.size(); ++k) {
-      ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
-    }
-  }
-}
-
 // A flush that never comes due has few requests served one by one.
 void expect_same_at_random(const std::string& policy, const Machine& machine, bool shared,
                            std::uint64_t seed, Nanoseconds requests_each = 500) {
@@ -79,7 +68,7 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
     batches->replay(trace, range);
     for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
     testing::expect_same(batches->counters(), singly->counters());
-    expect_same(of_batches, of_singly);
+    testing::expect_same(of_batches, of_singly);
     if (::testing::Test::HasFatalFailure()) return;
     if (random.below(3) == 0) {
       of_batches.begin_window();

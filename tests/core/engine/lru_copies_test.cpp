@@ -28,17 +28,6 @@ void expect_same(const Host& ours, const Host& theirs) {
   ASSERT_TRUE(ours.check_invariants().ok()) << ours.check_invariants();
 }
 
-void expect_same(HostMeters& ours, HostMeters& theirs) {
-  const HostMeters::ByTier tiers = ours.readings_by_tier();
-  const HostMeters::ByTier wanted = theirs.readings_by_tier();
-  for (std::size_t vm = 0; vm < kVms; ++vm) {
-    ASSERT_EQ(ours.readings()[vm], theirs.readings()[vm]) << "VM " << vm;
-    for (std::size_t k = 0; k < tiers.size(); ++k) {
-      ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
-    }
-  }
-}
-
 // Nothing, and what a loop is compiled for each of.
 const std::vector<std::optional<HostMeterSpec>> kMeters{
     std::nullopt, HostMeterSpec{}, HostMeterSpec{.ghosts = 9},
@@ -64,7 +53,7 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
     ours->replay(trace, next);
     theirs->replay(trace, next);
     expect_same(*ours, *theirs);
-    if (spec) expect_same(of_ours, of_theirs);
+    if (spec) testing::expect_same(of_ours, of_theirs);
     if (r % 60 == 0) {
       of_ours.begin_window();
       of_theirs.begin_window();

@@ -14,6 +14,7 @@
 #include "core/engine/host_meters.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
+#include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -58,16 +59,7 @@ struct Two {
   }
 
   void expect_equal() {
-    for (std::size_t vm = 0; vm < kVms; ++vm) {
-      ASSERT_EQ(of_stacks.readings()[vm], of_lists.readings()[vm]) << "VM " << vm;
-    }
-    const HostMeters::ByTier tiers = of_stacks.readings_by_tier();
-    const HostMeters::ByTier wanted = of_lists.readings_by_tier();
-    for (std::size_t k = 0; k < tiers.size(); ++k) {
-      for (std::size_t vm = 0; vm < kVms; ++vm) {
-        ASSERT_EQ(tiers[k][vm], wanted[k][vm]) << "tier " << k << ", VM " << vm;
-      }
-    }
+    testing::expect_same(of_stacks, of_lists);
     ASSERT_TRUE(stacks->check_invariants().ok()) << stacks->check_invariants();
   }
 
