@@ -103,6 +103,9 @@ class RecencyLog {
         log_(stacks.back().stop + kWord),
         holes_(stacks.back().stop / kWord + 2) {}
 
+  // Of a log that is empty: another one for what it knows of blocks.
+  void keep_in(Last last) { last_ = std::move(last); }
+
   // Moves the block to the top of the stack; the tier it was in, or kTiers if
   // in none.
   [[gnu::always_inline]] std::size_t access(Stack& stack, BlockId id) {

@@ -34,6 +34,12 @@ class RecencyTails {
                std::uint64_t marks = 0);
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
 
+  // Before the first block: in these two columns of the table, which are 0.
+  void keep_in(const std::shared_ptr<SlotTable>& table, std::size_t column) {
+    log_.keep_in(TableColumn(table, column));
+    notes_ = TableColumn(table, column + 1);
+  }
+
   // The block is the owner's most recently used one now, and was there before; whether it was in
   // the tail.
   [[gnu::always_inline]] bool use(std::size_t owner, BlockId block) {

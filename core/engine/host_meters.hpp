@@ -187,6 +187,12 @@ class CacheMeters {
     return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
   }
 
+  // Columns of a table in which what tails need could lie beside what a host knows of a block.
+  std::size_t columns() const { return tails_ ? 2 : 0; }
+  void keep_in(const std::shared_ptr<SlotTable>& table, std::size_t column) {
+    tails_->keep_in(table, column);
+  }
+
   // For who knows more by itself: what is asked for, and that lists are left to it, those of
   // ghosts or not.
   std::uint64_t marks() const { return marks_; }

@@ -26,6 +26,9 @@ class LruParts {
       : LruParts(std::move(column), Log::stacks(most)) {}
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
 
+  // While nothing is held: in another column.
+  void keep_in(TableColumn column) { log_.keep_in(std::move(column)); }
+
   bool holds(BlockId block) const { return log_.contains(block); }
   Count size(std::size_t part) const { return parts_[part].size; }
   Count capacity(std::size_t part) const { return parts_[part].capacity; }

@@ -99,7 +99,9 @@ class Tier {
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
-  // Of all others: a block that may soon be a victim of the part.
+  // Of all others: that they have another column of it, while nothing is held; and a block that
+  // may soon be a victim of the part.
+  void keep_in(TableColumn column) { lru_->keep_in(std::move(column)); }
   BlockId soon_leaves(std::size_t part) const { return lru_->soon(part); }
 
   // Whether blocks come and go as each part's policy alone says, so that a part can be
@@ -116,6 +118,7 @@ class Tier {
   TierCache& cache(std::size_t part) { return *parts_[part].cache; }
   // To be called when that is done.
   void count_held();
+  bool empty() const { return held_ == 0; }
 
   // Whether every block may come in, be it that there is no room to refuse.
   bool admits_all(std::size_t part) { return !filter_ && !(selective_ && has_room(part)); }

@@ -720,7 +720,15 @@ absl::Status TieredHost::failure() const {
 }
 
 absl::Status TieredHost::attach(HostMeters& meters) {
+  if (!std::ranges::all_of(tiers_, &Tier::empty)) {
+    return absl::FailedPreconditionError("host meter: the host has blocks already");
+  }
   meters_ = &meters;
+  if (!any_slots_ && meters.whole().columns() > 0) {
+    table_->widen(tiers_.size() + meters.whole().columns());
+    for (std::size_t k = 0; k < tiers_.size(); ++k) tiers_[k].keep_in(TableColumn(table_, k));
+    meters.whole().keep_in(table_, tiers_.size());
+  }
   if (batches_) batches_->attach(meters);
   if (copies_) copies_->attach(meters);
   return absl::OkStatus();

@@ -177,6 +177,20 @@ TEST(HostMeters, ThePeakCountsWhatLeavesBeforeTheNextAccess) {
   }
 }
 
+TEST(HostMeters, AreAttachedBeforeTheFirstAccess) {
+  for (const Chain chain : {Chain::kExclusive, Chain::kVictim}) {
+    const Accesses trace = single_vm({1, 2, 3});
+    const Machine machine = machine_of({10});
+    DataPathParams params;
+    params.chain = chain;
+    const auto host =
+        make_data_path(params, machine, trace, shared_by_all(machine, trace), 1).value();
+    host->replay(trace, {0, 1});
+    HostMeters meters(trace, {.ghosts = 1}, 1);
+    EXPECT_EQ(message_of(host->attach(meters)), "host meter: the host has blocks already");
+  }
+}
+
 TEST(HostMeters, HoldInEveryChainAndWhenAVmLeaves) {
   for (const Chain chain : {Chain::kExclusive, Chain::kInclusive, Chain::kVictim}) {
     const Accesses trace = with_writes(random_trace(4'000, 3, 150, 9), 9, 0.25);

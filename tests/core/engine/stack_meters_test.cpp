@@ -153,13 +153,5 @@ TEST(StackMeters, GhostsAreKnownAfterNumbersBeganAgain) {
   EXPECT_EQ(meters.readings()[0].ghost_hits, 5'000 - 11);
 }
 
-TEST(StackMeters, AreAttachedBeforeTheFirstAccess) {
-  const Accesses trace = single_vm({1, 2, 3});
-  const auto host = make_shared_lru(machine_of({10}), trace).value();
-  host->replay(trace, {0, 1});
-  HostMeters meters(trace, {.ghosts = 1}, 1);
-  EXPECT_EQ(message_of(host->attach(meters)), "host meter: the host has blocks already");
-}
-
 }  // namespace
 }  // namespace mcsim
