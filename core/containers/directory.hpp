@@ -18,6 +18,16 @@
 // the same policy serves interned traces (DenseIndex) and raw keys (KeyIndex).
 namespace mcsim {
 
+// A block and its entry in a column of a table; or its row, which is the first one: looked up once
+// by who knows which columns it reads.
+struct TableEntry {
+  BlockId block;
+  std::uint32_t* word;
+
+  operator BlockId() const { return block; }
+  TableEntry beside(std::size_t columns) const { return {block, word + columns}; }
+};
+
 // From the dense ids of an interned trace to slots, for one cache or for several whose
 // entries of a block lie side by side: what one of them fetches, the others have.
 //
@@ -34,6 +44,9 @@ class SlotTable {
   unsigned shift() const { return shift_; }
   std::size_t blocks() const { return slot_after_.size() >> shift_; }
   Slot* column(std::size_t column) { return slot_after_.data() + column; }
+  TableEntry row(BlockId block) const {
+    return {block, slot_after_.data() + (static_cast<std::size_t>(block) << shift_)};
+  }
   Slot find(BlockId block, std::size_t column) const {
     return slot_after_[(static_cast<std::size_t>(block) << shift_) + column] - 1;
   }
@@ -56,6 +69,8 @@ class TableColumn {
   const std::uint32_t& operator[](BlockId block) const {
     return first_[std::size_t{block} << shift_];
   }
+  // Of an entry of this column.
+  std::uint32_t& operator[](TableEntry entry) const { return *entry.word; }
   std::size_t bytes() const { return table_->blocks() * sizeof(std::uint32_t); }
 
  private:

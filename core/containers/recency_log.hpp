@@ -38,6 +38,8 @@ namespace mcsim {
 // Positions may begin higher up (raised): words of `last_` below them are then free for marks at
 // blocks that are in no stack, and the access that brings such a block in finds its mark.
 //
+// Blocks are told by their ids, or by what `last_` takes in place of them.
+//
 // Cost: an access touches its block's `last_`, prefetchable, and the bit of its old
 // entry, and appends; boundaries and squeezing read sequentially, amortised O(tiers).
 // 4 bytes per block of the universe, kSlack * 4.1 per block that a stack can hold.
@@ -108,16 +110,15 @@ class RecencyLog {
 
   // Moves the block to the top of the stack; the tier it was in, or kTiers if
   // in none.
-  [[gnu::always_inline]] std::size_t access(Stack& stack, BlockId id) {
+  [[gnu::always_inline]] std::size_t access(Stack& stack, const auto& id) {
     return tier_of(move_up(stack, id), stack);
   }
   // The same; where it was, or its mark.
   template <bool kMarked = false>
-  [[gnu::always_inline]] Position move_up(Stack& stack, BlockId id) {
+  [[gnu::always_inline]] Position move_up(Stack& stack, const auto& id) {
     make_room(stack);
-    const Position old = last_[id];
+    const Position old = std::exchange(last_[id], stack.end);
     punch(kMarked ? std::max(old, marks_ - 1) : old);
-    last_[id] = stack.end;
     log_[stack.end++] = id;
     return old;
   }
@@ -146,13 +147,20 @@ class RecencyLog {
   }
 
   // Takes the block out; the tier it was in, or kTiers if in none.
-  std::size_t remove(const Stack& stack, BlockId id) {
+  std::size_t remove(const Stack& stack, const auto& id) {
     const Position old = last_[id];
     const std::size_t tier = tier_of(old, stack);
     if (tier == kTiers) return tier;
     last_[id] = 0;
     punch(old);
     return tier;
+  }
+
+  // The same of a block that is in the stack, and gets a mark; where it was.
+  [[gnu::always_inline]] Position take_out(const auto& id, Position mark) {
+    const Position was = std::exchange(last_[id], mark);
+    punch(was);
+    return was;
   }
 
   // The tier that the block is in, or kTiers if in none.
@@ -163,13 +171,13 @@ class RecencyLog {
     return tier;
   }
   // If none has a mark.
-  bool contains(BlockId id) const { return last_[id] != 0; }
+  bool contains(const auto& id) const { return last_[id] != 0; }
 
   // Where the block is, or its mark; marks are below marks(), and for blocks that are in no stack.
-  Position where(BlockId id) const { return last_[id]; }
+  Position where(const auto& id) const { return last_[id]; }
   Position marks() const { return marks_; }
-  Position& mark(BlockId id) { return last_[id]; }
-  void mark(BlockId id, Position mark) { last_[id] = mark; }
+  Position& mark(const auto& id) { return last_[id]; }
+  void mark(const auto& id, Position mark) { last_[id] = mark; }
   // Marks of blocks in [first, end), of which none is lowered below 0.
   void lower_marks(BlockId first, BlockId end, Position by) {
     for (BlockId id = first; id < end; ++id) {

@@ -23,6 +23,8 @@ namespace mcsim {
 // Also how many were used in a window; blocks that are not there can have marks, and all have a
 // word beside for who uses this.
 //
+// A block may be told by its entry in the first column of the table that this is kept in.
+//
 // 8 bytes a block of the universe, and 16.4 for those that an owner has at a time.
 class RecencyTails {
  public:
@@ -42,28 +44,29 @@ class RecencyTails {
 
   // The block is the owner's most recently used one now, and was there before; whether it was in
   // the tail.
-  [[gnu::always_inline]] bool use(std::size_t owner, BlockId block) {
+  [[gnu::always_inline]] bool use(std::size_t owner, const auto& block) {
     Owner& of = owners_[owner];
     const bool was_in_tail = move_up(of, block) < of.cut;
     if (was_in_tail) of.cut = log_.after_next(of.cut);
     return was_in_tail;
   }
-  // Or was not.
-  [[gnu::always_inline]] void add(std::size_t owner, BlockId block) {
+  // Or was not; its mark.
+  [[gnu::always_inline]] std::uint32_t add(std::size_t owner, const auto& block) {
     Owner& of = owners_[owner];
-    move_up(of, block);
+    const Log::Position mark = move_up(of, block);
     if (++of.blocks <= length_) of.cut = log_.after_next(of.cut);
+    return mark;
   }
-  // It is no more.
-  [[gnu::always_inline]] void remove(std::size_t owner, BlockId block) {
+  // It is no more, and gets one.
+  [[gnu::always_inline]] void remove(std::size_t owner, const auto& block, std::uint32_t mark = 0) {
     Owner& of = owners_[owner];
-    const Log::Position was = log_.where(block);
-    log_.remove(of.stack, block);
+    const Log::Position was = log_.take_out(block, mark);
     --of.blocks;
     if (was < of.cut && of.blocks >= length_) of.cut = log_.after_next(of.cut);
   }
   // Of any block; 0 at first.
   std::uint32_t& note(BlockId block) { return notes_[block]; }
+  static std::uint32_t& note(TableEntry block) { return *block.beside(1).word; }
   // What one of these will touch.
   void prefetch(BlockId block) const { log_.prefetch(block); }
 
@@ -87,7 +90,7 @@ class RecencyTails {
                Count length);
 
   // Where it was, or its mark.
-  [[gnu::always_inline]] Log::Position move_up(Owner& of, BlockId block) {
+  [[gnu::always_inline]] Log::Position move_up(Owner& of, const auto& block) {
     if (log_.make_room(of.stack)) [[unlikely]]
       of.cut = of.stack.begin + static_cast<Log::Position>(std::min(length_, of.blocks));
     return log_.move_up<true>(of.stack, block);

@@ -196,8 +196,11 @@ void BatchedChain::tell_as(const Stretch& stretch, std::span<const Arrival> came
     } else if (arrival.kind() != Arrival::kWritten) {
       const bool missed = left->kind() == Arrival::kTake && left->number() == arrival.number();
       const bool accessed = stretch.dealt[arrival.number()].kind() == Arrival::kAccess;
-      if (accessed) missed ? meters.missed<kTold>(vm, block) : meters.hit<kTold>(vm, block);
-      if (missed && arrival.kind() == Arrival::kAccess) meters.came_in<kTold>(vm, block);
+      if (missed && arrival.kind() == Arrival::kAccess) {
+        meters.fetched<kTold>(vm, block);
+      } else if (accessed) {
+        missed ? meters.missed<kTold>(vm, block) : meters.hit<kTold>(vm, block);
+      }
       if (!missed && arrival.kind() == Arrival::kTake) meters.left<kTold>(vm, block);
     }
     // What had to leave, after all that came in because of the same access.

@@ -108,7 +108,20 @@ class CopyChain::Loop {
     return *tiers_[k];
   }
   HostMeters& meters() const { return *meters_; }
+  // Whose columns, if there are any, come after those of tiers.
+  static TableEntry for_meters(TableEntry block) { return block.beside(kTiers); }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
+
+  // Of blocks that are told by their rows, in which each tier has the column of its number.
+  bool holds(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).holds(vm.part, block.beside(k));
+  }
+  [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).touch_in_log(vm.part, block.beside(k));
+  }
+  bool take(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).take(vm.part, block.beside(k));
+  }
 
   template <Use kUse>
   void serve(const Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
@@ -118,7 +131,7 @@ class CopyChain::Loop {
     std::size_t slowest = 0;
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       look_ahead(ids[std::min(i + kAhead, ids.size() - 1)]);
-      const auto [had_it, served_by] = access<kUse>(vm, ids[i]);
+      const auto [had_it, served_by] = access<kUse>(vm, table_.row(ids[i]));
       ++found[had_it];
       ++served.blocks[served_by];
       slowest = std::max(slowest, served_by);
@@ -138,7 +151,8 @@ class CopyChain::Loop {
 
   // The tier that had the block, and what the VM waited for.
   template <Use kUse>
-  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> access(const Vm& vm, BlockId block) {
+  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> access(const Vm& vm,
+                                                                    TableEntry block) {
     if constexpr (kUse == Use::kAround) {
       return {write_around(vm, block), kTiers};
     } else if constexpr (kUse == Use::kBack) {
@@ -149,7 +163,7 @@ class CopyChain::Loop {
       ++vm.counts.backend_writes;
       // Those that the block came into are faster.
       for (std::size_t k = 0; k < kTiers; ++k) {
-        if (k >= outcome.found && tier(k).holds(vm.part, block)) ++vm.tiers[k].updates;
+        if (k >= outcome.found && holds(k, vm, block)) ++vm.tiers[k].updates;
       }
       return {outcome.found, kTiers};
     }
@@ -158,7 +172,7 @@ class CopyChain::Loop {
   // From now on all copies are old, those too that are pushed down by what the block's coming in
   // sets off. The newest is above them, wherever that will be.
   [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
-                                                                             BlockId block) {
+                                                                             TableEntry block) {
     const bool was_clean = book_.mark(vm.id, block);
     const auto [found, top, low] = fetch(vm, block);
     if (top == kTiers) {
@@ -173,14 +187,14 @@ class CopyChain::Loop {
     return {found, top};
   }
 
-  std::size_t write_around(const Vm& vm, BlockId block) {
+  std::size_t write_around(const Vm& vm, TableEntry block) {
     const bool updates = book_.rules().update_around;
     if constexpr (kMetered)
-      meters().template around<kTold>(vm.id, block, fastest_with(vm, block), updates);
+      meters().template around<kTold>(vm.id, for_meters(block), fastest_with(vm, block), updates);
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
       if (updates) {
-        if (!tier(k).touch(vm.part, {.block = block})) continue;
+        if (!touch(k, vm, block)) continue;
         ++vm.tiers[k].updates;
         if constexpr (kMetered) meters().template used<kTold>(k, vm.id, block);
       } else if (!invalidate(k, vm, block)) {
@@ -192,23 +206,24 @@ class CopyChain::Loop {
     return found;
   }
 
-  bool invalidate(std::size_t k, const Vm& vm, BlockId block) {
-    if (!tier(k).take(vm.part, block)) return false;
+  bool invalidate(std::size_t k, const Vm& vm, TableEntry block) {
+    if (!take(k, vm, block)) return false;
     ++vm.tiers[k].invalidations;
     --vm.tiers[k].occupancy;
     if constexpr (kMetered) meters().template left_from<kTold>(k, vm.id, block);
     return true;
   }
-  std::size_t fastest_with(const Vm& vm, BlockId block) {
+  std::size_t fastest_with(const Vm& vm, TableEntry block) {
     std::size_t k = 0;
-    while (k < kTiers && !tier(k).holds(vm.part, block)) ++k;
+    while (k < kTiers && !holds(k, vm, block)) ++k;
     return k;
   }
 
-  [[gnu::always_inline]] Outcome fetch(const Vm& vm, BlockId block) {
+  [[gnu::always_inline]] Outcome fetch(const Vm& vm, TableEntry block) {
     const std::size_t found = look(vm, block);
     if constexpr (kMetered) {
-      meters().template access<kTold>(vm.id, block, found, found < kTiers || may_come_in(vm));
+      meters().template access<kTold>(vm.id, for_meters(block), found,
+                                      found < kTiers || may_come_in(vm));
     }
     Outcome outcome{found, found, found};
     if (found == 0) return outcome;
@@ -217,16 +232,16 @@ class CopyChain::Loop {
     } else {
       enter_all(vm, block, rooms(vm), outcome);
       // Victims of the faster tiers may have pushed it out of slower ones.
-      while (outcome.low > outcome.top && !tier(outcome.low).holds(vm.part, block)) --outcome.low;
+      while (outcome.low > outcome.top && !holds(outcome.low, vm, block)) --outcome.low;
     }
     return outcome;
   }
 
   // The fastest tier that has the block, which is used there.
   template <std::size_t kFrom = 0>
-  [[gnu::always_inline]] std::size_t look(const Vm& vm, BlockId block) {
+  [[gnu::always_inline]] std::size_t look(const Vm& vm, TableEntry block) {
     if constexpr (kFrom < kTiers) {
-      return tier(kFrom).touch(vm.part, {.block = block}) ? kFrom : look<kFrom + 1>(vm, block);
+      return touch(kFrom, vm, block) ? kFrom : look<kFrom + 1>(vm, block);
     }
     return kTiers;
   }
@@ -242,7 +257,8 @@ class CopyChain::Loop {
   // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
   // above.
   template <std::size_t kTo = 0>
-  [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, BlockId block, std::size_t found) {
+  [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, TableEntry block,
+                                                   std::size_t found) {
     if constexpr (kTo < kTiers) {
       if (kTo == found) return found;
       if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
@@ -262,7 +278,7 @@ class CopyChain::Loop {
   // Into all above, the slowest first. In an inclusive chain one without room keeps it from those
   // above.
   template <std::size_t kBelow = kTiers>
-  [[gnu::always_inline]] void enter_all(const Vm& vm, BlockId block, unsigned rooms,
+  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned rooms,
                                         Outcome& outcome) {
     if constexpr (kBelow > 0) {
       constexpr std::size_t kTo = kBelow - 1;
@@ -280,26 +296,26 @@ class CopyChain::Loop {
   }
 
   template <std::size_t kTo>
-  [[gnu::always_inline]] void come_into(const Vm& vm, BlockId block, std::size_t found) {
+  [[gnu::always_inline]] void come_into(const Vm& vm, TableEntry block, std::size_t found) {
     ++(found == kTiers ? vm.tiers[kTo].fills : vm.tiers[kTo].promotions);
     insert<kTo>(vm, block);
   }
 
   template <std::size_t kTo>
-  [[gnu::always_inline]] void insert(const Vm& vm, BlockId block) {
+  [[gnu::always_inline]] void insert(const Vm& vm, TableEntry block) {
     ++vm.tiers[kTo].occupancy;
     if constexpr (kMetered) meters().template came_in<kTold>(kTo, vm.id, block);
     BlockId next = 0;
-    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block, &next);
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
     if (victim == kNoBlock) return;
     look_ahead_beside(next);
-    if (vm.alone && own) return leave<kTo>(vm, victim);
-    leave<kTo>(vm_of(owners_.vm_of(victim)), victim);
+    if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
+    leave<kTo>(vm_of(owners_.vm_of(victim)), table_.row(victim));
   }
 
   // A block was a victim of the tier: on to the next one, or out.
   template <std::size_t kFrom>
-  void leave(const Vm& owner, BlockId block) {
+  void leave(const Vm& owner, TableEntry block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
     if constexpr (kMetered) meters().template evicted_from<kTold>(kFrom, owner.id, block);
@@ -319,16 +335,17 @@ class CopyChain::Loop {
   }
 
   // A victim went no further than out of the tier; other tiers may have it.
-  void go(const Vm& owner, TierCounters& left, BlockId block) {
+  void go(const Vm& owner, TierCounters& left, TableEntry block) {
     ++left.evictions;
     if constexpr (kMetered) {
-      if (fastest_with(owner, block) == kTiers) meters().template evicted<kTold>(owner.id, block);
+      if (fastest_with(owner, block) == kTiers)
+        meters().template evicted<kTold>(owner.id, for_meters(block));
     }
   }
 
-  void write_back(std::size_t from, const Vm& owner, BlockId block) {
+  void write_back(std::size_t from, const Vm& owner, TableEntry block) {
     for (std::size_t k = from + 1; k < kTiers; ++k) {
-      if (tier(k).holds(owner.part, block)) ++owner.tiers[k].updates;
+      if (holds(k, owner, block)) ++owner.tiers[k].updates;
     }
     book_.write_back(owner.id, block);
   }
@@ -337,7 +354,7 @@ class CopyChain::Loop {
     const BlockId block = book_.oldest();
     std::size_t newest = 0;
     while (!book_.dirty(block, newest)) ++newest;
-    write_back(newest, vm_of(owners_.vm_of(block)), block);
+    write_back(newest, vm_of(owners_.vm_of(block)), table_.row(block));
   }
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
@@ -350,9 +367,9 @@ class CopyChain::Loop {
 
   // To the first of the slower tiers that has the block or room for it; false if none does.
   template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
-  [[gnu::always_inline]] bool push_down(const Vm& owner, BlockId block, bool dirty) {
+  [[gnu::always_inline]] bool push_down(const Vm& owner, TableEntry block, bool dirty) {
     if constexpr (kTo < kTiers) {
-      const bool has_copy = tier(kTo).touch(owner.part, {.block = block});
+      const bool has_copy = touch(kTo, owner, block);
       if (!has_copy && !has_room(kTo, owner)) {
         return push_down<kFrom, kTo + 1>(owner, block, dirty);
       }
@@ -370,7 +387,7 @@ class CopyChain::Loop {
   }
 
   // The copies above go with the one that leaves, and leave it what they have that is new.
-  void drop_above(std::size_t below, const Vm& owner, BlockId block) {
+  void drop_above(std::size_t below, const Vm& owner, TableEntry block) {
     for (std::size_t k = 0; k < below; ++k) {
       if (invalidate(k, owner, block) && book_.dirty(block, k)) book_.move(block, k, below);
     }

@@ -121,7 +121,7 @@ class CacheMeters {
 
   // An access looked for the block, and it was held.
   template <Told kTold>
-  [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void hit(VmId vm, const auto& block) {
     HostReading& reading = vms_[vm].reading;
     if (has_tail<kTold>()) {
       reading.distinct_hits += std::exchange(tails_->note(block), windows_) != windows_ ? 1 : 0;
@@ -133,22 +133,36 @@ class CacheMeters {
       see<kTold>(block, seen | kHit | kTouched);
     }
   }
+  // Or it was not, and is from now on.
+  template <Told kTold>
+  [[gnu::always_inline]] void fetched(VmId vm, const auto& block) {
+    if (has_tail<kTold>()) {
+      hold(vms_[vm], +1);
+      return missed_again(vm, tails_->add(vm, block));
+    }
+    missed<kTold>(vm, block);
+    hold(vms_[vm], +1);
+    touch<kTold>(vm, block);
+  }
   // Or it was not.
   template <Told kTold>
-  [[gnu::always_inline]] void missed(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void missed(VmId vm, const auto& block) {
     if (has_ghosts<kTold>()) missed_again(vm, std::exchange(mark_of<kTold>(block), 0));
   }
   // It is held from now on.
   template <Told kTold>
-  [[gnu::always_inline]] void came_in(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void came_in(VmId vm, const auto& block) {
     hold(vms_[vm], +1);
-    if (has_tail<kTold>()) return tails_->add(vm, block);
-    if (has_ghosts<kTold>()) evicted_[block] = 0;
+    if (has_tail<kTold>()) {
+      tails_->add(vm, block);
+      return;
+    }
+    if (has_ghosts<kTold>()) evicted_[BlockId(block)] = 0;
     touch<kTold>(vm, block);
   }
   // It is held, and was used for what is no access.
   template <Told kTold>
-  [[gnu::always_inline]] void used(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void used(VmId vm, const auto& block) {
     if (has_tail<kTold>()) {
       tails_->use(vm, block);
     } else {
@@ -157,15 +171,18 @@ class CacheMeters {
   }
   // It was a victim.
   template <Told kTold>
-  [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void evicted(VmId vm, const auto& block) {
+    if (!has_ghosts<kTold>()) return left<kTold>(vm, block);
+    if (has_tail<kTold>()) {
+      hold(vms_[vm], -1);
+      return tails_->remove(vm, block, next_mark(tails_->log(), vm));
+    }
     left<kTold>(vm, block);
-    if (!has_ghosts<kTold>()) return;
-    if (has_tail<kTold>()) return mark(tails_->log(), vm, block);
-    evicted_[block] = next_eviction(vm);
+    evicted_[BlockId(block)] = next_eviction(vm);
   }
   // It is no more held, without having been one.
   template <Told kTold>
-  [[gnu::always_inline]] void left(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void left(VmId vm, const auto& block) {
     Vm& of = vms_[vm];
     hold(of, -1);
     if (has_tail<kTold>()) return tails_->remove(vm, block);
@@ -202,7 +219,7 @@ class CacheMeters {
     evicted_ = Pages<std::uint32_t>(ghosts_ > 0 && !with_ghosts ? blocks() : 0);
   }
   void mark_in_list(VmId vm, BlockId block) {
-    if (ghosts_ > 0) evicted_[block] = next_eviction(vm);
+    if (ghosts_ > 0) evicted_[BlockId(block)] = next_eviction(vm);
   }
   Vm& of(VmId vm) { return vms_[vm]; }
   // A hit, as one of a block.
@@ -218,7 +235,7 @@ class CacheMeters {
     prefetch_line(&seen_.of<kAlone<kTold>>(block));
   }
   [[gnu::always_inline]] void prefetch_ghost(BlockId block) const {
-    if (ghosts_ > 0) prefetch_line(&evicted_[block]);
+    if (ghosts_ > 0) prefetch_line(&evicted_[BlockId(block)]);
   }
   // The number of the eviction that comes now. It stays with the block until that is missed, then
   // with 0 if there is none.
@@ -230,10 +247,8 @@ class CacheMeters {
   // The same in the log that the block left. When numbers are used up they begin again, so much
   // lower: only those of ghosts are above that.
   template <class Log>
-  [[gnu::always_inline]] void mark(Log& log, VmId vm, BlockId block) {
-    if (next_eviction(vm) == log.marks()) [[unlikely]]
-      begin_numbers(log, vm);
-    log.mark(block, vms_[vm].evictions);
+  [[gnu::always_inline]] void mark(Log& log, VmId vm, const auto& block) {
+    log.mark(block, next_mark(log, vm));
   }
 
   // An access is over, and with it what had to leave for its block.
@@ -296,10 +311,16 @@ class CacheMeters {
   }
   // The number of its eviction, of a block that is not held.
   template <Told kTold>
-  [[gnu::always_inline]] std::uint32_t& mark_of(BlockId block) {
-    return has_tail<kTold>() ? tails_->log().mark(block) : evicted_[block];
+  [[gnu::always_inline]] std::uint32_t& mark_of(const auto& block) {
+    return has_tail<kTold>() ? tails_->log().mark(block) : evicted_[BlockId(block)];
   }
   std::size_t blocks() const { return owners_.end_of(vms_.size() - 1); }
+  template <class Log>
+  [[gnu::always_inline]] std::uint32_t next_mark(Log& log, VmId vm) {
+    if (next_eviction(vm) == log.marks()) [[unlikely]]
+      begin_numbers(log, vm);
+    return vms_[vm].evictions;
+  }
   template <class Log>
   [[gnu::noinline]] void begin_numbers(Log& log, VmId vm) {
     const std::uint32_t lower = std::exchange(vms_[vm].evictions, ghosts_) - ghosts_;
@@ -381,23 +402,22 @@ class HostMeters {
   // The VM asked for the block: a tier had it, or none (the number of tiers), and from now on
   // some tier has or none. Tiers were asked from the fastest on.
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void access(VmId vm, BlockId block, std::size_t found, bool held) {
+  [[gnu::always_inline]] void access(VmId vm, const auto& block, std::size_t found, bool held) {
     access_whole<kTold>(vm, block, found < backend_, held);
     if (!asks_tiers<kTold>()) return;
     for (std::size_t k = 0; k < backend_ && k <= found; ++k) asked<kTold>(k, vm, block, k == found);
   }
   // The same, and each tier that was asked is told of alone.
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void access_whole(VmId vm, BlockId block, bool hit, bool held) {
+  [[gnu::always_inline]] void access_whole(VmId vm, const auto& block, bool hit, bool held) {
     settle<kTold>();
     if (hit) return whole_.hit<kTold>(vm, block);
-    whole_.missed<kTold>(vm, block);
-    if (held) whole_.came_in<kTold>(vm, block);
+    held ? whole_.fetched<kTold>(vm, block) : whole_.missed<kTold>(vm, block);
   }
   // It was written around all tiers, of which so the fastest had it: that is hit where copies are
   // updated; where they leave, nobody is asked.
   template <Told kTold = Told::kAll>
-  void around(VmId vm, BlockId block, std::size_t found, bool updated) {
+  void around(VmId vm, const auto& block, std::size_t found, bool updated) {
     if (found == backend_) return;
     if (!updated) return left<kTold>(vm, block);
     access_whole<kTold>(vm, block, true, true);
@@ -405,12 +425,12 @@ class HostMeters {
   }
   // It was a victim, and is in no tier any more.
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void evicted(VmId vm, BlockId block) {
+  [[gnu::always_inline]] void evicted(VmId vm, const auto& block) {
     whole_.evicted<kTold>(vm, block);
   }
   // It leaves all tiers, and not for an access.
   template <Told kTold = Told::kAll>
-  void left(VmId vm, BlockId block) {
+  void left(VmId vm, const auto& block) {
     settle<kTold>();
     whole_.left<kTold>(vm, block);
   }

@@ -18,6 +18,8 @@ namespace mcsim {
 // cache under the policy `lru` for, without a virtual call and without links to follow. Where a
 // block is in its log is in the tier's column of a table: what tiers know of a block lies together.
 //
+// A block may be told by its entry there.
+//
 // O(1) an access, amortised; what RecencyLog takes for the blocks that parts can hold.
 class LruParts {
  public:
@@ -29,19 +31,20 @@ class LruParts {
   // While nothing is held: in another column.
   void keep_in(TableColumn column) { log_.keep_in(std::move(column)); }
 
-  bool holds(BlockId block) const { return log_.contains(block); }
+  bool holds(const auto& block) const { return log_.contains(block); }
   Count size(std::size_t part) const { return parts_[part].size; }
   Count capacity(std::size_t part) const { return parts_[part].capacity; }
 
   // An access if the block is held; else false.
-  [[gnu::always_inline]] bool touch(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool touch(std::size_t part, const auto& block) {
     if (!holds(block)) return false;
     log_.access(parts_[part].stack, block);
     return true;
   }
   // A block that is not held comes in; there is a capacity. The victim, or kNoBlock; and, if
   // wanted, one that may soon follow.
-  [[gnu::always_inline]] BlockId insert(std::size_t part, BlockId block, BlockId* next = nullptr) {
+  [[gnu::always_inline]] BlockId insert(std::size_t part, const auto& block,
+                                        BlockId* next = nullptr) {
     Part& own = parts_[part];
     BlockId victim = kNoBlock;
     if (own.size == own.capacity) {
@@ -71,7 +74,7 @@ class LruParts {
     log_.access(own.stack, block);
   }
   // The block leaves without being a victim; false if it was not held.
-  [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool take(std::size_t part, const auto& block) {
     if (!holds(block)) return false;
     log_.remove(parts_[part].stack, block);
     --parts_[part].size;

@@ -34,7 +34,7 @@ class Tier {
 
   Count capacity() const { return capacity_; }
   Count target(std::size_t part) const { return parts_[part].target; }
-  bool holds(std::size_t part, BlockId block) const {
+  bool holds(std::size_t part, const auto& block) const {
     return lru_ ? lru_->holds(block) : parts_[part].cache->contains(block);
   }
 
@@ -47,7 +47,7 @@ class Tier {
     return lru_ ? lru_->touch(part, a.block) : parts_[part].cache->touch(a);
   }
   // The block leaves without being a victim; false if it was not held.
-  [[gnu::always_inline]] bool take(std::size_t part, BlockId block) {
+  [[gnu::always_inline]] bool take(std::size_t part, const auto& block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
     --held_;
     if (shares_space()) excess_.add(part, -1);
@@ -79,12 +79,16 @@ class Tier {
     const Victim victim = insert_in_log(part, a.block);
     if (victim.block != kNoBlock) victims.push_back(victim.block);
   }
-  // The same of only_logs() for which there is room; and, if wanted, a block that may soon follow.
+  // The same of only_logs(): an access; and who comes in for whom there is room, with, if wanted, a
+  // block that may soon follow as a victim.
+  [[gnu::always_inline]] bool touch_in_log(std::size_t part, const auto& block) {
+    return lru_->touch(part, block);
+  }
   struct Victim {
     BlockId block;  // or kNoBlock
     bool own;       // of the part itself
   };
-  [[gnu::always_inline]] Victim insert_in_log(std::size_t part, BlockId block,
+  [[gnu::always_inline]] Victim insert_in_log(std::size_t part, const auto& block,
                                               BlockId* next = nullptr) {
     if (lends_space()) return insert_lazily(part, block, next);
     const BlockId victim = lru_->insert(part, block, next);
