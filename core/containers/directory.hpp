@@ -65,10 +65,7 @@ class TableColumn {
   TableColumn(std::shared_ptr<SlotTable> table, std::size_t column)
       : table_(std::move(table)), first_(table_->column(column)), shift_(table_->shift()) {}
 
-  std::uint32_t& operator[](BlockId block) { return first_[std::size_t{block} << shift_]; }
-  const std::uint32_t& operator[](BlockId block) const {
-    return first_[std::size_t{block} << shift_];
-  }
+  std::uint32_t& operator[](BlockId block) const { return first_[std::size_t{block} << shift_]; }
   // Of an entry of this column.
   std::uint32_t& operator[](TableEntry entry) const { return *entry.word; }
   std::size_t bytes() const { return table_->blocks() * sizeof(std::uint32_t); }

@@ -167,6 +167,7 @@ ASKED: dict[str, dict[str, int | str]] = {
     "tail 100": {"tail": 100},
     "ghosts 1000, tail 100": {"ghosts": 1000, "tail": 100},
     "by tier": {"by": "tier"},
+    "by tier, all": {"by": "tier", "ghosts": 1000, "tail": 100},
 }
 CHAINS = ("exclusive", "victim", "inclusive", "independent")
 
