@@ -90,18 +90,18 @@ py::dict shown_readings(const Column& column) {
 
 // None where another timer rang.
 py::object shown_of_host(const Observation& seen) {
-  const std::size_t vms = seen.host.size();
-  if (vms == 0) return py::none();
-  py::dict all = shown_readings([&](Count HostReading::* member) {
-    return by_vm(vms, [&](std::size_t v) { return seen.host[v].*member; });
+  const std::span<const HostReading> all = seen.host;
+  const std::span<const std::span<const HostReading>> tiers = seen.host_tiers;
+  if (!tiers.empty()) {
+    return shown_readings([&](Count HostReading::* member) {
+      return by_tier_and_vm(tiers.size(), tiers[0].size(),
+                            [&](std::size_t k, std::size_t v) { return tiers[k][v].*member; });
+    });
+  }
+  if (all.empty()) return py::none();
+  return shown_readings([&](Count HostReading::* member) {
+    return by_vm(all.size(), [&](std::size_t v) { return all[v].*member; });
   });
-  const std::size_t tiers = seen.host_tiers.size();
-  if (tiers == 0) return all;
-  all["tiers"] = shown_readings([&](Count HostReading::* member) {
-    return by_tier_and_vm(
-        tiers, vms, [&](std::size_t k, std::size_t v) { return seen.host_tiers[k][v].*member; });
-  });
-  return all;
 }
 
 // What every allocator sees without asking.

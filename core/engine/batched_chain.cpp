@@ -116,14 +116,16 @@ void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
         cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
     *end = end_of(accesses.size());
     if (meters_ != nullptr && meters_->by_tier()) {
-      tell(stretch, arrivals, below_.arrivals.data(), meters_->tier(k));
+      tell(stretch, arrivals, below_.arrivals.data(), meters_->caches()[k]);
     }
     std::swap(here_, below_);
     arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
     if (uses != nullptr) uses = here_.uses.data();
     count_arrivals(stretch, k + 1, arrivals);
   }
-  if (meters_ != nullptr) tell(stretch, accesses, arrivals.data(), meters_->whole());
+  if (meters_ != nullptr && !meters_->by_tier()) {
+    tell(stretch, accesses, arrivals.data(), meters_->caches()[0]);
+  }
   if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(arrivals);
 }
 

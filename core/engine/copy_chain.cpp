@@ -81,6 +81,9 @@ class CopyChain::Loop {
 
  private:
   static constexpr bool kMetered = kTold != Told::kNothing;
+  // Whether meters have asked tiers, each of which then has as many columns as they need.
+  static constexpr bool kAsked = kTold == Told::kOrdered;
+  static constexpr std::size_t kColumns = kAsked ? CacheMeters::kColumns : 1;
 
   // What is looked up of a VM once a request.
   struct Vm {
@@ -108,19 +111,19 @@ class CopyChain::Loop {
     return *tiers_[k];
   }
   HostMeters& meters() const { return *meters_; }
-  // Whose columns, if there are any, come after those of tiers.
-  static TableEntry for_meters(TableEntry block) { return block.beside(kTiers); }
+  // Whose columns, if they have any for all tiers together, come after those of tiers.
+  static TableEntry for_meters(TableEntry block) { return block.beside(kAsked ? 0 : kTiers); }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
 
-  // Of blocks that are told by their rows, in which each tier has the column of its number.
+  // Of blocks that are told by their rows, in which tiers have their columns one after the other.
   bool holds(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).holds(vm.part, block.beside(k));
+    return tier(k).holds(vm.part, block.beside(kColumns * k));
   }
   [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).touch_in_log(vm.part, block.beside(k));
+    return tier(k).template touch_in_log<kAsked>(vm.part, block.beside(kColumns * k));
   }
   bool take(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).take(vm.part, block.beside(k));
+    return tier(k).take(vm.part, block.beside(kColumns * k));
   }
 
   template <Use kUse>
@@ -189,8 +192,7 @@ class CopyChain::Loop {
 
   std::size_t write_around(const Vm& vm, TableEntry block) {
     const bool updates = book_.rules().update_around;
-    if constexpr (kMetered)
-      meters().template around<kTold>(vm.id, for_meters(block), fastest_with(vm, block), updates);
+    if constexpr (kMetered) tell_around(vm, block, updates);
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
       if (updates) {
@@ -204,6 +206,13 @@ class CopyChain::Loop {
     }
     ++vm.counts.backend_writes;
     return found;
+  }
+
+  void tell_around(const Vm& vm, TableEntry block, bool updates) {
+    const std::size_t fastest = fastest_with(vm, block);
+    if (fastest == kTiers) return;
+    if (kAsked) tier(fastest).logs().look(vm.part, block.beside(kColumns * fastest));
+    meters().template around<kTold>(vm.id, for_meters(block), fastest, updates);
   }
 
   bool invalidate(std::size_t k, const Vm& vm, TableEntry block) {
@@ -306,7 +315,8 @@ class CopyChain::Loop {
     ++vm.tiers[kTo].occupancy;
     if constexpr (kMetered) meters().template came_in<kTold>(kTo, vm.id, block);
     BlockId next = 0;
-    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
+    const auto [victim, own] =
+        tier(kTo).template insert_in_log<kAsked>(vm.part, block.beside(kColumns * kTo), &next);
     if (victim == kNoBlock) return;
     look_ahead_beside(next);
     if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
@@ -337,7 +347,7 @@ class CopyChain::Loop {
   // A victim went no further than out of the tier; other tiers may have it.
   void go(const Vm& owner, TierCounters& left, TableEntry block) {
     ++left.evictions;
-    if constexpr (kMetered) {
+    if constexpr (kMetered && !kAsked) {
       if (fastest_with(owner, block) == kTiers)
         meters().template evicted<kTold>(owner.id, for_meters(block));
     }
@@ -412,7 +422,9 @@ void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<V
   const Told told = meters_ == nullptr ? Told::kNothing : meters_->told();
   const auto with_tiers = [&]<std::size_t kTiers>() {
     as_told(told, [&]<Told kTold>() {
-      Loop<kChain, kTiers, kTold>(*this, counters, found).replay(trace, range);
+      // By tier without an order is for who shares parts: not worth a loop.
+      constexpr Told kAs = kTold == Told::kTiers ? Told::kAll : kTold;
+      Loop<kChain, kTiers, kAs>(*this, counters, found).replay(trace, range);
     });
     return true;
   };

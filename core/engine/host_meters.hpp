@@ -18,6 +18,7 @@
 #include "core/containers/recency_tails.hpp"
 #include "core/engine/block_owners.hpp"
 #include "core/engine/host_reading.hpp"
+#include "core/engine/lru_parts.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -25,11 +26,12 @@ namespace mcsim {
 // What is asked of who replays, besides.
 enum class Told : std::uint8_t {
   kNothing,
-  kCounts,  // of blocks, in all tiers together
-  kGhosts,  // the same, and misses of what was evicted
-  kTails,   // the same, maybe, and hits of what was accessed least recently
-  kTiers,   // counts, also by tier
-  kAll,     // whatever it is: to be looked up
+  kCounts,   // of blocks, in all tiers together
+  kGhosts,   // the same, and misses of what was evicted
+  kTails,    // the same, maybe, and hits of what was accessed least recently
+  kTiers,    // counts by tier
+  kOrdered,  // by tier, of tiers that have their blocks in order: whatever it is
+  kAll,      // whatever it is: to be looked up
 };
 
 // Calls go<told>(), for what is compiled for each.
@@ -46,6 +48,8 @@ void as_told(Told told, Go go) {
       return go.template operator()<Told::kTails>();
     case Told::kTiers:
       return go.template operator()<Told::kTiers>();
+    case Told::kOrdered:
+      return go.template operator()<Told::kOrdered>();
     case Told::kAll:
       return go.template operator()<Told::kAll>();
   }
@@ -79,10 +83,11 @@ class SeenBytes {
 };
 
 // One cache, and what is known of each VM's blocks in it. A byte a block of the trace, with ghosts
-// four more; with tails instead what RecencyTails takes, which knows more.
+// four more; with tails instead what RecencyTails takes and four bytes, which knows more.
 //
-// A host that has blocks in the order of their use knows that by itself (StackMeters): it lets go
-// of lists that it has no need of, and counts in `of`.
+// Who has blocks in the order of their use knows that by himself: the stacks of a host
+// (StackMeters), which count in `of`, or a tier whose parts have one VM each (LruParts), which here
+// is asked.
 class CacheMeters {
  public:
   struct alignas(64) Vm {
@@ -102,7 +107,11 @@ class CacheMeters {
     const std::vector<std::uint64_t> most = most_blocks(trace);
     marks_ = marks_for(spec, most);
     if (tail_ > 0) {
-      tails_.emplace(trace.id_count(), most, tail_, marks_);
+      const auto table = std::make_shared<SlotTable>(trace.id_count(), kColumns);
+      tails_.emplace(TableColumn(table, 0), most);
+      tails_->ask(tail_, marks_);
+      stacks_ = tails_->stacks();
+      notes_.emplace(table, 1);
     } else if (ghosts_ > 0) {
       evicted_ = Pages<std::uint32_t>(trace.id_count());
     }
@@ -119,13 +128,16 @@ class CacheMeters {
                                         std::ranges::max(most));
   }
 
-  // An access looked for the block, and it was held.
+  // An access looked for the block, and it was held. An order has been told before.
   template <Told kTold>
   [[gnu::always_inline]] void hit(VmId vm, const auto& block) {
     HostReading& reading = vms_[vm].reading;
-    if (has_tail<kTold>()) {
-      reading.distinct_hits += std::exchange(tails_->note(block), windows_) != windows_ ? 1 : 0;
-      reading.tail_hits += tails_->use(vm, block) ? 1 : 0;
+    if (has_order<kTold>()) {
+      reading.distinct_hits += std::exchange(note(block), windows_) != windows_ ? 1 : 0;
+      reading.tail_hits += order_->was_in_tail() ? 1 : 0;
+    } else if (has_tail<kTold>()) {
+      reading.distinct_hits += std::exchange(note(block), windows_) != windows_ ? 1 : 0;
+      reading.tail_hits += tails_->use(stacks_[vm], block, vms_[vm].held) ? 1 : 0;
     } else {
       const unsigned seen = seen_of<kTold>(block);
       reading.distinct_hits += ~seen & kHit;
@@ -138,11 +150,10 @@ class CacheMeters {
   [[gnu::always_inline]] void fetched(VmId vm, const auto& block) {
     if (has_tail<kTold>()) {
       hold(vms_[vm], +1);
-      return missed_again(vm, tails_->add(vm, block));
+      return missed_again(vm, tails_->add(stacks_[vm], block, vms_[vm].held));
     }
     missed<kTold>(vm, block);
-    hold(vms_[vm], +1);
-    touch<kTold>(vm, block);
+    came_in<kTold>(vm, block);
   }
   // Or it was not.
   template <Told kTold>
@@ -153,8 +164,9 @@ class CacheMeters {
   template <Told kTold>
   [[gnu::always_inline]] void came_in(VmId vm, const auto& block) {
     hold(vms_[vm], +1);
+    if (has_order<kTold>()) return;
     if (has_tail<kTold>()) {
-      tails_->add(vm, block);
+      tails_->add(stacks_[vm], block, vms_[vm].held);
       return;
     }
     if (has_ghosts<kTold>()) evicted_[BlockId(block)] = 0;
@@ -163,8 +175,9 @@ class CacheMeters {
   // It is held, and was used for what is no access.
   template <Told kTold>
   [[gnu::always_inline]] void used(VmId vm, const auto& block) {
+    if (has_order<kTold>()) return;
     if (has_tail<kTold>()) {
-      tails_->use(vm, block);
+      tails_->use(stacks_[vm], block, vms_[vm].held);
     } else {
       touch<kTold>(vm, block);
     }
@@ -173,9 +186,14 @@ class CacheMeters {
   template <Told kTold>
   [[gnu::always_inline]] void evicted(VmId vm, const auto& block) {
     if (!has_ghosts<kTold>()) return left<kTold>(vm, block);
+    if (has_order<kTold>()) {
+      hold(vms_[vm], -1);
+      return mark(order_->log(), vm, block);
+    }
     if (has_tail<kTold>()) {
       hold(vms_[vm], -1);
-      return tails_->remove(vm, block, next_mark(tails_->log(), vm));
+      tails_->remove(stacks_[vm], block, vms_[vm].held, next_mark(tails_->log(), vm));
+      return;
     }
     left<kTold>(vm, block);
     evicted_[BlockId(block)] = next_eviction(vm);
@@ -185,12 +203,16 @@ class CacheMeters {
   [[gnu::always_inline]] void left(VmId vm, const auto& block) {
     Vm& of = vms_[vm];
     hold(of, -1);
-    if (has_tail<kTold>()) return tails_->remove(vm, block);
+    if (has_order<kTold>()) return;
+    if (has_tail<kTold>()) {
+      tails_->remove(stacks_[vm], block, of.held);
+      return;
+    }
     const unsigned seen = seen_of<kTold>(block);
     of.reading.touched -= (seen & kTouched) / kTouched;
     see<kTold>(block, seen & ~kTouched);
   }
-  // Towards one of these.
+  // Towards one of these, of who has no order.
   template <Told kTold>
   [[gnu::always_inline]] void prefetch(BlockId block) const {
     if (has_tail<kTold>()) return tails_->prefetch(block);
@@ -204,10 +226,21 @@ class CacheMeters {
     return ghosts_ > 0 ? Told::kGhosts : Told::kCounts;
   }
 
-  // Columns of a table in which what tails need could lie beside what a host knows of a block.
-  std::size_t columns() const { return tails_ ? 2 : 0; }
+  // What tails, or an order, need of a block: columns of a table in which they could lie beside
+  // what a host knows of it. An order has the first.
+  static constexpr std::size_t kColumns = 2;
+  bool has_tails() const { return tails_.has_value(); }
   void keep_in(const std::shared_ptr<SlotTable>& table, std::size_t column) {
-    tails_->keep_in(table, column);
+    tails_->keep_in(TableColumn(table, column));
+    notes_.emplace(table, column + 1);
+  }
+  // Nothing is held yet, and the log takes so many marks.
+  void take_order(LruParts& order, const std::shared_ptr<SlotTable>& table, std::size_t column) {
+    leave_lists(true);
+    order_ = &order;
+    order.ask(tail_, ghosts_ > 0 ? marks_ : 0);
+    order.keep_in(TableColumn(table, column));
+    notes_.emplace(table, column + 1);
   }
 
   // For who knows more by itself: what is asked for, and that lists are left to it, those of
@@ -216,6 +249,7 @@ class CacheMeters {
   Count tail() const { return tail_; }
   void leave_lists(bool with_ghosts) {
     tails_.reset();
+    stacks_.clear();
     evicted_ = Pages<std::uint32_t>(ghosts_ > 0 && !with_ghosts ? blocks() : 0);
   }
   void mark_in_list(VmId vm, BlockId block) {
@@ -258,13 +292,13 @@ class CacheMeters {
     for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
       readings_[vm] = vms_[vm].reading;
       readings_[vm].peak = std::max(readings_[vm].peak, vms_[vm].held);
-      if (tails_) readings_[vm].touched = tails_->used(vm);
+      if (tails_) readings_[vm].touched = tails_->used(stacks_[vm]);
     }
     return readings_;
   }
   void begin_window() {
     for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
-    if (tails_) tails_->begin_window();
+    for (RecencyTails::Stack& stack : stacks_) RecencyTails::begin_window(stack);
     ++windows_;
     window_ += kWindow;
     if (window_ <= kLastWindow) return;
@@ -303,7 +337,12 @@ class CacheMeters {
   template <Told kTold>
   bool has_ghosts() const {
     return kTold == Told::kGhosts ||
-           ((kTold == Told::kTails || kTold == Told::kAll) && ghosts_ > 0);
+           ((kTold == Told::kTails || kTold == Told::kOrdered || kTold == Told::kAll) &&
+            ghosts_ > 0);
+  }
+  template <Told kTold>
+  bool has_order() const {
+    return kTold == Told::kOrdered || (kTold == Told::kAll && order_ != nullptr);
   }
   template <Told kTold>
   bool has_tail() const {
@@ -312,8 +351,12 @@ class CacheMeters {
   // The number of its eviction, of a block that is not held.
   template <Told kTold>
   [[gnu::always_inline]] std::uint32_t& mark_of(const auto& block) {
+    if (has_order<kTold>()) return order_->log().mark(block);
     return has_tail<kTold>() ? tails_->log().mark(block) : evicted_[BlockId(block)];
   }
+  // The window that the block was hit in last.
+  std::uint32_t& note(BlockId block) { return (*notes_)[block]; }
+  static std::uint32_t& note(TableEntry block) { return *block.beside(1).word; }
   std::size_t blocks() const { return owners_.end_of(vms_.size() - 1); }
   template <class Log>
   [[gnu::always_inline]] std::uint32_t next_mark(Log& log, VmId vm) {
@@ -348,13 +391,16 @@ class CacheMeters {
   Pages<std::uint32_t> evicted_;  // by block: the VM's how-manieth eviction; 0 if it came back
   std::vector<Vm> vms_;
   std::vector<HostReading> readings_;  // as they were read
-  std::optional<RecencyTails> tails_;  // if somebody asks for them
+  std::optional<RecencyTails> tails_;  // if somebody asks for them, and
+  std::vector<RecencyTails::Stack> stacks_;
+  LruParts* order_ = nullptr;         // there is none
+  std::optional<TableColumn> notes_;  // beside one of these
 };
 
 // Told by a host what becomes of every access, if it is attached to one: of all tiers as one
-// cache, and of each tier, if that is asked for, as of a cache alone with what reaches it. What
-// reaches a tier are the accesses that no faster one served, and blocks that come in or are used,
-// whatever brings them: an access, a victim of a faster tier, a write around to a copy.
+// cache; or of each tier as of a cache alone with what reaches it, which are the accesses that no
+// faster one served, and blocks that come in or are used, whatever brings them: an access, a victim
+// of a faster tier, a write around to a copy.
 //
 //            of all tiers                        of a tier
 //   hit      a tier had the block                it served the access: no faster one had the block
@@ -369,7 +415,7 @@ class HostMeters {
   // Who has blocks in the order of their use: what was touched is counted when it is read.
   class Uses {
    public:
-    // Sets what of each VM was touched, and what tiers hold.
+    // Sets what of each VM was touched, and what is held where that is not counted.
     virtual void count() = 0;
     virtual void begin_window() = 0;
 
@@ -378,7 +424,11 @@ class HostMeters {
   };
 
   HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers)
-      : HostMeters(trace, spec, tiers, {trace.id_count(), by_tier(spec) ? 1 + tiers : 1}) {}
+      : backend_(tiers), by_tier_(spec.by == MeteredBy::kTier) {
+    const std::size_t caches = by_tier_ ? tiers : 1;
+    const SeenBytes seen(trace.id_count(), caches);
+    for (std::size_t k = 0; k < caches; ++k) caches_.emplace_back(trace, spec, seen.beside(k));
+  }
   static absl::Status check(const Accesses& trace, const HostMeterSpec& spec) {
     const std::vector<std::uint64_t> most = CacheMeters::most_blocks(trace);
     const std::uint64_t entries = RecencyTails::entries(most) + CacheMeters::marks_for(spec, most);
@@ -387,136 +437,146 @@ class HostMeters {
         "host meter: tails need {} log entries, more than 2^32: use a larger block size", entries));
   }
 
-  // All tiers as one cache: for who need not say what becomes of each.
-  CacheMeters& whole() { return whole_; }
-  const CacheMeters& whole() const { return whole_; }
-  // One of them, if that is asked for.
-  CacheMeters& tier(std::size_t k) { return tiers_[k]; }
-  // No lists are kept but of ghosts by tier.
+  // One of all tiers, or one a tier.
+  bool by_tier() const { return by_tier_; }
+  std::span<CacheMeters> caches() { return caches_; }
+  std::span<const CacheMeters> caches() const { return caches_; }
+  // Of a host that needs no lists for any, but for ghosts by tier in all but the last.
   void leave_lists(Uses& uses) {
     uses_ = &uses;
-    whole_.leave_lists(true);
-    for (CacheMeters& tier : tiers_) tier.leave_lists(false);
+    for (CacheMeters& cache : caches_) cache.leave_lists(&cache == &caches_.back());
+  }
+  // Of a host whose tiers all have an order.
+  void take_orders(Uses& uses) {
+    uses_ = &uses;
+    ordered_ = true;
   }
 
   // The VM asked for the block: a tier had it, or none (the number of tiers), and from now on
   // some tier has or none. Tiers were asked from the fastest on.
   template <Told kTold = Told::kAll>
   [[gnu::always_inline]] void access(VmId vm, const auto& block, std::size_t found, bool held) {
-    access_whole<kTold>(vm, block, found < backend_, held);
-    if (!asks_tiers<kTold>()) return;
+    settle<kTold>();
+    if (!asks_tiers<kTold>()) return access_whole<kTold>(vm, block, found < backend_, held);
     for (std::size_t k = 0; k < backend_ && k <= found; ++k) asked<kTold>(k, vm, block, k == found);
   }
-  // The same, and each tier that was asked is told of alone.
+  // The same if each tier that was asked is told of alone, after settle.
   template <Told kTold = Told::kAll>
   [[gnu::always_inline]] void access_whole(VmId vm, const auto& block, bool hit, bool held) {
-    settle<kTold>();
-    if (hit) return whole_.hit<kTold>(vm, block);
-    held ? whole_.fetched<kTold>(vm, block) : whole_.missed<kTold>(vm, block);
+    if (asks_tiers<kTold>()) return;
+    if (hit) return whole().template hit<kTold>(vm, block);
+    held ? whole().template fetched<kTold>(vm, block) : whole().template missed<kTold>(vm, block);
   }
-  // It was written around all tiers, of which so the fastest had it: that is hit where copies are
-  // updated; where they leave, nobody is asked.
+  // It will be written around all tiers, of which so the fastest has it: that is hit where copies
+  // are updated, and looked at if it has an order; where they leave, nobody is asked.
   template <Told kTold = Told::kAll>
   void around(VmId vm, const auto& block, std::size_t found, bool updated) {
-    if (found == backend_) return;
     if (!updated) return left<kTold>(vm, block);
+    settle<kTold>();
     access_whole<kTold>(vm, block, true, true);
     asked<kTold>(found, vm, block, true);
   }
   // It was a victim, and is in no tier any more.
   template <Told kTold = Told::kAll>
   [[gnu::always_inline]] void evicted(VmId vm, const auto& block) {
-    whole_.evicted<kTold>(vm, block);
+    if (!asks_tiers<kTold>()) whole().template evicted<kTold>(vm, block);
   }
   // It leaves all tiers, and not for an access.
   template <Told kTold = Told::kAll>
   void left(VmId vm, const auto& block) {
     settle<kTold>();
-    whole_.left<kTold>(vm, block);
+    if (!asks_tiers<kTold>()) whole().template left<kTold>(vm, block);
   }
   // An access is over. To be called before anything but an access makes victims.
   template <Told kTold = Told::kAll>
   void settle() {
-    whole_.settle();
-    if (!asks_tiers<kTold>()) return;
-    for (CacheMeters& tier : tiers_) tier.settle();
+    if (!asks_tiers<kTold>()) return whole().settle();
+    for (CacheMeters& tier : caches_) tier.settle();
   }
 
-  // Of a tier, after what is above was told.
+  // Of a tier, after what is above was told. One that has an order did it before. Who compiled for
+  // tiers that have their blocks in order tells a block by its row in their table.
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void asked(std::size_t tier, VmId vm, BlockId block, bool hit) {
+  [[gnu::always_inline]] void asked(std::size_t k, VmId vm, const auto& block, bool hit) {
     if (!asks_tiers<kTold>()) return;
-    hit ? tiers_[tier].hit<kTold>(vm, block) : tiers_[tier].missed<kTold>(vm, block);
+    hit ? tier(k).template hit<kTold>(vm, in_tier<kTold>(k, block))
+        : tier(k).template missed<kTold>(vm, in_tier<kTold>(k, block));
   }
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void came_in(std::size_t tier, VmId vm, BlockId block) {
-    if (asks_tiers<kTold>()) tiers_[tier].came_in<kTold>(vm, block);
+  [[gnu::always_inline]] void came_in(std::size_t k, VmId vm, const auto& block) {
+    if (asks_tiers<kTold>()) tier(k).template came_in<kTold>(vm, in_tier<kTold>(k, block));
   }
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void used(std::size_t tier, VmId vm, BlockId block) {
-    if (asks_tiers<kTold>()) tiers_[tier].used<kTold>(vm, block);
+  [[gnu::always_inline]] void used(std::size_t k, VmId vm, const auto& block) {
+    if (asks_tiers<kTold>()) tier(k).template used<kTold>(vm, in_tier<kTold>(k, block));
   }
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void evicted_from(std::size_t tier, VmId vm, BlockId block) {
-    if (asks_tiers<kTold>()) tiers_[tier].evicted<kTold>(vm, block);
+  [[gnu::always_inline]] void evicted_from(std::size_t k, VmId vm, const auto& block) {
+    if (asks_tiers<kTold>()) tier(k).template evicted<kTold>(vm, in_tier<kTold>(k, block));
   }
   template <Told kTold = Told::kAll>
-  [[gnu::always_inline]] void left_from(std::size_t tier, VmId vm, BlockId block) {
-    if (asks_tiers<kTold>()) tiers_[tier].left<kTold>(vm, block);
+  [[gnu::always_inline]] void left_from(std::size_t k, VmId vm, const auto& block) {
+    if (asks_tiers<kTold>()) tier(k).template left<kTold>(vm, in_tier<kTold>(k, block));
   }
 
   // Towards a block that one of these will be of.
   template <Told kTold = Told::kAll>
   void prefetch(BlockId block) const {
-    whole_.prefetch<kTold>(block);
-    if (kTold == Told::kTiers || !asks_tiers<kTold>()) return;
-    for (const CacheMeters& tier : tiers_) tier.prefetch<kTold>(block);
+    if (kTold == Told::kOrdered || (kTold == Told::kAll && ordered_)) return;
+    for (const CacheMeters& cache : caches_) {
+      cache.prefetch<kTold>(block);
+      // Tiers have their bytes side by side.
+      if (kTold != Told::kAll) return;
+    }
   }
 
-  bool by_tier() const { return !tiers_.empty(); }
   Told told() const {
-    if (!by_tier()) return whole_.told();
-    return whole_.told() == Told::kCounts ? Told::kTiers : Told::kAll;
+    if (!by_tier_) return caches_[0].told();
+    if (ordered_) return Told::kOrdered;
+    return caches_[0].told() == Told::kCounts ? Told::kTiers : Told::kAll;
   }
+  // Of all tiers together, or by tier; none of what was not asked for.
   std::span<const HostReading> readings() {
+    if (by_tier_) return {};
     if (uses_ != nullptr) uses_->count();
-    return whole_.readings();
+    return whole().readings();
   }
-  // By tier, if that was asked for.
   using ByTier = std::vector<std::span<const HostReading>>;
   ByTier readings_by_tier() {
+    if (!by_tier_) return {};
     if (uses_ != nullptr) uses_->count();
     ByTier all;
-    for (CacheMeters& tier : tiers_) all.push_back(tier.readings());
+    for (CacheMeters& tier : caches_) all.push_back(tier.readings());
     return all;
   }
   // The timer rang: the next window begins.
   void begin_window() {
     if (uses_ != nullptr) uses_->count();
-    whole_.begin_window();
-    for (CacheMeters& tier : tiers_) tier.begin_window();
+    for (CacheMeters& cache : caches_) cache.begin_window();
     if (uses_ != nullptr) uses_->begin_window();
   }
 
  private:
-  HostMeters(const Accesses& trace, const HostMeterSpec& spec, std::size_t tiers,
-             const SeenBytes& seen)
-      : backend_(tiers), whole_(trace, spec, seen) {
-    for (std::size_t k = 0; k < tiers && by_tier(spec); ++k) {
-      tiers_.emplace_back(trace, spec, seen.beside(1 + k));
-    }
-  }
-  static bool by_tier(const HostMeterSpec& spec) { return spec.by == MeteredBy::kTier; }
-
   template <Told kTold>
   bool asks_tiers() const {
-    return kTold == Told::kTiers || (kTold == Told::kAll && by_tier());
+    return kTold == Told::kTiers || kTold == Told::kOrdered || (kTold == Told::kAll && by_tier_);
+  }
+  CacheMeters& whole() { return caches_[0]; }
+  CacheMeters& tier(std::size_t k) { return caches_[k]; }
+  template <Told kTold>
+  static auto in_tier(std::size_t k, const auto& block) {
+    if constexpr (kTold == Told::kOrdered) {
+      return block.beside(CacheMeters::kColumns * k);
+    } else {
+      return BlockId(block);
+    }
   }
 
   std::size_t backend_;
-  CacheMeters whole_;
-  std::vector<CacheMeters> tiers_;  // none unless asked for
-  Uses* uses_ = nullptr;            // the host, if it is one of those
+  bool by_tier_;
+  bool ordered_ = false;
+  std::vector<CacheMeters> caches_;
+  Uses* uses_ = nullptr;  // the host, if it is one of those
 };
 
 }  // namespace mcsim

@@ -12,8 +12,8 @@
 
 namespace mcsim {
 
-// What only the cache knows of a VM, since its timer rang last. All tiers together are one cache,
-// and so is a tier alone (HostMeters).
+// What only the cache knows of a VM, since its timer rang last. A cache are all tiers together, or
+// a tier alone (HostMeters).
 struct HostReading {
   Count distinct_hits = 0;  // blocks that were hit
   Count touched = 0;        // blocks held at the end that were accessed
@@ -23,7 +23,7 @@ struct HostReading {
   friend bool operator==(const HostReading&, const HostReading&) = default;
 };
 
-// What there are readings of: VMs, or those and what they have in each tier.
+// What there are readings of: VMs, or what they have in each tier.
 enum class MeteredBy : std::uint8_t { kVm, kTier };
 
 template <>
@@ -52,7 +52,8 @@ struct HostMeterSpec {
               "recently, of those it holds, is a tail hit",
               0, 1 << 30},
         Field{"by", &HostMeterSpec::by,
-              "with tier also of each tier, as of a cache alone with what reaches it"}};
+              "with vm of all tiers together, with tier of each, as of a cache alone with what "
+              "reaches it"}};
   }
 };
 

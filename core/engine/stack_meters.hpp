@@ -90,7 +90,7 @@ class StackMeters final : public HostMeters::Uses {
   // The marks that the log needs for these.
   static std::uint64_t marks_for(const HostMeters& meters, Sharing sharing) {
     const Way way{sharing, told_for(meters)};
-    return way.marks() && !lists(way) ? meters.whole().marks() : 0;
+    return way.marks() && !lists(way) ? meters.caches().back().marks() : 0;
   }
   // Before the first access, in stacks that have those marks.
   void attach(HostMeters& meters, Sharing sharing) {
@@ -104,9 +104,7 @@ class StackMeters final : public HostMeters::Uses {
       return;
     }
     for (std::size_t vm = 0; vm < owners_.count(); ++vm) {
-      const Position begin = stacks_.stack_of(VmId(vm)).begin;
-      tails_.push_back({.whole = begin, .tiers = {}});
-      tails_.back().tiers.fill(begin);
+      tails_.emplace_back().fill(stacks_.stack_of(VmId(vm)).begin);
     }
   }
 
@@ -115,17 +113,17 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
     if (!kWay.tails() || lists(kWay)) return;
-    CacheMeters& meters = meters_->whole();
-    const auto tail_of = [&](Count held) { return std::min(meters.tail(), held); };
+    const auto tail_of = [&](Count held) {
+      return static_cast<Position>(std::min(last().tail(), held));
+    };
     if constexpr (kWay.shared_tails()) {
-      shared_.squeezed(stack, log_, owners_, [&](VmId v) { return tail_of(meters.of(v).held); });
-    } else if constexpr (kWay.tails()) {
-      Tails& tails = tails_[vm];
-      tails.whole = stack.begin + static_cast<Position>(tail_of(meters.of(vm).held));
+      shared_.squeezed(stack, log_, owners_, [&](VmId v) { return tail_of(last().of(v).held); });
+    } else if constexpr (kWay.by_tier()) {
       for (std::size_t k = 0; k < kTiers; ++k) {
-        const Count tail = tail_of(stacks_.held_by(vm)[k]);
-        tails.tiers[k] = stack.boundary[k] + static_cast<Position>(tail);
+        tails_[vm][k] = stack.boundary[k] + tail_of(stacks_.held_by(vm)[k]);
       }
+    } else {
+      tails_[vm][0] = stack.begin + tail_of(last().of(vm).held);
     }
   }
   // The VM's block is the first of the stack now, be it new there or not: before the rest is told.
@@ -140,10 +138,7 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       list_access(vm, id, 0);
     } else if constexpr (kWay.told != Told::kNothing) {
-      hit_whole<kWay>(vm, id, was);
-      if constexpr (kWay.by_tier()) {
-        if (hit_in<kWay>(0, vm, id, was)) grow_tail(0, vm);
-      }
+      if (hit_in<kWay>(0, vm, id, was)) grow_tail<kWay>(0, vm);
     }
   }
   // Or in `found`, or in none. `held`, here and below: of the VM, as it is now.
@@ -153,16 +148,14 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       list_access(vm, id, found);
     } else if constexpr (kWay.told != Told::kNothing) {
-      if (found < kTiers) {
-        hit_whole<kWay>(vm, id, was);
+      if constexpr (!kWay.by_tier()) {
+        if (found == kTiers) return bring_in<kWay>(vm, was);
+        if (hit_in<kWay>(0, vm, id, was)) grow_tail<kWay>(0, vm);
       } else {
-        bring_in<kWay>(vm, was);
-      }
-      if constexpr (kWay.by_tier()) {
-        if (found < kTiers && hit_in<kWay>(found, vm, id, was)) left_tail(found, vm, held);
+        if (found < kTiers && hit_in<kWay>(found, vm, id, was)) left_tail<kWay>(found, vm, held);
         if constexpr (kWay.told == Told::kAll) {
-          for (std::size_t k = 0; k < found; ++k) meters_->asked(k, vm, id, false);
-          entered_tail(0, vm, held);
+          missed_above(found, vm, id, was);
+          entered_tail<kWay>(0, vm, held);
         }
       }
     }
@@ -170,8 +163,8 @@ class StackMeters final : public HostMeters::Uses {
   // And what had to leave for it is gone.
   template <Way kWay>
   [[gnu::always_inline]] void settled(VmId vm) {
-    if constexpr (kWay.told != Told::kNothing && !lists(kWay)) {
-      CacheMeters::Vm& of = meters_->whole().of(vm);
+    if constexpr (kWay.told != Told::kNothing && !kWay.by_tier()) {
+      CacheMeters::Vm& of = last().of(vm);
       of.reading.peak = std::max(of.reading.peak, of.held);
     }
   }
@@ -179,7 +172,7 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] void settled_in(std::size_t tier, VmId vm, Held held) {
     if constexpr (kWay.by_tier() && !lists(kWay)) {
-      Count& peak = meters_->tier(tier).of(vm).reading.peak;
+      Count& peak = meters_->caches()[tier].of(vm).reading.peak;
       peak = std::max(peak, held[tier]);
     }
   }
@@ -187,20 +180,25 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] void demoted(VmId vm, const Stack& stack, BlockId id, std::size_t tier,
                                       Held held) {
-    const bool last = tier + 1 == kTiers;
+    const bool is_last = tier + 1 == kTiers;
     if constexpr (lists(kWay)) {
       list_demotion(vm, id, tier);
       meters_->prefetch(log_.soon(stack, tier));
     } else if constexpr (kWay.told != Told::kNothing) {
       const Position was = stack.boundary[tier] - 1;
-      if constexpr (kWay.told == Told::kAll) {
-        meters_->tier(tier).mark_in_list(vm, id);
-        if (was < tails_[vm].tiers[tier]) left_tail(tier, vm, held);
-        if (!last) entered_tail(tier + 1, vm, held);
+      if constexpr (kWay.marks()) {
+        if (is_last) {
+          last().mark(log_, vm, id);
+        } else if (kWay.by_tier()) {
+          meters_->caches()[tier].mark_in_list(vm, id);
+        }
       }
-      if (!last) return;
-      if constexpr (kWay.marks()) meters_->whole().mark(log_, vm, id);
-      left<kWay>(vm, was);
+      if constexpr (!kWay.by_tier()) {
+        if (is_last) left<kWay>(vm, was);
+      } else if constexpr (kWay.told == Told::kAll) {
+        if (tail_had<kWay>(tier, vm, was)) left_tail<kWay>(tier, vm, held);
+        if (!is_last) entered_tail<kWay>(tier + 1, vm, held);
+      }
     }
   }
   // It left a tier, and not as a victim.
@@ -210,9 +208,10 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       list_departure(vm, id, tier);
     } else if constexpr (kWay.told != Told::kNothing) {
-      left<kWay>(vm, was);
-      if constexpr (kWay.told == Told::kAll) {
-        if (was < tails_[vm].tiers[tier]) left_tail(tier, vm, held);
+      if constexpr (!kWay.by_tier()) {
+        left<kWay>(vm, was);
+      } else if constexpr (kWay.told == Told::kAll) {
+        if (tail_had<kWay>(tier, vm, was)) left_tail<kWay>(tier, vm, held);
       }
     }
   }
@@ -222,11 +221,9 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       meters_->access(vm, id, kTiers, false);
     } else if constexpr (kWay.marks()) {
-      meters_->whole().missed_again(vm, log_.where(id));
+      const Position was = log_.where(id);
       log_.mark(id, 0);
-      if constexpr (kWay.told == Told::kAll) {
-        for (std::size_t k = 0; k < kTiers; ++k) meters_->asked(k, vm, id, false);
-      }
+      kWay.by_tier() ? missed_above(kTiers, vm, id, was) : last().missed_again(vm, was);
     }
   }
   // It will be accessed.
@@ -235,9 +232,9 @@ class StackMeters final : public HostMeters::Uses {
     if constexpr (lists(kWay)) {
       meters_->prefetch(id);
     } else if constexpr (kWay.told != Told::kNothing) {
-      meters_->whole().prefetch_seen<kWay.told>(id);
-      for (std::size_t k = 0; kWay.told == Told::kAll && k < kTiers; ++k) {
-        meters_->tier(k).prefetch_ghost(id);
+      last().template prefetch_seen<kWay.told>(id);
+      for (std::size_t k = 0; kWay.told == Told::kAll && k + 1 < kTiers; ++k) {
+        meters_->caches()[k].prefetch_ghost(id);
       }
     }
   }
@@ -258,57 +255,71 @@ class StackMeters final : public HostMeters::Uses {
   }
 
  private:
-  // Of a VM that has a stack of its own, where they end: of all tiers together, and of each.
-  struct Tails {
-    Position whole;
-    std::array<Position, kTiers> tiers;
-  };
+  // Of a VM that has a stack of its own, where they end: of each tier, or of all together the
+  // first.
+  using Tails = std::array<Position, kTiers>;
 
   static Told told_for(const HostMeters& meters) {
     return kTiers > kMostTiers ? Told::kAll : meters.told();
   }
+  // Of all tiers together, or of the last: what leaves that leaves the stack.
+  CacheMeters& last() const { return meters_->caches().back(); }
 
+  // Here and below, of all tiers together the number is 0. Whether it was in the tail.
   template <Way kWay>
-  [[gnu::always_inline]] void hit_whole(VmId vm, BlockId id, Position was) {
-    CacheMeters& meters = meters_->whole();
+  [[gnu::always_inline]] bool hit_in(std::size_t tier, VmId vm, BlockId id, Position was) {
+    CacheMeters& meters = meters_->caches()[tier];
     meters.hit_block<kWay.told>(vm, id);
-    if constexpr (kWay.tails()) {
-      if (!tail_had<kWay>(vm, was)) return;
-      ++meters.of(vm).reading.tail_hits;
-      grow_tail<kWay>(vm);
-    }
+    if (!kWay.tails() || !tail_had<kWay>(tier, vm, was)) return false;
+    ++meters.of(vm).reading.tail_hits;
+    return true;
   }
   template <Way kWay>
+  [[gnu::always_inline]] bool tail_had(std::size_t tier, VmId vm, Position was) {
+    return kWay.shared() ? shared_.had(vm, was) : was < tails_[vm][tier];
+  }
+  template <Way kWay>
+  [[gnu::always_inline]] void grow_tail(std::size_t tier, VmId vm) {
+    if constexpr (kWay.shared()) {
+      shared_.grow(vm, log_);
+    } else {
+      Position& end = tails_[vm][tier];
+      end = log_.after_next(end);
+    }
+  }
+
+  // Of all tiers together.
+  template <Way kWay>
   [[gnu::always_inline]] void bring_in(VmId vm, Position was) {
-    CacheMeters& meters = meters_->whole();
-    CacheMeters::Vm& of = meters.of(vm);
+    CacheMeters::Vm& of = last().of(vm);
     ++of.held;
-    if constexpr (kWay.marks()) meters.missed_again(vm, was);
+    if constexpr (kWay.marks()) last().missed_again(vm, was);
     if constexpr (kWay.tails()) {
-      if (of.held <= meters.tail()) grow_tail<kWay>(vm);
+      if (of.held <= last().tail()) grow_tail<kWay>(0, vm);
     }
   }
   template <Way kWay>
   [[gnu::always_inline]] void left(VmId vm, Position was) {
-    CacheMeters& meters = meters_->whole();
-    CacheMeters::Vm& of = meters.of(vm);
+    CacheMeters::Vm& of = last().of(vm);
     --of.held;
     if constexpr (kWay.tails()) {
-      if (tail_had<kWay>(vm, was) && of.held >= meters.tail()) grow_tail<kWay>(vm);
+      if (tail_had<kWay>(0, vm, was) && of.held >= last().tail()) grow_tail<kWay>(0, vm);
     }
   }
 
+  // Of each tier.
   template <Way kWay>
-  [[gnu::always_inline]] bool tail_had(VmId vm, Position was) {
-    return kWay.shared() ? shared_.had(vm, was) : was < tails_[vm].whole;
+  void left_tail(std::size_t tier, VmId vm, Held held) {
+    if (held[tier] >= last().tail()) grow_tail<kWay>(tier, vm);
   }
   template <Way kWay>
-  [[gnu::always_inline]] void grow_tail(VmId vm) {
-    if constexpr (kWay.shared()) {
-      shared_.grow(vm, log_);
-    } else {
-      tails_[vm].whole = log_.after_next(tails_[vm].whole);
-    }
+  void entered_tail(std::size_t tier, VmId vm, Held held) {
+    if (held[tier] <= last().tail()) grow_tail<kWay>(tier, vm);
+  }
+  // Those above the one that had it were asked in vain; `was`: its mark, if that is none.
+  [[gnu::always_inline]] void missed_above(std::size_t found, VmId vm, BlockId id, Position was) {
+    for (std::size_t k = 0; k < found && k + 1 < kTiers; ++k) meters_->asked(k, vm, id, false);
+    if (found == kTiers) last().missed_again(vm, was);
   }
 
   // Of who has lists, which is much code: not for each loop.
@@ -327,44 +338,23 @@ class StackMeters final : public HostMeters::Uses {
     meters_->left_from(tier, vm, id);
   }
 
-  // Whether it was in the tail of the tier.
-  template <Way kWay>
-  [[gnu::always_inline]] bool hit_in(std::size_t tier, VmId vm, BlockId id, Position was) {
-    CacheMeters& meters = meters_->tier(tier);
-    meters.hit_block<kWay.told>(vm, id);
-    if (kWay.told != Told::kAll || was >= tails_[vm].tiers[tier]) return false;
-    ++meters.of(vm).reading.tail_hits;
-    return true;
+  // Of a tier, or of all.
+  typename Log::Stretch used_in(const Stack& stack, std::size_t tier) const {
+    return meters_->by_tier() ? Log::came_in(stack, tier) : Log::accessed(stack);
   }
-  void grow_tail(std::size_t tier, VmId vm) {
-    Position& end = tails_[vm].tiers[tier];
-    end = log_.after_next(end);
-  }
-  void left_tail(std::size_t tier, VmId vm, Held held) {
-    if (held[tier] >= meters_->whole().tail()) grow_tail(tier, vm);
-  }
-  void entered_tail(std::size_t tier, VmId vm, Held held) {
-    if (held[tier] <= meters_->whole().tail()) grow_tail(tier, vm);
-  }
-
   void count(VmId vm) {
     const bool shared = sharing_ == Sharing::kShared;
     const Stack& stack = stacks_.stack_of(vm);
-    meters_->whole().of(vm).reading.touched = shared ? 0 : log_.count(Log::accessed(stack));
-    for (std::size_t k = 0; k < kTiers && meters_->by_tier(); ++k) {
-      CacheMeters::Vm& of = meters_->tier(k).of(vm);
-      of.held = stacks_.held_by(vm)[k];
-      of.reading.touched = shared ? 0 : log_.count(Log::came_in(stack, k));
+    for (std::size_t k = 0; k < meters_->caches().size(); ++k) {
+      CacheMeters::Vm& of = meters_->caches()[k].of(vm);
+      if (meters_->by_tier()) of.held = stacks_.held_by(vm)[k];
+      of.reading.touched = shared ? 0 : log_.count(used_in(stack, k));
     }
   }
   void count_shared() {
-    const Stack& stack = stacks_.stack_of(VmId(0));
-    const auto touched_in = [&](CacheMeters& meters) {
-      return [&](BlockId id) { ++meters.of(owners_.vm_of(id)).reading.touched; };
-    };
-    log_.visit(Log::accessed(stack), touched_in(meters_->whole()));
-    for (std::size_t k = 0; k < kTiers && meters_->by_tier(); ++k) {
-      log_.visit(Log::came_in(stack, k), touched_in(meters_->tier(k)));
+    for (std::size_t k = 0; k < meters_->caches().size(); ++k) {
+      log_.visit(used_in(stacks_.stack_of(VmId(0)), k),
+                 [&](BlockId id) { ++meters_->caches()[k].of(owners_.vm_of(id)).reading.touched; });
     }
   }
 

@@ -53,7 +53,7 @@ struct Observation {
   std::span<const VmCounters> since;       // counts since this timer rang last
   const Allocation& current;               // targets in force
   std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
-  // By tier and VM, if it asked for that, too.
+  // By tier and VM, if it asked for that instead.
   std::vector<std::span<const HostReading>> host_tiers = {};
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};

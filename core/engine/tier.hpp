@@ -79,19 +79,21 @@ class Tier {
     const Victim victim = insert_in_log(part, a.block);
     if (victim.block != kNoBlock) victims.push_back(victim.block);
   }
-  // The same of only_logs(): an access; and who comes in for whom there is room, with, if wanted, a
-  // block that may soon follow as a victim.
+  // The same of only_logs(), for who knows whether meters may have asked (LruParts): an access; and
+  // who comes in for whom there is room, with, if wanted, a block that may soon follow as a victim.
+  template <bool kAsked>
   [[gnu::always_inline]] bool touch_in_log(std::size_t part, const auto& block) {
-    return lru_->touch(part, block);
+    return lru_->touch<kAsked>(part, block);
   }
   struct Victim {
     BlockId block;  // or kNoBlock
     bool own;       // of the part itself
   };
+  template <bool kAsked = true>
   [[gnu::always_inline]] Victim insert_in_log(std::size_t part, const auto& block,
                                               BlockId* next = nullptr) {
-    if (lends_space()) return insert_lazily(part, block, next);
-    const BlockId victim = lru_->insert(part, block, next);
+    if (lends_space()) return insert_lazily<kAsked>(part, block, next);
+    const BlockId victim = lru_->insert<kAsked>(part, block, next);
     held_ += victim == kNoBlock ? 1 : 0;
     return {victim, true};
   }
@@ -103,8 +105,9 @@ class Tier {
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
-  // Of all others: that they have another column of it, while nothing is held; and a block that
-  // may soon be a victim of the part.
+  // Of all others: their parts, for meters; that they have another column of it, while nothing is
+  // held; and a block that may soon be a victim of the part.
+  LruParts& logs() { return *lru_; }
   void keep_in(TableColumn column) { lru_->keep_in(std::move(column)); }
   BlockId soon_leaves(std::size_t part) const { return lru_->soon(part); }
 
@@ -149,6 +152,7 @@ class Tier {
   // Whether a part may hold more than its target, or less while it wants more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
   bool others_give(std::size_t part);
+  template <bool kAsked>
   Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
   // The part that gives a block when `part` gets one in a tier that is full.

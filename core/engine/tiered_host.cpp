@@ -275,9 +275,10 @@ TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Acc
 
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
   if (!book_.rules().update_around) drop_staged(a.block);
-  if (meters_ != nullptr) {
-    meters_->around(request.vm, a.block, fastest_with(request.vm, a.block),
-                    book_.rules().update_around);
+  const std::size_t fastest = meters_ == nullptr ? backend() : fastest_with(request.vm, a.block);
+  if (fastest < backend()) {
+    look(fastest, request, a.block);
+    meters_->around(request.vm, a.block, fastest, book_.rules().update_around);
   }
   std::size_t found = backend();
   for (std::size_t k = backend(); k-- > 0;) {
@@ -386,12 +387,14 @@ void TieredHost::tell_route(const Request& request, const Access<>& a, const Rou
   if (held && !stays) {
     meters_->left(vm, a.block);
   } else if (held || route.asked != 0) {
+    meters_->settle();
     meters_->access_whole(vm, a.block, held, stays);
   }
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if ((route.asked >> k & 1) != 0) meters_->asked(k, vm, a.block, k == route.found);
   }
-  if (updated && book_.mode(vm, route.held) == WriteMode::kAround) {
+  if (updated && book_.mode(vm, route.held) == WriteMode::kAround && route.held < route.end) {
+    look(route.held, request, a.block);
     meters_->asked(route.held, vm, a.block, true);
   }
 }
@@ -552,7 +555,7 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
     write_back<Known>(block);
   }
   ++left.evictions;
-  if (meters_ != nullptr &&
+  if (meters_ != nullptr && !meters_->by_tier() &&
       (one_copy<Known>() || !(holds_any(owner.vm, block) || to_leave_.contains(block)))) {
     meters_->evicted(owner.vm, block);
   }
@@ -724,14 +727,51 @@ absl::Status TieredHost::attach(HostMeters& meters) {
     return absl::FailedPreconditionError("host meter: the host has blocks already");
   }
   meters_ = &meters;
-  if (!any_slots_ && meters.whole().columns() > 0) {
-    table_->widen(tiers_.size() + meters.whole().columns());
-    for (std::size_t k = 0; k < tiers_.size(); ++k) tiers_[k].keep_in(TableColumn(table_, k));
-    meters.whole().keep_in(table_, tiers_.size());
-  }
+  if (!any_slots_) share_table(meters);
   if (batches_) batches_->attach(meters);
   if (copies_) copies_->attach(meters);
   return absl::OkStatus();
+}
+
+// For meters of tiers that have an order, before the block is used.
+void TieredHost::look(std::size_t k, const Request& request, BlockId block) {
+  if (!any_slots_) tiers_[k].logs().look(request.part, block);
+}
+
+// What meters need of a block comes to lie beside what tiers know of it.
+void TieredHost::share_table(HostMeters& meters) {
+  const std::size_t tiers = tiers_.size();
+  const std::span<CacheMeters> caches = meters.caches();
+  if (!meters.by_tier()) {
+    if (!caches[0].has_tails()) return;
+    table_->widen(tiers + CacheMeters::kColumns);
+    for (std::size_t k = 0; k < tiers; ++k) tiers_[k].keep_in(TableColumn(table_, k));
+    return caches[0].keep_in(table_, tiers);
+  }
+  std::vector<std::size_t> parts = part_of_;
+  std::ranges::sort(parts);
+  const bool alone = std::ranges::adjacent_find(parts) == parts.end();
+  const bool have_room = std::ranges::all_of(
+      tiers_, [&](Tier& tier) { return tier.logs().takes_marks(caches[0].marks()); });
+  if (!alone || !have_room) return;
+  table_->widen(tiers * CacheMeters::kColumns);
+  for (std::size_t k = 0; k < tiers; ++k) {
+    caches[k].take_order(tiers_[k].logs(), table_, k * CacheMeters::kColumns);
+  }
+  meters.take_orders(*this);
+}
+
+void TieredHost::count() {
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    for (std::size_t vm = 0; vm < counters_.size(); ++vm) {
+      CacheMeters::Vm& of = meters_->caches()[k].of(VmId(vm));
+      of.reading.touched = tiers_[k].logs().used(part(VmId(vm)));
+    }
+  }
+}
+
+void TieredHost::begin_window() {
+  for (Tier& tier : tiers_) tier.logs().begin_window();
 }
 
 void TieredHost::release(VmId vm) {

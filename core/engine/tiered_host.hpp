@@ -94,7 +94,7 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
 // tiers that keep copies have a loop of their own (CopyChain) for all but a few requests; else
 // accesses are served one by one. All may take turns: what they leave is the same.
-class TieredHost final : public Host, private CopyChain::Rest {
+class TieredHost final : public Host, private CopyChain::Rest, private HostMeters::Uses {
  public:
   // The trace is the one that will be replayed.
   static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
@@ -211,6 +211,10 @@ class TieredHost final : public Host, private CopyChain::Rest {
   template <class Known>
   void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
   void look_ahead_of_victims(BlockId soon) const;
+  void look(std::size_t k, const Request& request, BlockId block);
+  void share_table(HostMeters& meters);
+  void count() override;
+  void begin_window() override;
   template <class Known>
   bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
   void serve_singly(const Accesses& trace, std::size_t request) override;

@@ -81,9 +81,9 @@ class Allocator(Protocol):
         the timer; and ``host``, at most once, what the cache alone
         knows: a dict of arrays by VM, or None where another timer rang: ``distinct_hits``, blocks
         that were hit; ``touched``, blocks held that were accessed; ``ghost_hits`` and
-        ``tail_hits``; ``peak``, the most blocks held. With ``"by": "tier"`` it has ``tiers``,
-        too: the same by tier and VM, each tier as a cache alone with what reaches it, which are
-        accesses that no faster tier served and blocks that come in. A ``curve`` with
+        ``tail_hits``; ``peak``, the most blocks held. All tiers together are the cache; with
+        ``"by": "tier"`` each is one alone with what reaches it, which are accesses that no faster
+        tier served and blocks that come in, and arrays are by tier and VM. A ``curve`` with
         ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
         whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
 

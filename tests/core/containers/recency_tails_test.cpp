@@ -21,8 +21,10 @@ TEST(RecencyTails, AreTheEndsOfLists) {
     Random random(static_cast<std::uint64_t>(length));
     std::vector<std::list<BlockId>> lists(3);  // the most recently used first
     std::vector<std::set<BlockId>> used(lists.size());
-    RecencyTails tails(kBlocks * lists.size(), std::vector<std::uint64_t>(lists.size(), kBlocks),
-                       length, RecencyTails::Log::marks_for(128));
+    const auto table = std::make_shared<SlotTable>(kBlocks * lists.size(), 1);
+    RecencyTails tails(TableColumn(table, 0), std::vector<std::uint64_t>(lists.size(), kBlocks));
+    tails.ask(length, RecencyTails::Log::marks_for(128));
+    std::vector<RecencyTails::Stack> stacks = tails.stacks();
     for (int step = 0; step < 20'000; ++step) {
       const std::size_t owner = random.below(lists.size());
       std::list<BlockId>& list = lists[owner];
@@ -30,26 +32,38 @@ TEST(RecencyTails, AreTheEndsOfLists) {
       const auto held = std::ranges::find(list, block);
       const bool is_held = held != list.end();
       const bool in_tail = is_held && std::distance(held, list.end()) <= length;
-      if (is_held) list.erase(held);
-      if (random.below(3) == 0) {
+      RecencyTails::Stack& stack = stacks[owner];
+      const auto left = [&] { return static_cast<Count>(list.size()); };
+      ASSERT_EQ(tails.has(block), is_held) << step;
+      const std::uint64_t what = random.below(6);
+      if (what == 0) {
+        if (list.empty()) continue;
+        const BlockId last = list.back();
+        list.pop_back();
+        ASSERT_EQ(tails.demote(stack, left()), last) << step;
+        used[owner].erase(last);
+      } else if (what == 1) {
         if (!is_held) continue;
-        tails.remove(owner, block);
-        tails.log().mark(block, 1 + step % 100);
+        list.erase(held);
+        const auto mark = static_cast<RecencyTails::Position>(1 + step % 100);
+        ASSERT_EQ(tails.remove(stack, block, left(), mark), in_tail) << step;
+        ASSERT_EQ(tails.log().where(block), mark) << step;
         used[owner].erase(block);
       } else {
+        if (is_held) {
+          ASSERT_EQ(tails.use(stack, block, left()), in_tail) << step;
+          list.erase(held);
+        } else {
+          tails.add(stack, block, left() + 1);
+        }
         list.push_front(block);
         used[owner].insert(block);
-        if (is_held) {
-          ASSERT_EQ(tails.use(owner, block), in_tail) << step;
-        } else {
-          tails.add(owner, block);
-        }
       }
       if (random.below(40) == 0) {
-        tails.begin_window();
+        for (RecencyTails::Stack& of : stacks) RecencyTails::begin_window(of);
         for (std::set<BlockId>& of : used) of.clear();
       }
-      ASSERT_EQ(tails.used(owner), static_cast<Count>(used[owner].size())) << step;
+      ASSERT_EQ(tails.used(stack), static_cast<Count>(used[owner].size())) << step;
     }
   }
 }

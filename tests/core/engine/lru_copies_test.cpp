@@ -30,8 +30,12 @@ void expect_same(const Host& ours, const Host& theirs) {
 
 // Nothing, and what a loop is compiled for each of.
 const std::vector<std::optional<HostMeterSpec>> kMeters{
-    std::nullopt, HostMeterSpec{}, HostMeterSpec{.ghosts = 9},
+    std::nullopt,
+    HostMeterSpec{},
+    HostMeterSpec{.ghosts = 9},
     HostMeterSpec{.ghosts = 9, .tail = 4},
+    HostMeterSpec{.by = MeteredBy::kTier},
+    HostMeterSpec{.ghosts = 9, .by = MeteredBy::kTier},
     HostMeterSpec{.ghosts = 9, .tail = 4, .by = MeteredBy::kTier}};
 
 void expect_same_at_random(const DataPathParams& params, const Machine& machine,

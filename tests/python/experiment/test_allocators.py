@@ -342,7 +342,7 @@ def test_every_tier_is_metered_as_a_cache_alone() -> None:
                 tiers.access(block, op)
             begin = seen.now
             inside = seen.meters["inside"]
-            of = {name: values[:, vm].tolist() for name, values in inside["tiers"].items()}
+            of = {name: values[:, vm].tolist() for name, values in inside.items()}
             assert of["distinct_hits"] == [len(hit) for hit in tiers.hit]
             assert of["touched"] == [len(tiers.reached[k] & set(tiers.tier(k))) for k in range(2)]
             assert of["peak"] == tiers.peak
