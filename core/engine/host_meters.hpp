@@ -255,6 +255,9 @@ class CacheMeters {
   void mark_in_list(VmId vm, BlockId block) {
     if (ghosts_ > 0) evicted_[BlockId(block)] = next_eviction(vm);
   }
+  [[gnu::always_inline]] void missed_in_list(VmId vm, BlockId block) {
+    if (ghosts_ > 0) missed_again(vm, std::exchange(evicted_[BlockId(block)], 0));
+  }
   Vm& of(VmId vm) { return vms_[vm]; }
   // A hit, as one of a block.
   template <Told kTold>

@@ -51,9 +51,8 @@ struct Way {
 // are made small again. Of blocks that were hit meters have a byte. Most is held at a time where an
 // access ends that brought a block in.
 //
-// Meters keep lists of ghosts by tier. Of all by tier they keep them where VMs share a stack and
-// ghosts or tails are asked for, and of any stacks of more tiers than anybody has, for which it
-// would be much code.
+// Meters keep lists of ghosts by tier, but of the last; and of all in any stacks of more tiers than
+// anybody has, for which it would be much code.
 template <class Log>
 class StackMeters final : public HostMeters::Uses {
  public:
@@ -78,9 +77,7 @@ class StackMeters final : public HostMeters::Uses {
 
   // Of stacks with more tiers meters are told everything.
   static constexpr std::size_t kMostTiers = 4;
-  static constexpr bool lists(Way way) {
-    return way.told == Told::kAll && (way.shared() || kTiers > kMostTiers);
-  }
+  static constexpr bool lists(Way way) { return way.told == Told::kAll && kTiers > kMostTiers; }
 
   Told told() const { return told_; }
   static constexpr bool may_be(Told told) {
@@ -99,8 +96,12 @@ class StackMeters final : public HostMeters::Uses {
     sharing_ = sharing;
     if (lists({sharing, told_})) return;
     meters.leave_lists(*this);
+    caches_ = meters.caches();
+    tail_ = last().tail();
     if (sharing == Sharing::kShared) {
-      if (told_ == Told::kTails) shared_ = {stacks_.stack_of(VmId(0)), owners_.count()};
+      if (Way{sharing, told_}.tails()) {
+        shared_ = {stacks_.stack_of(VmId(0)), owners_.count(), caches_.size()};
+      }
       return;
     }
     for (std::size_t vm = 0; vm < owners_.count(); ++vm) {
@@ -113,11 +114,13 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::noinline]] void squeezed(VmId vm, const Stack& stack) {
     if (!kWay.tails() || lists(kWay)) return;
-    const auto tail_of = [&](Count held) {
-      return static_cast<Position>(std::min(last().tail(), held));
-    };
-    if constexpr (kWay.shared_tails()) {
-      shared_.squeezed(stack, log_, owners_, [&](VmId v) { return tail_of(last().of(v).held); });
+    const auto tail_of = [&](Count held) { return static_cast<Position>(std::min(tail_, held)); };
+    if constexpr (kWay.shared_tails() && kWay.by_tier()) {
+      shared_.squeezed(stack, std::span(stack.boundary), log_, owners_,
+                       [&](std::size_t k, VmId v) { return tail_of(stacks_.held_by(v)[k]); });
+    } else if constexpr (kWay.shared_tails()) {
+      shared_.squeezed(stack, std::span<const Position, 1>(&stack.begin, 1), log_, owners_,
+                       [&](std::size_t, VmId v) { return tail_of(last().of(v).held); });
     } else if constexpr (kWay.by_tier()) {
       for (std::size_t k = 0; k < kTiers; ++k) {
         tails_[vm][k] = stack.boundary[k] + tail_of(stacks_.held_by(vm)[k]);
@@ -172,7 +175,7 @@ class StackMeters final : public HostMeters::Uses {
   template <Way kWay>
   [[gnu::always_inline]] void settled_in(std::size_t tier, VmId vm, Held held) {
     if constexpr (kWay.by_tier() && !lists(kWay)) {
-      Count& peak = meters_->caches()[tier].of(vm).reading.peak;
+      Count& peak = caches_[tier].of(vm).reading.peak;
       peak = std::max(peak, held[tier]);
     }
   }
@@ -190,7 +193,7 @@ class StackMeters final : public HostMeters::Uses {
         if (is_last) {
           last().mark(log_, vm, id);
         } else if (kWay.by_tier()) {
-          meters_->caches()[tier].mark_in_list(vm, id);
+          caches_[tier].mark_in_list(vm, id);
         }
       }
       if constexpr (!kWay.by_tier()) {
@@ -234,7 +237,7 @@ class StackMeters final : public HostMeters::Uses {
     } else if constexpr (kWay.told != Told::kNothing) {
       last().template prefetch_seen<kWay.told>(id);
       for (std::size_t k = 0; kWay.told == Told::kAll && k + 1 < kTiers; ++k) {
-        meters_->caches()[k].prefetch_ghost(id);
+        caches_[k].prefetch_ghost(id);
       }
     }
   }
@@ -258,17 +261,19 @@ class StackMeters final : public HostMeters::Uses {
   // Of a VM that has a stack of its own, where they end: of each tier, or of all together the
   // first.
   using Tails = std::array<Position, kTiers>;
+  template <Way kWay>
+  static constexpr std::size_t kCaches = kWay.by_tier() ? kTiers : 1;
 
   static Told told_for(const HostMeters& meters) {
     return kTiers > kMostTiers ? Told::kAll : meters.told();
   }
   // Of all tiers together, or of the last: what leaves that leaves the stack.
-  CacheMeters& last() const { return meters_->caches().back(); }
+  CacheMeters& last() const { return caches_.back(); }
 
   // Here and below, of all tiers together the number is 0. Whether it was in the tail.
   template <Way kWay>
   [[gnu::always_inline]] bool hit_in(std::size_t tier, VmId vm, BlockId id, Position was) {
-    CacheMeters& meters = meters_->caches()[tier];
+    CacheMeters& meters = caches_[tier];
     meters.hit_block<kWay.told>(vm, id);
     if (!kWay.tails() || !tail_had<kWay>(tier, vm, was)) return false;
     ++meters.of(vm).reading.tail_hits;
@@ -276,12 +281,16 @@ class StackMeters final : public HostMeters::Uses {
   }
   template <Way kWay>
   [[gnu::always_inline]] bool tail_had(std::size_t tier, VmId vm, Position was) {
-    return kWay.shared() ? shared_.had(vm, was) : was < tails_[vm][tier];
+    if constexpr (kWay.shared()) {
+      return shared_.template had<kCaches<kWay>>(tier, vm, was);
+    } else {
+      return was < tails_[vm][tier];
+    }
   }
   template <Way kWay>
   [[gnu::always_inline]] void grow_tail(std::size_t tier, VmId vm) {
     if constexpr (kWay.shared()) {
-      shared_.grow(vm, log_);
+      shared_.template grow<kCaches<kWay>>(tier, vm, log_);
     } else {
       Position& end = tails_[vm][tier];
       end = log_.after_next(end);
@@ -295,7 +304,7 @@ class StackMeters final : public HostMeters::Uses {
     ++of.held;
     if constexpr (kWay.marks()) last().missed_again(vm, was);
     if constexpr (kWay.tails()) {
-      if (of.held <= last().tail()) grow_tail<kWay>(0, vm);
+      if (of.held <= tail_) grow_tail<kWay>(0, vm);
     }
   }
   template <Way kWay>
@@ -303,22 +312,22 @@ class StackMeters final : public HostMeters::Uses {
     CacheMeters::Vm& of = last().of(vm);
     --of.held;
     if constexpr (kWay.tails()) {
-      if (tail_had<kWay>(0, vm, was) && of.held >= last().tail()) grow_tail<kWay>(0, vm);
+      if (tail_had<kWay>(0, vm, was) && of.held >= tail_) grow_tail<kWay>(0, vm);
     }
   }
 
   // Of each tier.
   template <Way kWay>
   void left_tail(std::size_t tier, VmId vm, Held held) {
-    if (held[tier] >= last().tail()) grow_tail<kWay>(tier, vm);
+    if (held[tier] >= tail_) grow_tail<kWay>(tier, vm);
   }
   template <Way kWay>
   void entered_tail(std::size_t tier, VmId vm, Held held) {
-    if (held[tier] <= last().tail()) grow_tail<kWay>(tier, vm);
+    if (held[tier] <= tail_) grow_tail<kWay>(tier, vm);
   }
   // Those above the one that had it were asked in vain; `was`: its mark, if that is none.
   [[gnu::always_inline]] void missed_above(std::size_t found, VmId vm, BlockId id, Position was) {
-    for (std::size_t k = 0; k < found && k + 1 < kTiers; ++k) meters_->asked(k, vm, id, false);
+    for (std::size_t k = 0; k < found && k + 1 < kTiers; ++k) caches_[k].missed_in_list(vm, id);
     if (found == kTiers) last().missed_again(vm, was);
   }
 
@@ -345,16 +354,16 @@ class StackMeters final : public HostMeters::Uses {
   void count(VmId vm) {
     const bool shared = sharing_ == Sharing::kShared;
     const Stack& stack = stacks_.stack_of(vm);
-    for (std::size_t k = 0; k < meters_->caches().size(); ++k) {
-      CacheMeters::Vm& of = meters_->caches()[k].of(vm);
+    for (std::size_t k = 0; k < caches_.size(); ++k) {
+      CacheMeters::Vm& of = caches_[k].of(vm);
       if (meters_->by_tier()) of.held = stacks_.held_by(vm)[k];
       of.reading.touched = shared ? 0 : log_.count(used_in(stack, k));
     }
   }
   void count_shared() {
-    for (std::size_t k = 0; k < meters_->caches().size(); ++k) {
+    for (std::size_t k = 0; k < caches_.size(); ++k) {
       log_.visit(used_in(stacks_.stack_of(VmId(0)), k),
-                 [&](BlockId id) { ++meters_->caches()[k].of(owners_.vm_of(id)).reading.touched; });
+                 [&](BlockId id) { ++caches_[k].of(owners_.vm_of(id)).reading.touched; });
     }
   }
 
@@ -364,6 +373,8 @@ class StackMeters final : public HostMeters::Uses {
   Told told_ = Told::kNothing;
   Sharing sharing_ = Sharing::kShared;
   HostMeters* meters_ = nullptr;
+  std::span<CacheMeters> caches_;  // of these
+  Count tail_ = 0;
   std::vector<Tails> tails_;  // by VM, where they have stacks of their own
   SharedTails<Log> shared_;   // or share one
 };
