@@ -8,7 +8,7 @@
 #include "bindings/src/meter_fields.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
-#include "core/engine/host_reading.hpp"
+#include "core/engine/cache_probe.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meter_reader.hpp"
@@ -53,7 +53,7 @@ void bind_spec(py::module_& m) {
       });
   m.def("describe_meters", [] {
     auto meters = describe_meters();
-    meters.emplace_back(HostMeterSpec::kInfo, describe<HostMeterSpec>());
+    meters.emplace_back(ProbeSpec::kInfo, describe<ProbeSpec>());
     return describe_entry_list(meters);
   });
 }

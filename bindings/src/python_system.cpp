@@ -77,31 +77,17 @@ struct Shown {
   }
 };
 
-// The fields of readings, in the arrays that `column` makes of them.
-template <class Column>
-py::dict shown_readings(const Column& column) {
+// None if another timer fired.
+py::object probe_readings(const Observation& seen) {
   using namespace py::literals;
-  return py::dict("distinct_hits"_a = column(&HostReading::distinct_hits),
-                  "touched"_a = column(&HostReading::touched),
-                  "ghost_hits"_a = column(&HostReading::ghost_hits),
-                  "peak"_a = column(&HostReading::peak),
-                  "tail_hits"_a = column(&HostReading::tail_hits));
-}
-
-// None where another timer rang.
-py::object shown_of_host(const Observation& seen) {
-  const std::span<const HostReading> all = seen.host;
-  const std::span<const std::span<const HostReading>> tiers = seen.host_tiers;
-  if (!tiers.empty()) {
-    return shown_readings([&](Count HostReading::* member) {
-      return by_tier_and_vm(tiers.size(), tiers[0].size(),
-                            [&](std::size_t k, std::size_t v) { return tiers[k][v].*member; });
-    });
-  }
+  const std::span<const ProbeReading> all = seen.probe;
   if (all.empty()) return py::none();
-  return shown_readings([&](Count HostReading::* member) {
+  const auto column = [&](Count ProbeReading::* member) {
     return by_vm(all.size(), [&](std::size_t v) { return all[v].*member; });
-  });
+  };
+  return py::dict("distinct_hits"_a = column(&ProbeReading::distinct_hits),
+                  "touched"_a = column(&ProbeReading::touched),
+                  "peak"_a = column(&ProbeReading::peak));
 }
 
 // What every allocator sees without asking.
@@ -149,7 +135,7 @@ class PythonSystem final : public System {
     if (placed_) return {Action::kPlacements};
     return with_migrations(divided_host_supports(data_path_));
   }
-  std::optional<HostMeterSpec> host_meters() const override { return host_meter_; }
+  std::optional<ProbeSpec> probe() const override { return probe_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     vm_names_.clear();
@@ -275,10 +261,10 @@ class PythonSystem final : public System {
       const auto [name, kind, params, timer] =
           meter.cast<std::tuple<std::string, std::string, ParamMap, std::size_t>>();
       const std::string where = fmt::format("meters['{}']: ", name);
-      if (kind == HostMeterSpec::kInfo.name) {
-        host_meter_ = checked(where.c_str(), parse_params<HostMeterSpec>(params));
-        host_meter_->timer = timer;
-        host_meter_name_ = name;
+      if (kind == ProbeSpec::kInfo.name) {
+        probe_ = checked(where.c_str(), parse_params<ProbeSpec>(params));
+        probe_->timer = timer;
+        probe_name_ = name;
         continue;
       }
       meters_.push_back(
@@ -309,7 +295,7 @@ class PythonSystem final : public System {
     for (std::size_t i = kUsual; i < meters_.size(); ++i) {
       meters[py::str(meter_names_[i - kUsual])] = shown_meter(seen, i);
     }
-    if (host_meter_) meters[py::str(host_meter_name_)] = shown_of_host(seen);
+    if (probe_) meters[py::str(probe_name_)] = probe_readings(seen);
     const auto of_vm = [&](auto of) {
       return by_vm(vms, [&](std::size_t v) {
         return seen.departed[v] ? 0 : std::invoke(of, seen.since[v]);
@@ -455,8 +441,8 @@ class PythonSystem final : public System {
   Actions actions_;
   std::vector<Meter> meters_;             // the usual ones, and its own:
   std::vector<std::string> meter_names_;  // their names
-  std::optional<HostMeterSpec> host_meter_;
-  std::string host_meter_name_;
+  std::optional<ProbeSpec> probe_;
+  std::string probe_name_;
   DivisionRules rules_;
   DataPathParams data_path_;
   std::optional<Dss> classed_;           // whose host it has,

@@ -17,32 +17,25 @@ namespace mcsim {
 
 // LRU stacks cut into tiers, without linked lists.
 //
-// A stack is a log: every access appends its block, so reading the log backwards
-// gives the blocks by recency, if older entries of the same block are skipped.
-// `last_` remembers where a block's newest entry is; the entry it had before
-// becomes a hole. Tier k is the stretch between two boundaries: an access learns
-// the tier it hits by comparing one position with them, and pushing the least
-// recently used block of a tier into the next just moves a boundary over it and
-// over the holes before it. When a log is full its holes are squeezed out.
+// A stack is a log: every access appends its block, so reading the log backwards gives the blocks
+// by recency, if older entries of the same block are skipped. `last_` holds the position of each
+// block's newest entry; its previous entry becomes a hole. Tier k lies between two boundaries: an
+// access finds its tier by comparing one position with them, and demoting the least recently used
+// block of a tier moves a boundary over its entry and over the holes before it. A full log is
+// compacted.
 //
 //            boundary[1]        boundary[0]               end
 //   … gone …  | d . e . . f      | g . a b . c             |
 //              tier 1: f e d      tier 0: c b a g
 //
-// All stacks share `last_` (a block belongs to one stack), which is an array of their own or
-// a column of a table that others have columns of, one array of log
-// entries, in which each has a segment, and a bit an entry that tells the holes;
-// positions are indices into that array, so a future access can be prefetched
+// All stacks share three arrays: `last_` (a block belongs to one stack; an array of its own or a
+// column of a table), the log entries, of which each stack has a segment, and one bit per entry
+// that marks holes. Positions are indices into the entries, so a future access can be prefetched
 // without knowing its stack.
 //
-// Positions may begin higher up (raised): words of `last_` below them are then free for marks at
-// blocks that are in no stack, and the access that brings such a block in finds its mark.
-//
-// Blocks are told by their ids, or by what `last_` takes in place of them.
-//
-// Cost: an access touches its block's `last_`, prefetchable, and the bit of its old
-// entry, and appends; boundaries and squeezing read sequentially, amortised O(tiers).
-// 4 bytes per block of the universe, kSlack * 4.1 per block that a stack can hold.
+// Cost: an access reads its block's `last_`, which can be prefetched, sets the bit of its old entry
+// and appends. Boundaries and compaction read sequentially: amortised O(tiers). Memory: 4 bytes per
+// block of the universe, kSlack * 4.1 per block that a stack can hold.
 template <int kTiers, class Last = Pages<std::uint32_t>>
 class RecencyLog {
  public:
@@ -52,15 +45,13 @@ class RecencyLog {
   struct Stack {
     // boundary[k]: where tier k ends, towards older entries.
     std::array<Position, kTiers> boundary;
-    // window[k]: where tier k began, towards younger ones, when a window began.
-    std::array<Position, kTiers> window;
     Position begin;  // of the segment
-    Position limit;  // squeeze when end gets here
+    Position limit;  // compact when end gets here
     Position stop;   // of the segment
     Position end;    // where the next access goes
   };
 
-  // Log entries for each block a stack can hold: more means rarer squeezing.
+  // Log entries for each block a stack can hold: more means rarer compaction.
   static constexpr std::uint64_t kSlack = 4;
   static constexpr std::uint64_t kMinimum = 64;
 
@@ -80,19 +71,13 @@ class RecencyLog {
   // Empty ones, for less than 2^32 entries in all.
   static std::vector<Stack> stacks(std::span<const std::uint64_t> most_blocks) {
     std::vector<Stack> stacks;
-    Position at = kWord;  // below is the mark of blocks that were in no stack yet, 0
+    Position at = kWord;  // 0 is the position of blocks that are in no stack
     for (const std::uint64_t blocks : most_blocks) {
       const auto stop = static_cast<Position>(at + segment_size(blocks));
       stacks.push_back(empty(at, stop));
-      at = stop + kWord;  // none of them is a hole: who looks beyond a segment gets no further
+      at = stop + kWord;  // no holes between segments: a scan beyond a segment stops here
     }
     return stacks;
-  }
-
-  // An empty one, higher by marks_for(count): then marks from 0 to that count are below it.
-  static std::uint64_t marks_for(std::uint64_t count) { return count / kWord * kWord; }
-  static Stack raised(const Stack& stack, Position by) {
-    return empty(stack.begin + by, stack.stop + by);
   }
 
   // For all of those stacks.
@@ -101,33 +86,21 @@ class RecencyLog {
   // `last`: 0 for every block.
   RecencyLog(Last last, std::span<const Stack> stacks)
       : last_(std::move(last)),
-        marks_(stacks.front().begin),
         log_(stacks.back().stop + kWord),
         holes_(stacks.back().stop / kWord + 2) {}
 
-  // Of a log that is empty: another one for what it knows of blocks.
-  void keep_in(Last last) { last_ = std::move(last); }
-
-  // Moves the block to the top of the stack; the tier it was in, or kTiers if
-  // in none.
+  // Moves the block to the top of the stack; the tier it was in, or kTiers if in none.
   [[gnu::always_inline]] std::size_t access(Stack& stack, const auto& id) {
     return tier_of(move_up(stack, id), stack);
   }
-  // The same; where it was, or its mark.
-  template <bool kMarked = false>
+  // The same; the position it had.
   [[gnu::always_inline]] Position move_up(Stack& stack, const auto& id) {
-    make_room(stack);
+    if (stack.end == stack.limit) [[unlikely]]
+      compact(stack);
     const Position old = std::exchange(last_[id], stack.end);
-    punch(kMarked ? std::max(old, marks_ - 1) : old);
+    mark_hole(old);
     log_[stack.end++] = id;
     return old;
-  }
-  // If there is none for an access, entries move; whether they did.
-  [[gnu::always_inline]] bool make_room(Stack& stack) {
-    if (stack.end != stack.limit) [[likely]]
-      return false;
-    squeeze(stack);
-    return true;
   }
 
   // Pushes the least recently used block of a tier that is not empty into the
@@ -152,15 +125,8 @@ class RecencyLog {
     const std::size_t tier = tier_of(old, stack);
     if (tier == kTiers) return tier;
     last_[id] = 0;
-    punch(old);
+    mark_hole(old);
     return tier;
-  }
-
-  // The same of a block that is in the stack, and gets a mark; where it was.
-  [[gnu::always_inline]] Position take_out(const auto& id, Position mark) {
-    const Position was = std::exchange(last_[id], mark);
-    punch(was);
-    return was;
   }
 
   // The tier that the block is in, or kTiers if in none.
@@ -170,64 +136,13 @@ class RecencyLog {
     for (const Position boundary : stack.boundary) tier += at < boundary ? 1 : 0;
     return tier;
   }
-  // If none has a mark.
   bool contains(const auto& id) const { return last_[id] != 0; }
-
-  // Where the block is, or its mark; marks are below marks(), and for blocks that are in no stack.
-  Position where(const auto& id) const { return last_[id]; }
-  Position marks() const { return marks_; }
-  Position& mark(const auto& id) { return last_[id]; }
-  void mark(const auto& id, Position mark) { last_[id] = mark; }
-  // Marks of blocks in [first, end), of which none is lowered below 0.
-  void lower_marks(BlockId first, BlockId end, Position by) {
-    for (BlockId id = first; id < end; ++id) {
-      if (last_[id] < marks_) last_[id] = std::max(last_[id], by) - by;
-    }
-  }
-
-  // From now on what comes is told from what has been there.
-  static void begin_window(Stack& stack) {
-    for (std::size_t k = 0; k < kTiers; ++k) stack.window[k] = top(stack, k);
-  }
-  // Entries that are no holes in [begin, end): of blocks that were accessed since the window began,
-  // and are in a tier; and of those that came into one, and are there.
-  struct Stretch {
-    Position begin;
-    Position end;
-  };
-  static Stretch accessed(const Stack& stack) {
-    return {std::max(stack.window[0], stack.boundary[kTiers - 1]), stack.end};
-  }
-  static Stretch came_in(const Stack& stack, std::size_t tier) {
-    return {std::max(stack.window[tier], stack.boundary[tier]), top(stack, tier)};
-  }
-  Count count(Stretch of) const {
-    Count count = 0;
-    for (Position word = of.begin / kWord; word * kWord < of.end; ++word) {
-      std::uint64_t entries = ~holes_[word];
-      if (word == of.begin / kWord) entries &= ~std::uint64_t{0} << (of.begin % kWord);
-      if (word == of.end / kWord) entries &= ~(~std::uint64_t{0} << (of.end % kWord));
-      count += std::popcount(entries);
-    }
-    return count;
-  }
-  template <class Visit>
-  void visit(Stretch of, Visit visit) const {
-    for (Position at = entry_from(of.begin); at < of.end; at = entry_from(at + 1)) visit(log_[at]);
-  }
-
-  // What the entry is of; and whether it is a hole.
-  BlockId at(Position at) const { return log_[at]; }
-  bool is_hole(Position at) const { return (holes_[at / kWord] >> (at % kWord) & 1) != 0; }
-
-  // Right above the first block of a stack that is there or above; there is one.
-  Position after_next(Position at) const { return entry_from(at) + 1; }
 
   // What an access will touch.
   void prefetch(BlockId id) const { prefetch_line(&last_[id]); }
 
-  // A block that demote may return of that tier some calls later, for who will touch more of it.
-  BlockId soon(const Stack& stack, std::size_t tier) const {
+  // A block that demote may return for that tier some calls later, to prefetch its data.
+  BlockId peek_victim(const Stack& stack, std::size_t tier) const {
     return log_[some_ahead(stack.boundary[tier])];
   }
 
@@ -250,24 +165,18 @@ class RecencyLog {
 
  private:
   static constexpr Position kWord = 64;
-  // How far ahead who reads the log asks for what it will touch of blocks, and for entries: so many
-  // that are no holes, of which none is left out as more of the others would, and so many in all.
+  // Prefetch distances of a scan: blocks count entries without holes, so that none is left out;
+  // entries count all of them.
   static constexpr int kBlocksAhead = 6;
   static constexpr std::size_t kEntriesAhead = 32;
 
   static Stack empty(Position begin, Position stop) {
-    Stack stack{
-        .boundary = {}, .window = {}, .begin = begin, .limit = stop, .stop = stop, .end = begin};
+    Stack stack{.boundary = {}, .begin = begin, .limit = stop, .stop = stop, .end = begin};
     stack.boundary.fill(begin);
-    stack.window.fill(begin);
     return stack;
   }
-  // Where the tier begins, towards younger entries.
-  static Position top(const Stack& stack, std::size_t tier) {
-    return tier == 0 ? stack.end : stack.boundary[tier - 1];
-  }
 
-  void punch(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
+  void mark_hole(Position hole) { holes_[hole / kWord] |= std::uint64_t{1} << (hole % kWord); }
 
   // The first entry from a position on that is no hole; those never written are none.
   [[gnu::always_inline]] Position entry_from(Position at) const {
@@ -289,13 +198,8 @@ class RecencyLog {
   }
   Position oldest(const Stack& stack) const { return entry_from(stack.boundary[kTiers - 1]); }
 
-  [[gnu::noinline]] void squeeze(Stack& stack) {
-    std::array<Position, kTiers> since{};  // entries above where a window began
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      if (stack.window[k] == stack.begin) continue;  // all are
-      const Position began = std::max(stack.window[k], stack.boundary[kTiers - 1]);
-      since[k] = static_cast<Position>(count({began, stack.end}));
-    }
+  // Removes the holes of a stack.
+  [[gnu::noinline]] void compact(Stack& stack) {
     Position to = stack.begin;
     Position from = oldest(stack);
     Position ahead = from;
@@ -314,17 +218,13 @@ class RecencyLog {
     }
     std::fill(&holes_[stack.begin / kWord], &holes_[(stack.end + kWord - 1) / kWord], 0);
     stack.end = to;
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      if (stack.window[k] != stack.begin) stack.window[k] = to - since[k];
-    }
     // A stack with few blocks re-uses the start of its segment: less memory touched.
     const std::uint64_t roomy = stack.begin + segment_size(to - stack.begin);
     stack.limit = static_cast<Position>(std::min<std::uint64_t>(roomy, stack.stop));
   }
 
-  Last last_;                   // by block: its newest entry, or its mark
-  Position marks_;              // where positions begin
-  Pages<BlockId> log_;          // longer than the segments, for who looks beyond them
+  Last last_;                   // by block: its newest entry, 0 if it is in no stack
+  Pages<BlockId> log_;          // longer than the segments: scans read beyond them
   Pages<std::uint64_t> holes_;  // a bit an entry
 };
 

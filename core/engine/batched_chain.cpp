@@ -23,6 +23,8 @@ BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> p
       next_use_of_(next_use_of),
       only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
       arrived_(part_of.size()),
+      write_backs_(part_of.size()),
+      open_tiers_(only_vm_.size()),
       dealt_end_(only_vm_.size()),
       numbered_(kStretch + 1) {
   for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
@@ -34,6 +36,8 @@ BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> p
 void BatchedChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
   std::ranges::fill(arrived_, ArrivedByTier{});
+  std::ranges::fill(write_backs_, 0);
+  find_open_tiers();
   while (range.begin < range.end) {
     const Batch batch{trace, next_batch(trace, range)};
     serve(batch);
@@ -41,6 +45,15 @@ void BatchedChain::replay(const Accesses& trace, RequestRange range, std::span<V
   }
   for (std::size_t vm = 0; vm < counters.size(); ++vm) add(vm, counters[vm], found[vm]);
   for (Tier& tier : tiers_) tier.count_held();
+}
+
+void BatchedChain::find_open_tiers() {
+  for (std::size_t part = 0; part < open_tiers_.size(); ++part) {
+    open_tiers_[part].clear();
+    for (std::size_t k = 0; k < tiers_.size(); ++k) {
+      if (tiers_[k].has_room(part)) open_tiers_[part].push_back(k);
+    }
+  }
 }
 
 RequestRange BatchedChain::next_batch(const Accesses& trace, RequestRange rest) const {
@@ -88,7 +101,8 @@ void BatchedChain::deal(const Batch& batch) {
     const VmId vm = trace.request_vm[r];
     const Op op = static_cast<Op>(trace.request_op[r]);
     const Arrival::Kind kind = kind_of(vm, op);
-    const bool dirties = op == Op::kWrite && book_.mode(vm) == WriteMode::kBack;
+    const bool dirties = op == Op::kWrite && book_.mode(vm) == WriteMode::kBack &&
+                         !open_tiers_[part_of_[vm]].empty();
     std::size_t& to = dealt_end_[part_of_[vm]];
     for (; i < trace.request_begin[r + 1]; ++i) {
       if (knows_future()) dealt_.uses[to] = next_uses_[i];
@@ -107,25 +121,24 @@ void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
   const std::span<const Arrival> accesses = number(stretch.dealt);
   std::span<const Arrival> arrivals = accesses;
   const std::size_t blocks = next_use_of_.size() / tiers_.size();
+  const std::vector<std::size_t>& open = open_tiers_[stretch.part];
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
-    TierCache& cache = tiers_[k].cache(stretch.part);
-    below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()) + 1,
-                   knows_future());
-    const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
-    Arrival* const end =
-        cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
-    *end = end_of(accesses.size());
-    if (meters_ != nullptr && meters_->by_tier()) {
-      tell(stretch, arrivals, below_.arrivals.data(), meters_->caches()[k]);
+    if (std::ranges::binary_search(open, k)) {
+      TierCache& cache = tiers_[k].cache(stretch.part);
+      below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()) + 1,
+                     knows_future());
+      const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
+      Arrival* const end =
+          cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
+      *end = end_of(accesses.size());
+      std::swap(here_, below_);
+      arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
+      if (uses != nullptr) uses = here_.uses.data();
     }
-    std::swap(here_, below_);
-    arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
-    if (uses != nullptr) uses = here_.uses.data();
     count_arrivals(stretch, k + 1, arrivals);
   }
-  if (meters_ != nullptr && !meters_->by_tier()) {
-    tell(stretch, accesses, arrivals.data(), meters_->caches()[0]);
-  }
+  if (open.empty()) return;
+  if (probe_ != nullptr) report(stretch, accesses, arrivals.data());
   if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(arrivals);
 }
 
@@ -152,7 +165,7 @@ void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::s
                                  Arrived& arrived) {
   if (arrival.kind() == Arrival::kVictim) {
     ++arrived.victims;
-  } else if (arrival.kind() == Arrival::kTake) {
+  } else if (arrival.kind() != Arrival::kWritten) {
     const auto op = static_cast<std::size_t>(arrival.op());
     std::uint8_t& slowest = slowest_[stretch.dealt[arrival.number()].number()];
     ++arrived.accesses[op];
@@ -168,57 +181,44 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
     if (arrival.dirties()) {
       book_.mark(owners_.vm_of(block), block);
     } else if (arrival.kind() == Arrival::kVictim && book_.dirty(block)) {
-      book_.write_back(owners_.vm_of(block), block);
+      const VmId vm = owners_.vm_of(block);
+      ++write_backs_[vm];
+      book_.write_back(vm, block);
     }
   }
 }
 
-void BatchedChain::tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
-                        CacheMeters& meters) const {
-  as_told(meters_->told(), [&]<Told kTold>() { tell_as<kTold>(stretch, came, left, meters); });
-}
-
-// By what came to a cache, and what it left to the next: behind each is an end mark. What is taken
-// was accessed, unless it was dealt so: then it is written around, and nobody is asked.
-template <Told kTold>
-void BatchedChain::tell_as(const Stretch& stretch, std::span<const Arrival> came,
-                           const Arrival* left, CacheMeters& meters) const {
+// `left`: the end of the arrivals below the last tier has an end mark.
+void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> accesses,
+                          const Arrival* left) const {
   const std::size_t only = only_vm_[stretch.part];
   const auto vm_of = [&](BlockId block) {
     return only == kSeveralVms ? owners_.vm_of(block) : static_cast<VmId>(only);
   };
-  for (std::size_t i = 0; i < came.size(); ++i) {
-    meters.prefetch<kTold>(came[std::min(i + kIndexAhead, came.size() - 1)].block());
-    const Arrival arrival = came[i];
-    const BlockId block = arrival.block();
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    probe_->prefetch(accesses[std::min(i + kIndexAhead, accesses.size() - 1)].block());
+    const BlockId block = accesses[i].block();
     const VmId vm = vm_of(block);
-    if (i == 0 || arrival.number() != came[i - 1].number()) meters.settle();
-    if (arrival.kind() == Arrival::kVictim) {
-      meters.came_in<kTold>(vm, block);
-    } else if (arrival.kind() != Arrival::kWritten) {
-      const bool missed = left->kind() == Arrival::kTake && left->number() == arrival.number();
-      const bool accessed = stretch.dealt[arrival.number()].kind() == Arrival::kAccess;
-      if (missed && arrival.kind() == Arrival::kAccess) {
-        meters.fetched<kTold>(vm, block);
-      } else if (accessed) {
-        missed ? meters.missed<kTold>(vm, block) : meters.hit<kTold>(vm, block);
-      }
-      if (!missed && arrival.kind() == Arrival::kTake) meters.left<kTold>(vm, block);
+    const bool missed = left->kind() == Arrival::kTake && left->number() == i;
+    const bool enters = accesses[i].kind() == Arrival::kAccess;
+    if (enters) {
+      missed ? probe_->inserted(vm, block) : probe_->hit(vm, block);
+    } else if (!missed) {
+      probe_->removed(vm, block);  // written around
     }
-    // What had to leave, after all that came in because of the same access.
-    for (; left->number() < came.data()[i + 1].number(); ++left) {
-      if (left->kind() != Arrival::kVictim) continue;
-      meters.evicted<kTold>(vm_of(left->block()), left->block());
+    for (; left->number() == i; ++left) {
+      if (left->kind() == Arrival::kVictim) probe_->removed(vm_of(left->block()), left->block());
     }
+    if (enters && missed) probe_->end_insertion(vm);
   }
 }
 
-// Counts what a range of requests did. Blocks come into the fastest tier, and its victims
-// go to the next one.
+// Counts what a range of requests did. Blocks come into the fastest open tier, and its victims go
+// to the next one.
 void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   const ArrivedByTier& arrived = arrived_[vm];
+  const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
   const bool around = book_.mode(vm) == WriteMode::kAround;
-  TierCounters& fastest = of.tiers[0];
   for (std::size_t k = 0; k <= backend(); ++k) {
     const Arrived& here = arrived[k];
     const Arrived& below = arrived[k + 1];
@@ -226,19 +226,23 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
     const Count writes = here.accesses[1] - below.accesses[1];
     const Count entering = reads + (around ? 0 : writes);
     found[0][k] += reads;
-    found[1][k] += writes;
+    found[1][around ? backend() : k] += writes;
     of.reads_served.blocks[k] += reads;
     of.reads_served.requests[k] += here.requests[0] - below.requests[0];
+    if (open.empty()) continue;
+    TierCounters& fastest = of.tiers[open.front()];
     if (k == backend()) {
       fastest.fills += entering;
       fastest.occupancy += entering;
+      of.tiers[open.back()].copied_out += write_backs_[vm];
       break;
     }
+    if (!std::ranges::binary_search(open, k)) continue;
     TierCounters& own = of.tiers[k];
     own.invalidations += reads + writes - entering;
     own.occupancy -= reads + writes - entering;
-    own.occupancy += (k == 0 ? 0 : here.victims - entering) - below.victims;
-    if (k == 0) {
+    own.occupancy += (k == open.front() ? 0 : here.victims - entering) - below.victims;
+    if (k == open.front()) {
       own.updates += around ? 0 : writes;
     } else {
       own.demotions += here.victims;
@@ -246,20 +250,22 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
       fastest.promotions += entering;
       fastest.occupancy += entering;
     }
-    (k + 1 == backend() ? own.evictions : own.moved_down) += below.victims;
+    if (k == open.back()) {
+      own.evictions += below.victims;
+    } else {
+      own.moved_down += below.victims;
+      own.copied_out += below.victims;
+    }
   }
   add_writes(vm, of);
 }
 
-// Written back, a block goes to the fastest tier that has room for the VM: what it waits for.
+// A write back goes to the fastest open tier, which the VM waits for; other writes to the backend.
 void BatchedChain::add_writes(std::size_t vm, VmCounters& of) const {
-  std::size_t served_by = backend();
-  if (book_.mode(vm) == WriteMode::kBack) {
-    const auto has_room = [&](Tier& tier) { return tier.has_room(part_of_[vm]); };
-    served_by = static_cast<std::size_t>(std::ranges::find_if(tiers_, has_room) - tiers_.begin());
-  } else {
-    of.backend_writes += arrived_[vm][0].accesses[1];
-  }
+  const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
+  const bool back = book_.mode(vm) == WriteMode::kBack && !open.empty();
+  const std::size_t served_by = back ? open.front() : backend();
+  if (!back) of.backend_writes += arrived_[vm][0].accesses[1];
   of.writes_served.blocks[served_by] += arrived_[vm][0].accesses[1];
   of.writes_served.requests[served_by] += arrived_[vm][0].requests[1];
 }

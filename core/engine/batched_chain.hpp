@@ -9,8 +9,8 @@
 #include "core/base/pages.hpp"
 #include "core/engine/arrival.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/cache_probe.hpp"
 #include "core/engine/counters.hpp"
-#include "core/engine/host_meters.hpp"
 #include "core/engine/tier.hpp"
 #include "core/engine/writes.hpp"
 #include "core/trace/accesses.hpp"
@@ -32,8 +32,10 @@ namespace mcsim {
 // on down in its place. Below the last tier the book then hears in order of every block that
 // became dirty and of every one that left the chain: no tier knows what is dirty.
 //
-// Meters are told of a tier, or of all as one, by what came to it and what it left to the next:
-// both are in the order of the accesses that they are because of, by whose numbers they meet.
+// A tier in which a part has no space is skipped: what arrives there goes on to the next one.
+//
+// The probe gets what came to the chain and what it left behind: both are in the order of the
+// accesses that caused them, and are matched by the numbers of these accesses.
 class BatchedChain {
  public:
   // Accesses, or requests, that are dealt to parts together: the state of each part comes
@@ -53,8 +55,7 @@ class BatchedChain {
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
               std::span<Found> found);
 
-  // What is replayed from now on is told to the meters, which outlive the chain.
-  void attach(HostMeters& meters) { meters_ = &meters; }
+  void attach(CacheProbe& probe) { probe_ = &probe; }
 
  private:
   // Dealt accesses that go through a part's tiers together: what one tier leaves to the
@@ -107,11 +108,8 @@ class BatchedChain {
   void count_arrivals(const Stretch& stretch, std::size_t tier, std::span<const Arrival> arrivals);
   void count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier, Arrived& arrived);
   void keep_book(std::span<const Arrival> arrivals);
-  void tell(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
-            CacheMeters& meters) const;
-  template <Told kTold>
-  void tell_as(const Stretch& stretch, std::span<const Arrival> came, const Arrival* left,
-               CacheMeters& meters) const;
+  void report(const Stretch& stretch, std::span<const Arrival> accesses, const Arrival* left) const;
+  void find_open_tiers();
   void add(std::size_t vm, VmCounters& of, Found& found) const;
   void add_writes(std::size_t vm, VmCounters& of) const;
   bool knows_future() const { return next_uses_.size() > 0; }
@@ -126,7 +124,11 @@ class BatchedChain {
   std::vector<std::size_t> only_vm_;    // by part
   std::vector<ArrivedByTier> arrived_;  // by VM
 
-  HostMeters* meters_ = nullptr;
+  std::vector<Count> write_backs_;  // by VM, in one replay
+  // By part, the tiers in which it has space, fastest first.
+  std::vector<std::vector<std::size_t>> open_tiers_;
+
+  CacheProbe* probe_ = nullptr;
 
   // Of a batch: what is to be done in the fastest tier, part after part, and where that of
   // each part ends; of a stretch, with its own numbers; in the tier that comes next, and in

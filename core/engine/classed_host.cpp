@@ -69,7 +69,7 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
 }
 
 bool ClassedHost::takes(std::size_t tier, std::size_t of_class) const {
-  return held_[tier] < capacity_[tier] || of_class < always_;
+  return held_[tier] < capacity_[tier] || (capacity_[tier] > 0 && of_class < always_);
 }
 
 std::size_t ClassedHost::taker(std::size_t tier, std::size_t of_class) const {
@@ -78,7 +78,6 @@ std::size_t ClassedHost::taker(std::size_t tier, std::size_t of_class) const {
 }
 
 void ClassedHost::insert(std::size_t tier, BlockId block, std::size_t of_class) {
-  if (capacity_[tier] == 0) return push_down(tier, block, of_class);
   if (held_[tier] == capacity_[tier]) make_room(tier);
   lists_.push_front(list(tier, of_class), block);
   where_[block] = static_cast<std::uint8_t>(tier);
@@ -102,6 +101,7 @@ void ClassedHost::push_down(std::size_t tier, BlockId block, std::size_t of_clas
     return;
   }
   ++owner.tiers[tier].moved_down;
+  ++owner.tiers[tier].copied_out;
   ++owner.tiers[to].demotions;
   insert(to, block, of_class);
 }

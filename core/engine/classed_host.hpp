@@ -18,8 +18,8 @@ using Classifier = std::function<std::size_t(const Accesses& trace, std::size_t 
 // Tiers that all VMs share, in which a block is of the class of the request that touched it
 // last. A block is in one tier: it comes into the fastest that takes it, and the victims go down.
 // Classes below `always` come into every tier; the others only where there is room already. The
-// victim is the least recently used block of the last class that the tier has. What comes into a
-// tier of no blocks is written there and goes down at once, as where LRU is the only rule.
+// victim is the least recently used block of the last class that the tier has. A tier of no blocks
+// is bypassed.
 //
 // Writes go through: the VM waits for the backend, and nothing is read for them.
 class ClassedHost final : public Host {

@@ -7,21 +7,20 @@
 namespace mcsim {
 namespace {
 
-// How many accesses ahead of the replay memory is asked for.
+// Prefetch distance in accesses.
 constexpr std::size_t kAhead = 24;
 
-// What becomes of the requests of a VM: reads, or writes in one of the modes; or what the host
-// says.
-enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kElse };
+// What a request does: a read, or a write in one of the modes. The slow path serves the others.
+enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kSlowPath };
 
 constexpr Use use_of(WriteBook::Way way) { return static_cast<Use>(1 + static_cast<int>(way)); }
-static_assert(use_of(WriteBook::Way::kByTier) == Use::kElse);
+static_assert(use_of(WriteBook::Way::kByTier) == Use::kSlowPath);
 
 }  // namespace
 
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     const Gate& gate, WriteBook& book, Rest& rest)
+                     const Gate& gate, WriteBook& book, SlowPath& slow_path)
     : chain_(chain),
       tiers_(tiers),
       table_(table),
@@ -29,14 +28,14 @@ CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
       owners_(owners),
       gate_(gate),
       book_(book),
-      rest_(rest) {
+      slow_path_(slow_path) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
   for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
 }
 
 // The number of tiers stands for none of them, and for the backend.
-template <Chain kChain, std::size_t kTiers, Told kTold>
+template <Chain kChain, std::size_t kTiers, bool kProbe>
 class CopyChain::Loop {
  public:
   Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
@@ -46,20 +45,20 @@ class CopyChain::Loop {
         owners_(chain.owners_),
         gate_(chain.gate_),
         book_(chain.book_),
-        rest_(chain.rest_),
-        meters_(chain.meters_),
+        slow_path_(chain.slow_path_),
+        probe_(chain.probe_),
         counters_(counters),
         found_(found) {
     for (std::size_t k = 0; k < kTiers; ++k) tiers_[k] = &chain.tiers_[k];
   }
 
-  void replay(const Accesses& trace, RequestRange range) {
+  [[gnu::noinline]] void replay_range(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
       const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
       if (blocks.begin == blocks.end) continue;
       const Vm vm = vm_of(trace.request_vm[r]);
-      switch (gate_.shut(vm.id) ? Use::kElse : use(vm.id, trace.request_op[r])) {
+      switch (gate_.shut(vm.id) ? Use::kSlowPath : use(vm.id, trace.request_op[r])) {
         case Use::kRead:
           serve<Use::kRead>(vm, ids, blocks);
           break;
@@ -72,19 +71,14 @@ class CopyChain::Loop {
         case Use::kAround:
           serve<Use::kAround>(vm, ids, blocks);
           break;
-        case Use::kElse:
-          rest_.serve_singly(trace, r);
+        case Use::kSlowPath:
+          slow_path_.serve_singly(trace, r);
           break;
       }
     }
   }
 
  private:
-  static constexpr bool kMetered = kTold != Told::kNothing;
-  // Whether meters have asked tiers, each of which then has as many columns as they need.
-  static constexpr bool kAsked = kTold == Told::kOrdered;
-  static constexpr std::size_t kColumns = kAsked ? CacheMeters::kColumns : 1;
-
   // What is looked up of a VM once a request.
   struct Vm {
     VmId id;
@@ -93,8 +87,8 @@ class CopyChain::Loop {
     VmCounters& counts;
     TierCounters* tiers;
   };
-  // Which tier had the block; and the fastest and the slowest of those that have its data now
-  // because of the access.
+  // The tier that held the block; and the fastest and the slowest tier that the access wrote its
+  // data into.
   struct Outcome {
     std::size_t found;
     std::size_t top;
@@ -110,20 +104,17 @@ class CopyChain::Loop {
     tiers_[k]->assume_only_logs();
     return *tiers_[k];
   }
-  HostMeters& meters() const { return *meters_; }
-  // Whose columns, if they have any for all tiers together, come after those of tiers.
-  static TableEntry for_meters(TableEntry block) { return block.beside(kAsked ? 0 : kTiers); }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
 
-  // Of blocks that are told by their rows, in which tiers have their columns one after the other.
+  // Blocks are given by their rows in the table, where tiers have one column each.
   bool holds(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).holds(vm.part, block.beside(kColumns * k));
+    return tier(k).holds(vm.part, block.beside(k));
   }
   [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).template touch_in_log<kAsked>(vm.part, block.beside(kColumns * k));
+    return tier(k).touch_in_log(vm.part, block.beside(k));
   }
   bool take(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).take(vm.part, block.beside(kColumns * k));
+    return tier(k).take(vm.part, block.beside(k));
   }
 
   template <Use kUse>
@@ -146,10 +137,9 @@ class CopyChain::Loop {
     table_.prefetch(block);
     look_ahead_beside(block);
   }
-  // What is known of a block besides where it is.
   void look_ahead_beside(BlockId block) const {
     if (book_.dirty() > 0) book_.prefetch(block);
-    if constexpr (kMetered) meters().template prefetch<kTold>(block);
+    if constexpr (kProbe) probe_->prefetch(block);
   }
 
   // The tier that had the block, and what the VM waited for.
@@ -191,35 +181,26 @@ class CopyChain::Loop {
   }
 
   std::size_t write_around(const Vm& vm, TableEntry block) {
-    const bool updates = book_.rules().update_around;
-    if constexpr (kMetered) tell_around(vm, block, updates);
+    ++vm.counts.backend_writes;
+    bool dropped = false;
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
-      if (updates) {
-        if (!touch(k, vm, block)) continue;
+      if (!book_.rules().update_around) {
+        dropped |= invalidate(k, vm, block);
+      } else if (touch(k, vm, block)) {
         ++vm.tiers[k].updates;
-        if constexpr (kMetered) meters().template used<kTold>(k, vm.id, block);
-      } else if (!invalidate(k, vm, block)) {
-        continue;
+        found = k;
       }
-      found = k;
     }
-    ++vm.counts.backend_writes;
+    if (kProbe && dropped) probe_->removed(vm.id, block);
+    if (kProbe && found < kTiers) probe_->hit(vm.id, block);
     return found;
-  }
-
-  void tell_around(const Vm& vm, TableEntry block, bool updates) {
-    const std::size_t fastest = fastest_with(vm, block);
-    if (fastest == kTiers) return;
-    if (kAsked) tier(fastest).logs().look(vm.part, block.beside(kColumns * fastest));
-    meters().template around<kTold>(vm.id, for_meters(block), fastest, updates);
   }
 
   bool invalidate(std::size_t k, const Vm& vm, TableEntry block) {
     if (!take(k, vm, block)) return false;
     ++vm.tiers[k].invalidations;
     --vm.tiers[k].occupancy;
-    if constexpr (kMetered) meters().template left_from<kTold>(k, vm.id, block);
     return true;
   }
   std::size_t fastest_with(const Vm& vm, TableEntry block) {
@@ -230,10 +211,7 @@ class CopyChain::Loop {
 
   [[gnu::always_inline]] Outcome fetch(const Vm& vm, TableEntry block) {
     const std::size_t found = look(vm, block);
-    if constexpr (kMetered) {
-      meters().template access<kTold>(vm.id, for_meters(block), found,
-                                      found < kTiers || may_come_in(vm));
-    }
+    if (kProbe && found < kTiers) probe_->hit(vm.id, block);
     Outcome outcome{found, found, found};
     if (found == 0) return outcome;
     if constexpr (kChain == Chain::kVictim) {
@@ -242,6 +220,10 @@ class CopyChain::Loop {
       enter_all(vm, block, rooms(vm), outcome);
       // Victims of the faster tiers may have pushed it out of slower ones.
       while (outcome.low > outcome.top && !holds(outcome.low, vm, block)) --outcome.low;
+    }
+    if (kProbe && found == kTiers && outcome.top < kTiers) {
+      probe_->inserted(vm.id, block);
+      probe_->end_insertion(vm.id);
     }
     return outcome;
   }
@@ -253,14 +235,6 @@ class CopyChain::Loop {
       return touch(kFrom, vm, block) ? kFrom : look<kFrom + 1>(vm, block);
     }
     return kTiers;
-  }
-
-  // Whether a block comes in that no tier has.
-  bool may_come_in(const Vm& vm) {
-    if (kChain == Chain::kInclusive) return has_room(kTiers - 1, vm);
-    std::size_t k = 0;
-    while (k < kTiers && !has_room(k, vm)) ++k;
-    return k < kTiers;
   }
 
   // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
@@ -313,47 +287,45 @@ class CopyChain::Loop {
   template <std::size_t kTo>
   [[gnu::always_inline]] void insert(const Vm& vm, TableEntry block) {
     ++vm.tiers[kTo].occupancy;
-    if constexpr (kMetered) meters().template came_in<kTold>(kTo, vm.id, block);
     BlockId next = 0;
-    const auto [victim, own] =
-        tier(kTo).template insert_in_log<kAsked>(vm.part, block.beside(kColumns * kTo), &next);
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
     if (victim == kNoBlock) return;
     look_ahead_beside(next);
     if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
     leave<kTo>(vm_of(owners_.vm_of(victim)), table_.row(victim));
   }
 
-  // A block was a victim of the tier: on to the next one, or out.
+  // A victim of the tier goes to a slower one, or out.
   template <std::size_t kFrom>
   void leave(const Vm& owner, TableEntry block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
-    if constexpr (kMetered) meters().template evicted_from<kTold>(kFrom, owner.id, block);
-    if (kChain == Chain::kInclusive) drop_above(kFrom, owner, block);
+    // The tier whose device its newest data is read from.
+    const std::size_t source =
+        kChain == Chain::kInclusive ? drop_above(kFrom, owner, block) : kFrom;
     const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
     if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
-      if (!rest_.write_on(kFrom, owner.id, block)) return go(owner, left, block);
+      if (!slow_path_.write_on(kFrom, source, owner.id, block)) return evicted(owner, left, block);
       ++left.moved_down;
       return;
     }
-    if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(owner, block, newest)) {
+    if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(source, owner, block, newest)) {
       ++left.moved_down;
       return;
     }
-    if (newest) write_back(kFrom, owner, block);
-    go(owner, left, block);
+    if (newest) write_back(source, kFrom, owner, block);
+    evicted(owner, left, block);
   }
 
-  // A victim went no further than out of the tier; other tiers may have it.
-  void go(const Vm& owner, TierCounters& left, TableEntry block) {
+  // A victim left the tier and came into no slower one; other tiers may hold it.
+  void evicted(const Vm& owner, TierCounters& left, TableEntry block) {
     ++left.evictions;
-    if constexpr (kMetered && !kAsked) {
-      if (fastest_with(owner, block) == kTiers)
-        meters().template evicted<kTold>(owner.id, for_meters(block));
-    }
+    if (kProbe && fastest_with(owner, block) == kTiers) probe_->removed(owner.id, block);
   }
 
-  void write_back(std::size_t from, const Vm& owner, TableEntry block) {
+  // Copies below the tier are updated, too.
+  void write_back(std::size_t source, std::size_t from, const Vm& owner, TableEntry block) {
+    ++owner.tiers[source].copied_out;
     for (std::size_t k = from + 1; k < kTiers; ++k) {
       if (holds(k, owner, block)) ++owner.tiers[k].updates;
     }
@@ -364,7 +336,7 @@ class CopyChain::Loop {
     const BlockId block = book_.oldest();
     std::size_t newest = 0;
     while (!book_.dirty(block, newest)) ++newest;
-    write_back(newest, vm_of(owners_.vm_of(block)), table_.row(block));
+    write_back(newest, newest, vm_of(owners_.vm_of(block)), table_.row(block));
   }
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
@@ -377,14 +349,16 @@ class CopyChain::Loop {
 
   // To the first of the slower tiers that has the block or room for it; false if none does.
   template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
-  [[gnu::always_inline]] bool push_down(const Vm& owner, TableEntry block, bool dirty) {
+  [[gnu::always_inline]] bool push_down(std::size_t source, const Vm& owner, TableEntry block,
+                                        bool dirty) {
     if constexpr (kTo < kTiers) {
       const bool has_copy = touch(kTo, owner, block);
       if (!has_copy && !has_room(kTo, owner)) {
-        return push_down<kFrom, kTo + 1>(owner, block, dirty);
+        return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
       }
       if (dirty) book_.move(block, kFrom, kTo);
-      if (kMetered && has_copy) meters().template used<kTold>(kTo, owner.id, block);
+      // A clean block whose copy is there need not be copied.
+      owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
       if (has_copy) {
         owner.tiers[kTo].updates += dirty ? 1 : 0;
       } else {
@@ -396,11 +370,16 @@ class CopyChain::Loop {
     return false;
   }
 
-  // The copies above go with the one that leaves, and leave it what they have that is new.
-  void drop_above(std::size_t below, const Vm& owner, TableEntry block) {
-    for (std::size_t k = 0; k < below; ++k) {
-      if (invalidate(k, owner, block) && book_.dirty(block, k)) book_.move(block, k, below);
+  // The copies above the one that leaves go, too. Returns the tier with the newest data, which
+  // counts as dirty in the tier below.
+  std::size_t drop_above(std::size_t below, const Vm& owner, TableEntry block) {
+    std::size_t source = below;
+    for (std::size_t k = below; k-- > 0;) {
+      if (!invalidate(k, owner, block) || !book_.dirty(block, k)) continue;
+      book_.move(block, k, below);
+      source = k;
     }
+    return source;
   }
 
   const SlotTable& table_;
@@ -409,8 +388,8 @@ class CopyChain::Loop {
   const BlockOwners& owners_;
   const Gate& gate_;
   WriteBook& book_;
-  Rest& rest_;
-  HostMeters* meters_;  // if metered
+  SlowPath& slow_path_;
+  CacheProbe* probe_;  // if there is one
   std::span<VmCounters> counters_;
   std::span<Found> found_;
   std::array<Tier*, kTiers> tiers_;
@@ -419,18 +398,14 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  const Told told = meters_ == nullptr ? Told::kNothing : meters_->told();
   const auto with_tiers = [&]<std::size_t kTiers>() {
-    as_told(told, [&]<Told kTold>() {
-      // By tier without an order is for who shares parts: not worth a loop.
-      constexpr Told kAs = kTold == Told::kTiers ? Told::kAll : kTold;
-      Loop<kChain, kTiers, kAs>(*this, counters, found).replay(trace, range);
-    });
-    return true;
+    if (probe_ == nullptr) {
+      Loop<kChain, kTiers, false>(*this, counters, found).replay_range(trace, range);
+    } else {
+      Loop<kChain, kTiers, true>(*this, counters, found).replay_range(trace, range);
+    }
   };
-  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    (void)((tiers_.size() == kIndex + 1 && with_tiers.template operator()<kIndex + 1>()) || ...);
-  }(std::make_index_sequence<kMostTiers>{});
+  tiers_.size() == 2 ? with_tiers.template operator()<2>() : with_tiers.template operator()<3>();
 }
 
 void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

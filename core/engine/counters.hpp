@@ -11,21 +11,27 @@ namespace mcsim {
 
 inline constexpr std::size_t kMaxTiers = 8;
 
-// What happened to one VM in one tier, in blocks. `hits` of tier k are accesses
-// found there; an access found nowhere is a miss of the VM.
+// What happened to one VM in one tier, in blocks. Data is whole blocks, so a write reads nothing.
 struct TierCounters {
-  Count hits = 0;
-  Count write_hits = 0;  // of the hits
-  Count fills = 0;       // came into this tier from outside: a read from the backend, or a write
-  Count promotions = 0;  // came up into this tier from a slower one
-  Count demotions = 0;   // came down into this tier from a faster one
-  Count updates = 0;     // were written where they are
+  Count hits = 0;        // accesses that found their block here, and in no faster tier
+  Count write_hits = 0;  // of the hits; a write around that drops the block is none
+  // Blocks that came in, each one write to the device. A tier without room is bypassed: nothing
+  // comes in, nothing is written.
+  Count fills = 0;       // from outside: after a read from the backend, or by a write
+  Count promotions = 0;  // from a slower tier
+  Count demotions = 0;   // from a faster tier
+  Count updates = 0;     // writes to blocks that were here
   Count transfers = 0;   // came over from another host, and were written here
-  Count moved_up = 0;    // left for a faster tier
-  Count moved_down = 0;  // left for a slower tier
-  Count evictions = 0;   // left, and went to no other tier
-  // Left because they were out of date, or had to go: with another copy, or with their VM.
-  Count invalidations = 0;
+  // Blocks that left.
+  Count moved_up = 0;       // to a faster tier
+  Count moved_down = 0;     // a victim, which a slower tier holds now
+  Count evictions = 0;      // a victim, to no other tier
+  Count invalidations = 0;  // written around, dropped with another copy, or released with the VM
+  // Blocks read from the device to be written elsewhere: demotions, write-backs (victims, flushes,
+  // the dirty limit, new write modes, released VMs), extents and migrations. Reads of the VM are
+  // not among them (Served), nor clean victims whose copy a slower tier has. Of several copies with
+  // the newest data the slowest is read.
+  Count copied_out = 0;
   Count remote_reads = 0;     // of the reads that it served: over the link, from another host
   Count remote_requests = 0;  // requests of reads whose slowest block was one of these
   Count occupancy = 0;        // held at the end
@@ -43,6 +49,7 @@ struct TierCounters {
                                       std::pair{"moved_down", &TierCounters::moved_down},
                                       std::pair{"evictions", &TierCounters::evictions},
                                       std::pair{"invalidations", &TierCounters::invalidations},
+                                      std::pair{"copied_out", &TierCounters::copied_out},
                                       std::pair{"remote_reads", &TierCounters::remote_reads},
                                       std::pair{"remote_requests", &TierCounters::remote_requests}};
   static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
@@ -62,24 +69,24 @@ struct Served {
 };
 
 struct VmCounters {
-  Count accesses = 0;
-  Count misses = 0;
+  Count accesses = 0;         // blocks of requests
+  Count misses = 0;           // accesses that no tier and no staging area had the block of
   Count writes = 0;           // of the accesses
-  Count write_misses = 0;     // of the misses
+  Count write_misses = 0;     // of the misses; writes around that dropped their block among them
   Count staged_hits = 0;      // reads of what no tier had, but a staging area in memory: no misses
   Count staged_requests = 0;  // requests of which every block was one of these
   Count staged_ns = 0;        // that these hits took together
-  Count backend_reads = 0;
-  Count backend_writes = 0;
-  Count write_backs = 0;  // of the backend's writes: dirty blocks
-  Count dirtied = 0;      // clean blocks that became dirty
-  Count dirty = 0;        // blocks at the end that the backend does not have
-  Count sent = 0;         // blocks that were to follow it from the host that it left
-  Count transferred = 0;  // of them: came over in the background
-  Count on_demand = 0;    // of them: came over because they were read
-  Count left_behind = 0;  // of them: never came; out of date, evicted or read from the backend
-  Count on_the_way = 0;   // of them: neither, at the end
-  Count host = 0;         // where it is at the end
+  Count backend_reads = 0;    // read misses, and extents that move to a tier
+  Count backend_writes = 0;   // writes that the VM waits for the backend with, and write-backs
+  Count write_backs = 0;      // of the backend's writes: dirty blocks
+  Count dirtied = 0;          // clean blocks that became dirty
+  Count dirty = 0;            // blocks at the end that the backend does not have
+  Count sent = 0;             // blocks that were to follow it from the host that it left
+  Count transferred = 0;      // of them: came over in the background
+  Count on_demand = 0;        // of them: came over because they were read
+  Count left_behind = 0;      // of them: never came; out of date, evicted or read from the backend
+  Count on_the_way = 0;       // of them: neither, at the end
+  Count host = 0;             // where it is at the end
   Served reads_served;
   Served writes_served;
   std::vector<TierCounters> tiers;

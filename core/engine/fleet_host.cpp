@@ -105,7 +105,7 @@ void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
 bool FleetHost::fetch(VmId vm, BlockId block, Op op) {
   if (!is_on_the_way(block) || was_evicted(vm, block)) return false;
   if (op == Op::kRead && (sent_[vm].rule == OnDemand::kAll || tiers_->dirty(block))) {
-    come_over(vm, block);
+    come_over(vm, block, true);
     ++sent_[vm].on_demand;
     return true;
   }
@@ -121,7 +121,7 @@ void FleetHost::receive(Nanoseconds now) {
     link_free_ = next_slot();
     Transfer& first = queue_.front();
     if (has_more(first)) {
-      come_over(first.vm, first.to_come.back());
+      come_over(first.vm, first.to_come.back(), false);
       ++sent_[first.vm].transferred;
     }
     if (!has_more(first)) queue_.pop_front();
@@ -144,11 +144,15 @@ bool FleetHost::was_evicted(VmId vm, BlockId block) {
   return true;
 }
 
-// All copies of it.
-void FleetHost::come_over(VmId vm, BlockId block) {
+// All copies of the block come over, each read from its device on the other host. A request that
+// asks for the block reads the fastest copy, which counts as served.
+void FleetHost::come_over(VmId vm, BlockId block, bool on_demand) {
   on_the_way_[block] = false;
+  bool served = on_demand;
   for (std::size_t k = 0; k < capacities_.size(); ++k) {
-    if (tiers_->holds(k, vm, block)) ++tier_counts_[vm][k].transfers;
+    if (!tiers_->holds(k, vm, block)) continue;
+    ++tier_counts_[vm][k].transfers;
+    if (!std::exchange(served, false)) ++tier_counts_[vm][k].copied_out;
   }
 }
 
@@ -278,6 +282,7 @@ std::vector<VmCounters> FleetHost::counters() const {
     all[vm].host = static_cast<Count>((*host_of_)[vm]);
     for (std::size_t k = 0; k < capacities_.size(); ++k) {
       all[vm].tiers[k].transfers = tier_counts_[vm][k].transfers;
+      all[vm].tiers[k].copied_out += tier_counts_[vm][k].copied_out;
       all[vm].tiers[k].remote_reads = tier_counts_[vm][k].remote_reads;
       all[vm].tiers[k].remote_requests = tier_counts_[vm][k].remote_requests;
     }

@@ -58,7 +58,7 @@ class FleetHost final : public Host {
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override {
     return tiers_->set_write_modes_by_tier(modes);
   }
-  absl::Status attach(HostMeters& meters) override { return tiers_->attach(meters); }
+  absl::Status attach(CacheProbe& probe) override { return tiers_->attach(probe); }
   void release(VmId vm) override;
   absl::Status failure() const override { return tiers_->failure(); }
   std::vector<VmCounters> counters() const override;
@@ -105,7 +105,7 @@ class FleetHost final : public Host {
   }
   // Of a block on the way: the cache has it no more, or it came, or it will not.
   bool was_evicted(VmId vm, BlockId block);
-  void come_over(VmId vm, BlockId block);
+  void come_over(VmId vm, BlockId block, bool on_demand);
   void leave_behind(VmId vm, BlockId block);
 
   Nanoseconds since_begin(Nanoseconds time) const;

@@ -17,7 +17,7 @@
 
 namespace mcsim {
 
-class HostMeters;
+class CacheProbe;
 
 // An extent that is to live in a tier; the number of tiers stands for the backend.
 struct Placement {
@@ -96,9 +96,9 @@ class Host {
     return absl::FailedPreconditionError("this host lets in blocks of all VMs");
   }
 
-  // Tells these, which outlive it, of every access. Before the first.
-  virtual absl::Status attach(HostMeters&) {
-    return absl::FailedPreconditionError("this host tells nobody what becomes of its accesses");
+  // Reports every access to the probe, which outlives the host. Called before the first access.
+  virtual absl::Status attach(CacheProbe&) {
+    return absl::FailedPreconditionError("cache probe: this host does not support one");
   }
 
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty

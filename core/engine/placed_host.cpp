@@ -132,16 +132,22 @@ void PlacedHost::write_to_area(VmId vm, BlockId block) {
   book_.mark(vm, block);
   while (book_.too_many()) {
     const BlockId oldest = book_.oldest();
-    book_.write_back(owners_.vm_of(oldest), oldest);
+    write_back(owners_.vm_of(oldest), oldest);
   }
 }
 
 void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
   const VmId vm = owners_.vm_of(block);
-  if (book_.dirty(block)) book_.write_back(vm, block);
+  if (book_.dirty(block)) write_back(vm, block);
   written_.erase(block);
   ++(counters_[vm].tiers[0].*as);
   --counters_[vm].tiers[0].occupancy;
+}
+
+// Of the write area.
+void PlacedHost::write_back(VmId vm, BlockId block) {
+  ++counters_[vm].tiers[0].copied_out;
+  book_.write_back(vm, block);
 }
 
 void PlacedHost::clear_area(BlockId begin, BlockId end) {
@@ -187,6 +193,7 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   if (from < backend()) {
     TierCounters& left = vm.tiers[from];
     (to == backend() ? left.evictions : to > from ? left.moved_down : left.moved_up) += blocks;
+    left.copied_out += blocks;
     left.occupancy -= blocks;
     held_[from] -= blocks;
   } else {

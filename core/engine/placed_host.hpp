@@ -72,6 +72,7 @@ class PlacedHost final : public Host {
   void write_to_area(VmId vm, BlockId block);
   // The block leaves the area, and is counted as that.
   void leave_area(BlockId block, Count TierCounters::* as);
+  void write_back(VmId vm, BlockId block);
   void clear_area(BlockId begin, BlockId end);
   absl::Status check_area() const;
   void move(std::size_t extent, std::size_t to);

@@ -189,7 +189,7 @@ class PolicyCacheOf final : public TierCache {
 
   [[gnu::flatten]] Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
                                   const ArrivalUses* uses) override {
-    if (cache_.capacity() == 0 || (uses != nullptr && !kNeedsNextUse<P>)) {
+    if (uses != nullptr && !kNeedsNextUse<P>) {
       return TierCache::serve(arrivals, next, uses);
     }
     VictimArrivals sink{.next = next, .first = next, .uses = uses};

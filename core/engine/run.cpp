@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/guarded.hpp"
-#include "core/engine/host_meters.hpp"
+#include "core/engine/cache_probe.hpp"
 
 namespace mcsim {
 namespace {
@@ -160,11 +160,10 @@ class Runner {
   absl::Status make_host() {
     MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
     MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
-    if (const std::optional<HostMeterSpec> spec = system_.host_meters()) {
-      read_by_ = spec->timer;
-      MCSIM_RETURN_IF_ERROR(HostMeters::check(trace_, *spec));
-      host_meters_.emplace(trace_, *spec, host_->counters().front().tiers.size());
-      MCSIM_RETURN_IF_ERROR(host_->attach(*host_meters_));
+    if (const std::optional<ProbeSpec> spec = system_.probe()) {
+      probe_timer_ = spec->timer;
+      probe_.emplace(trace_);
+      MCSIM_RETURN_IF_ERROR(host_->attach(*probe_));
     }
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
@@ -288,23 +287,21 @@ class Runner {
     }
     const Allocation current = targets_of(counters);
     const std::vector<Reading> readings = meters_.readings();
-    const bool reads_host = host_meters_ && timer == read_by_;
+    const bool reads_probe = probe_ && timer == probe_timer_;
     MCSIM_ASSIGN_OR_RETURN(
         std::optional<Decision> decision,
-        system_.decide(
-            {.timer = timer,
-             .interval = asked.times,
-             .now = now,
-             .meters = readings,
-             .counters = counters,
-             .since = since,
-             .current = current,
-             .host = reads_host ? host_meters_->readings() : std::span<const HostReading>(),
-             .host_tiers = reads_host ? host_meters_->readings_by_tier() : HostMeters::ByTier(),
-             .departed = departed_,
-             .arrived = arrived_}));
+        system_.decide({.timer = timer,
+                        .interval = asked.times,
+                        .now = now,
+                        .meters = readings,
+                        .counters = counters,
+                        .since = since,
+                        .current = current,
+                        .probe = reads_probe ? probe_->readings() : std::span<const ProbeReading>(),
+                        .departed = departed_,
+                        .arrived = arrived_}));
     asked = {.times = asked.times + 1, .counters = std::move(counters)};
-    if (reads_host) host_meters_->begin_window();
+    if (reads_probe) probe_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision, current, now));
@@ -341,8 +338,8 @@ class Runner {
   Meters meters_;
   std::vector<Asked> asked_;  // by timer
   std::unique_ptr<Host> host_;
-  std::optional<HostMeters> host_meters_;
-  std::size_t read_by_ = 0;  // the timer that reads them
+  std::optional<CacheProbe> probe_;
+  std::size_t probe_timer_ = 0;
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
   std::vector<bool> departed_;  // by VM

@@ -10,8 +10,8 @@
 #include "core/base/status.hpp"
 #include "core/engine/actions.hpp"
 #include "core/engine/allocation.hpp"
+#include "core/engine/cache_probe.hpp"
 #include "core/engine/host.hpp"
-#include "core/engine/host_reading.hpp"
 #include "core/engine/machine.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/meters.hpp"
@@ -45,16 +45,14 @@ struct Meter {
 
 // Everything a controller may look at when a timer rings.
 struct Observation {
-  std::size_t timer = 0;                   // which, of those it declared
-  std::size_t interval = 0;                // how often it rang before
-  Nanoseconds now = 0;                     // since the trace began
-  std::span<const Reading> meters;         // as it declared them, each of its timer's last period
-  std::span<const VmCounters> counters;    // running totals
-  std::span<const VmCounters> since;       // counts since this timer rang last
-  const Allocation& current;               // targets in force
-  std::span<const HostReading> host = {};  // by VM, if it asked for it and its timer rang
-  // By tier and VM, if it asked for that instead.
-  std::vector<std::span<const HostReading>> host_tiers = {};
+  std::size_t timer = 0;                     // which, of those it declared
+  std::size_t interval = 0;                  // how often it rang before
+  Nanoseconds now = 0;                       // since the trace began
+  std::span<const Reading> meters;           // as it declared them, each of its timer's last period
+  std::span<const VmCounters> counters;      // running totals
+  std::span<const VmCounters> since;         // counts since this timer rang last
+  const Allocation& current;                 // targets in force
+  std::span<const ProbeReading> probe = {};  // by VM, if it has a probe and its timer rang
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
   // VMs that had an access, or had one and departed.
@@ -115,8 +113,8 @@ class System {
     return {Action::kTargets, Action::kWriteModes, Action::kAdmission};
   }
 
-  // What only the cache knows, if that is wanted.
-  virtual std::optional<HostMeterSpec> host_meters() const { return std::nullopt; }
+  // The probe that it attaches to its host, if any.
+  virtual std::optional<ProbeSpec> probe() const { return std::nullopt; }
 
   // The optimiser it uses unless the user names another; nullopt: it uses none.
   virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }

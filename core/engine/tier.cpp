@@ -1,5 +1,6 @@
 #include "core/engine/tier.hpp"
 
+#include <cassert>
 #include <utility>
 
 namespace mcsim {
@@ -48,10 +49,9 @@ bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
 
 void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
   const std::size_t before = victims.size();
+  assert(has_room(part));
   if (shares_space()) make_room(part, victims);
-  if (room(part) == 0) {
-    victims.push_back(a.block);
-  } else if (lru_) {
+  if (lru_) {
     const BlockId victim = lru_->insert(part, a.block);
     if (victim != kNoBlock) victims.push_back(victim);
   } else {
@@ -78,7 +78,6 @@ bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
 
 // Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
 // guessed, so that what is read next need not wait for who gives.
-template <bool kAsked>
 Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
   BlockId victim = kNoBlock;
   if (held_ < capacity_) {
@@ -86,16 +85,14 @@ Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next)
   } else {
     const std::size_t giver = donor_for(part);
     if (giver == part) [[likely]]
-      return {lru_->replace<kAsked>(part, block, next), true};
+      return {lru_->replace(part, block, next), true};
     excess_.add(giver, -1);
-    victim = lru_->evict<kAsked>(giver, next);
+    victim = lru_->evict(giver, next);
   }
   excess_.add(part, +1);
-  lru_->grow<kAsked>(part, block);
+  lru_->grow(part, block);
   return {victim, false};
 }
-template Tier::Victim Tier::insert_lazily<false>(std::size_t, BlockId, BlockId*);
-template Tier::Victim Tier::insert_lazily<true>(std::size_t, BlockId, BlockId*);
 
 void Tier::count_held() {
   held_ = 0;

@@ -38,7 +38,7 @@ class Tier {
     return lru_ ? lru_->holds(block) : parts_[part].cache->contains(block);
   }
 
-  // An access looks for the block here.
+  // An access requests the block from this tier.
   void record(BlockId block) {
     if (filter_) filter_->record(block);
   }
@@ -64,36 +64,32 @@ class Tier {
   void drop_data(BlockId block) { filter_->drop_data(block); }
   // Whether parts use what others leave, and give it back block by block.
   bool lends_space() const { return rules_.mode == ResizeMode::kLazy; }
-  // As far as space goes: another may have to leave for it.
-  bool has_room(std::size_t part) {
+  // Whether a block of the part may come in and stay: a part has a target, or shares a tier that is
+  // not full or in which a block other than this one would be the next victim.
+  [[gnu::always_inline]] bool has_room(std::size_t part) {
     if (!lends_space()) return parts_[part].target > 0;
-    // A block that comes into a full tier pushes out another, unless it is itself the one that
-    // its tier has too many.
     return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || others_give(part)));
   }
-  // Brings in a block that was just admitted, or demoted and held nowhere in this tier. The
-  // victims, maybe of other parts, are added to those already there: where there is no room,
-  // the block itself.
+  // Brings in a block of a part that has room, which is not held in this tier. The victims, maybe
+  // of other parts, are added to those already there.
   void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
-    if (!lru_ || shares_space() || lru_->capacity(part) == 0) return enter(part, a, victims);
+    if (!lru_ || shares_space()) return enter(part, a, victims);
     const Victim victim = insert_in_log(part, a.block);
     if (victim.block != kNoBlock) victims.push_back(victim.block);
   }
-  // The same of only_logs(), for who knows whether meters may have asked (LruParts): an access; and
-  // who comes in for whom there is room, with, if wanted, a block that may soon follow as a victim.
-  template <bool kAsked>
+  // The same for a tier with only_logs(). `next`, if given, is set to a block that may soon follow
+  // as a victim.
   [[gnu::always_inline]] bool touch_in_log(std::size_t part, const auto& block) {
-    return lru_->touch<kAsked>(part, block);
+    return lru_->touch(part, block);
   }
   struct Victim {
     BlockId block;  // or kNoBlock
     bool own;       // of the part itself
   };
-  template <bool kAsked = true>
   [[gnu::always_inline]] Victim insert_in_log(std::size_t part, const auto& block,
                                               BlockId* next = nullptr) {
-    if (lends_space()) return insert_lazily<kAsked>(part, block, next);
-    const BlockId victim = lru_->insert<kAsked>(part, block, next);
+    if (lends_space()) return insert_lazily(part, block, next);
+    const BlockId victim = lru_->insert(part, block, next);
     held_ += victim == kNoBlock ? 1 : 0;
     return {victim, true};
   }
@@ -105,11 +101,8 @@ class Tier {
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
-  // Of all others: their parts, for meters; that they have another column of it, while nothing is
-  // held; and a block that may soon be a victim of the part.
-  LruParts& logs() { return *lru_; }
-  void keep_in(TableColumn column) { lru_->keep_in(std::move(column)); }
-  BlockId soon_leaves(std::size_t part) const { return lru_->soon(part); }
+  // Of all others: a block that may soon be a victim of the part.
+  BlockId peek_victim(std::size_t part) const { return lru_->peek_victim(part); }
 
   // Whether blocks come and go as each part's policy alone says, so that a part can be
   // asked for many at once.
@@ -127,8 +120,6 @@ class Tier {
   void count_held();
   bool empty() const { return held_ == 0; }
 
-  // Whether every block may come in, be it that there is no room to refuse.
-  bool admits_all(std::size_t part) { return !filter_ && !(selective_ && has_room(part)); }
   // Whether not every block may come in for which there is room.
   bool has_filter() const { return filter_ != nullptr || selective_; }
   absl::Status failure() const;
@@ -152,7 +143,6 @@ class Tier {
   // Whether a part may hold more than its target, or less while it wants more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
   bool others_give(std::size_t part);
-  template <bool kAsked>
   Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
   void make_room(std::size_t part, std::vector<BlockId>& victims);
   // The part that gives a block when `part` gets one in a tier that is full.

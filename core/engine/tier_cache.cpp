@@ -16,29 +16,11 @@ struct Below {
   }
 };
 
-// What comes in has no room, so it goes down at once.
-void pass_on(std::span<const Arrival> arrivals, Below& below) {
-  for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    const Arrival arrival = arrivals[i];
-    if (arrival.kind() == Arrival::kTake || arrival.kind() == Arrival::kWritten) {
-      below.push(arrival);
-      continue;
-    }
-    if (arrival.kind() == Arrival::kAccess) below.push(arrival.taken());
-    const NextUse use = below.uses == nullptr ? kNever : below.uses->of_arrivals[i];
-    below.push_victim(arrival.block(), arrival.number(), use);
-  }
-}
-
 }  // namespace
 
 Arrival* TierCache::serve(std::span<const Arrival> arrivals, Arrival* next,
                           const ArrivalUses* uses) {
   Below below{next, next, uses};
-  if (capacity() == 0) {
-    pass_on(arrivals, below);
-    return below.next;
-  }
   std::vector<BlockId> victims;
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     const Arrival arrival = arrivals[i];

@@ -97,9 +97,9 @@ class TierCache {
 
   // Does what all arrivals of an exclusive chain ask for. What is not held, the victims, and
   // what became dirty arrive at the cache below: written from `next` on, where there must be
-  // room for two an arrival and the blocks held. Returns the end of them. A cache without
-  // capacity passes all on: what comes in is a victim at once. `uses` are given where some
-  // cache of the chain must know them; those of victims and accesses are passed on.
+  // room for two an arrival and the blocks held. Returns the end of them. The cache has a
+  // capacity. `uses` are given where some cache of the chain must know them; those of victims and
+  // accesses are passed on.
   virtual Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
                          const ArrivalUses* uses = nullptr);
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "core/engine/host_meters.hpp"
 #include "core/engine/next_use.hpp"
 
 namespace mcsim {
@@ -116,10 +115,11 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
     host->batches_.emplace(host->tiers_, host->part_of_, host->owners_, host->book_,
                            host->next_uses_, host->next_use_of_);
   }
-  if (!host->one_copy() && host->tiers_.size() <= CopyChain::kMostTiers &&
+  if (!host->one_copy() && host->tiers_.size() >= CopyChain::kLeastTiers &&
+      host->tiers_.size() <= CopyChain::kMostTiers &&
       std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
     host->copies_.emplace(host->chain_, host->tiers_, *host->table_, host->part_of_, host->owners_,
-                          host->gate_, host->book_, static_cast<CopyChain::Rest&>(*host));
+                          host->gate_, host->book_, static_cast<CopyChain::SlowPath&>(*host));
   }
   return host;
 }
@@ -142,7 +142,6 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
     serve(trace, until_flush);
     range.begin = until_flush.end;
   }
-  if (meters_ != nullptr) meters_->settle();
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
@@ -156,14 +155,14 @@ void TieredHost::serve(const Accesses& trace, RequestRange range) {
   } else if (copies_) {
     copies_->replay(trace, range, counters_, found_);
   } else if (unfiltered() && !knows_future() && !gate_.any_shut()) {
-    replay_as<Plain>(trace, range);
+    replay_as<ExclusiveUnfiltered>(trace, range);
   } else {
-    replay_as<Nothing>(trace, range);
+    replay_as<Generic>(trace, range);
   }
 }
 
 void TieredHost::serve_singly(const Accesses& trace, std::size_t request) {
-  replay_as<Nothing>(trace, {request, request + 1});
+  replay_as<Generic>(trace, {request, request + 1});
 }
 
 // Towards the accesses after this one.
@@ -171,7 +170,7 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
   if (book_.dirty() > 0) book_.prefetch(far);
-  if (meters_ != nullptr) meters_->prefetch(far);
+  if (probe_ != nullptr) probe_->prefetch(far);
   table_->prefetch(far);
   if (!any_slots_) return;
   const BlockId soon = ids[i + kSlotAhead];
@@ -181,7 +180,7 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   }
 }
 
-template <class Known>
+template <class Traits>
 void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
   const std::span<const BlockId> ids(trace.ids);
   LookAhead near(trace, range.begin);
@@ -198,12 +197,13 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
-      if (!Known::kPlain && knows_future()) {
+      if (!Traits::kPlain && knows_future()) {
         a.next_use = next_uses_[i];
         for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
-      const Outcome outcome = op == Op::kRead ? fetch<Known>(request, a) : write<Known>(request, a);
-      if (!Known::kPlain && outcome.staged) {
+      const Outcome outcome =
+          op == Op::kRead ? fetch<Traits>(request, a) : write<Traits>(request, a);
+      if (!Traits::kPlain && outcome.staged) {
         ++staged;
         continue;
       }
@@ -211,7 +211,7 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
     }
-    if (Known::kPlain || staged == 0) {
+    if (Traits::kPlain || staged == 0) {
       ++served.requests[slowest];
       continue;
     }
@@ -221,13 +221,13 @@ void TieredHost::replay_as(const Accesses& trace, RequestRange range) {
   }
 }
 
-template <class Known>
+template <class Traits>
 TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a) {
   switch (book_.way(request.vm)) {
     case WriteBook::Way::kThrough:
-      return write_through<Known>(request, a);
+      return write_through<Traits>(request, a);
     case WriteBook::Way::kBack:
-      return write_to_cache<Known>(request, a);
+      return write_to_cache<Traits>(request, a);
     case WriteBook::Way::kAround:
       return write_around(request, a);
     case WriteBook::Way::kByTier:
@@ -236,64 +236,56 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   __builtin_unreachable();
 }
 
-template <class Known>
+template <class Traits>
 TieredHost::Outcome TieredHost::write_through(const Request& request, const Access<>& a) {
-  Outcome outcome = fetch<Known>(request, a);
+  Outcome outcome = fetch<Traits>(request, a);
   ++counters_[request.vm].backend_writes;
   outcome.served_by = backend();
   if (outcome.top == backend()) return outcome;
   // What came into a tier came with its new data.
   if (outcome.top == outcome.found) ++request.tiers[outcome.top].updates;
-  if (!one_copy<Known>()) update_from<Known>(outcome.low + 1, request, a.block);
+  if (!one_copy<Traits>()) update_from<Traits>(outcome.low + 1, request, a.block);
   return outcome;
 }
 
-template <class Known>
+template <class Traits>
 TieredHost::Outcome TieredHost::write_to_cache(const Request& request, const Access<>& a) {
   // From now on all copies are old, those too that are pushed down by what the block's
   // coming in sets off. The newest is above them, wherever that will be.
   const bool was_clean = book_.mark(request.vm, a.block);
-  Outcome outcome = fetch<Known>(request, a);
+  Outcome outcome = fetch<Traits>(request, a);
   const std::size_t came_into = outcome.top;
-  if (one_copy<Known>()) {
-    while (outcome.top < backend() && !tiers_[outcome.top].holds(request.part, a.block)) {
-      ++outcome.top;
-    }
-  }
   outcome.served_by = outcome.top;
   if (came_into == backend()) {
-    // No tier let it in.
+    // No tier holds it.
     if (was_clean) book_.unmark(request.vm, a.block);
     ++counters_[request.vm].backend_writes;
     return outcome;
   }
   if (came_into == outcome.found) ++request.tiers[came_into].updates;
   if (outcome.low > 0) book_.move(a.block, 0, outcome.low);
-  while (book_.too_many()) write_back<Nothing>(book_.oldest());
+  while (book_.too_many()) write_back(book_.oldest());
   return outcome;
 }
 
 TieredHost::Outcome TieredHost::write_around(const Request& request, const Access<>& a) {
   if (!book_.rules().update_around) drop_staged(a.block);
-  const std::size_t fastest = meters_ == nullptr ? backend() : fastest_with(request.vm, a.block);
-  if (fastest < backend()) {
-    look(fastest, request, a.block);
-    meters_->around(request.vm, a.block, fastest, book_.rules().update_around);
-  }
+  const bool held = probe_ != nullptr && holds_any(request.vm, a.block);
   std::size_t found = backend();
   for (std::size_t k = backend(); k-- > 0;) {
-    if (write_past(k, request, a)) found = k;
+    if (write_past(k, request, a) && book_.rules().update_around) found = k;
   }
+  if (held && found < backend()) probe_->hit(request.vm, a.block);
+  if (held && found == backend()) probe_->removed(request.vm, a.block);
   ++counters_[request.vm].backend_writes;
   return {found, backend(), backend(), backend()};
 }
 
-// Around the tier: a copy there leaves, or is updated. False if it has none.
+// Writes around the tier: a copy there leaves, or is updated. False if it has none.
 bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
   if (!book_.rules().update_around) return invalidate(k, request, a.block);
   if (!tiers_[k].touch(request.part, a)) return false;
   ++request.tiers[k].updates;
-  if (meters_ != nullptr) meters_->used(k, request.vm, a.block);
   return true;
 }
 
@@ -303,7 +295,6 @@ bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) 
   TierCounters& left = owner.tiers[k];
   ++left.invalidations;
   --left.occupancy;
-  if (meters_ != nullptr) meters_->left_from(k, owner.vm, block);
   return true;
 }
 
@@ -311,17 +302,18 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
   const VmId vm = request.vm;
   if (gate_.shut(vm) && !holds_any(vm, a.block)) {
     ++counters_[vm].backend_writes;
-    return pass_by(request, a);
+    return pass_by(a);
   }
+  const bool was_held = probe_ != nullptr && holds_any(vm, a.block);
   const Route route = route_of(request, a);
-  const std::size_t end = route.end;
+  std::size_t end = route.end;
   const auto enters = [&](std::size_t k) { return (route.enters >> k & 1) != 0; };
   if (end < backend()) {
     book_.mark(vm, a.block);  // as in write_to_cache
   } else {
     ++counters_[vm].backend_writes;
   }
-  // Where it ends comes last: who comes in before may push the block out of slower tiers.
+  // Where it ends comes last: blocks that come in before may push it out of slower tiers.
   for (std::size_t k = end; k-- > 0;) {
     if (enters(k)) bring_in(k, request, a, route);
   }
@@ -330,35 +322,50 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
   }
   std::size_t low = end;
   if (end < backend()) {
-    // Those that came in may have taken the room that others left it: then it goes on at once.
     if (end > 0) book_.move(a.block, 0, end);
-    write_at_end(request, a, route);
-    for (std::size_t k = end + 1; k < tiers_.size(); ++k) {
+    end = write_at_end(request, a, route);
+    for (std::size_t k = route.end + 1; k < tiers_.size(); ++k) {
       if (enters(k) && holds(k, vm, a.block)) low = k;
     }
-    if (low > end && book_.dirty(a.block, end)) book_.move(a.block, end, low);
+    if (low > route.end && book_.dirty(a.block, route.end)) book_.move(a.block, route.end, low);
   }
   // Copies that there were, and those that victims pushed further down just now.
-  for (std::size_t k = 0; k < end; ++k) {
+  for (std::size_t k = 0; k < route.end; ++k) {
     if (book_.mode(vm, k) == WriteMode::kAround) {
       write_past(k, request, a);
     } else if (!enters(k) && holds(k, vm, a.block)) {
       ++request.tiers[k].updates;
     }
   }
-  while (book_.too_many()) write_back<Nothing>(book_.oldest());
+  if (probe_ != nullptr) report_write(request, a.block, was_held, route.held < backend());
+  while (book_.too_many()) write_back(book_.oldest());
   return {route.held, route.found, low, end};
 }
 
-void TieredHost::write_at_end(const Request& request, const Access<>& a, const Route& route) {
+// Reports a write to the probe, after it: a hit, an insertion, or that the block was dropped.
+void TieredHost::report_write(const Request& request, BlockId block, bool was_held, bool hit) {
+  const bool is_held = holds_any(request.vm, block);
+  if (was_held && !is_held) return probe_->removed(request.vm, block);
+  if (hit) return probe_->hit(request.vm, block);
+  if (was_held || !is_held) return;
+  probe_->inserted(request.vm, block);
+  probe_->end_insertion(request.vm);
+}
+
+// Writes to the tier where the write ends; returns the tier that the VM waits for. If other blocks
+// took the room in that tier, the data goes on to slower tiers, or to the backend.
+std::size_t TieredHost::write_at_end(const Request& request, const Access<>& a,
+                                     const Route& route) {
   const std::size_t end = route.end;
-  const bool looked = end == route.found;
-  if (looked ? holds(end, request.vm, a.block) : tiers_[end].touch(request.part, a)) {
+  if (end == route.found ? holds(end, request.vm, a.block) : tiers_[end].touch(request.part, a)) {
     ++request.tiers[end].updates;
-    if (meters_ != nullptr && !looked) meters_->used(end, request.vm, a.block);
-  } else {
-    bring_in(end, request, a, route);
+    return end;
   }
+  if (bring_in(end, request, a, route)) return end;
+  pass_on(end, request, a.block);
+  std::size_t now = end + 1;
+  while (now < backend() && !book_.dirty(a.block, now)) ++now;
+  return now;
 }
 
 // From the fastest tier on.
@@ -368,35 +375,15 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
     if (book_.mode(request.vm, k) != WriteMode::kAround) {
       look_in(k, request, a, route);
     } else if (holds(k, request.vm, a.block)) {
-      route.held = std::min(route.held, k);
-      // It is old from now on: what is new must not come in below.
-      if (route.end < backend()) route.found = std::min(route.found, k);
+      // Above the end the copy is dropped; below, it is old from now on, and new data must not come
+      // in below it.
+      const bool ended = route.end < backend();
+      if (ended || book_.rules().update_around) route.held = std::min(route.held, k);
+      if (ended) route.found = std::min(route.found, k);
     }
   }
   if (chain_ == Chain::kInclusive) keep_inclusive(route);
-  if (meters_ != nullptr) tell_route(request, a, route);
   return route;
-}
-
-// Tiers that are written around are not asked, but for the fastest copy if that is updated.
-void TieredHost::tell_route(const Request& request, const Access<>& a, const Route& route) {
-  const VmId vm = request.vm;
-  const bool held = route.held < backend();
-  const bool updated = held && book_.rules().update_around;
-  const bool stays = route.enters != 0 || route.found < backend() || updated;
-  if (held && !stays) {
-    meters_->left(vm, a.block);
-  } else if (held || route.asked != 0) {
-    meters_->settle();
-    meters_->access_whole(vm, a.block, held, stays);
-  }
-  for (std::size_t k = 0; k < tiers_.size(); ++k) {
-    if ((route.asked >> k & 1) != 0) meters_->asked(k, vm, a.block, k == route.found);
-  }
-  if (updated && book_.mode(vm, route.held) == WriteMode::kAround && route.held < route.end) {
-    look(route.held, request, a.block);
-    meters_->asked(route.held, vm, a.block, true);
-  }
 }
 
 // Whether the tier has the block, or is to, and whether the write ends there.
@@ -406,7 +393,6 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   const bool back = book_.mode(request.vm, k) == WriteMode::kBack;
   if (found && (ended || !back)) return;
   tiers_[k].record(a.block);
-  route.asked |= static_cast<unsigned>(!found) << k;
   const bool has = found ? holds(k, request.vm, a.block) : tiers_[k].touch(request.part, a);
   if (has && !found) {
     route.found = k;
@@ -415,8 +401,8 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   // Below where it ends those that write through are not reached. Victims make a chain in which a
   // block comes into one tier, and here into the one that it ends at.
   const bool may_enter =
-      !has && (back || !ended) && !(demotes<Nothing>() && route.enters != 0 && (ended || !back));
-  const bool enters = may_enter && admits<Nothing>(k, request, a.block);
+      !has && (back || !ended) && !(demotes<Generic>() && route.enters != 0 && (ended || !back));
+  const bool enters = may_enter && admits<Generic>(k, request, a.block);
   route.enters |= static_cast<unsigned>(enters) << k;
   if (back && !ended && (has || enters)) route.end = k;
 }
@@ -428,66 +414,69 @@ void TieredHost::keep_inclusive(Route& route) {
   route.end = std::max(route.end, fastest_of(route.enters, route.found));
 }
 
-void TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
+// False if other blocks took the room of the tier meanwhile.
+bool TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
                           const Route& route) {
+  if (!tiers_[to].has_room(request.part)) return false;
   TierCounters& counts = request.tiers[to];
   ++(route.found < backend() && route.found > to ? counts.promotions : counts.fills);
-  insert<Nothing>(to, request, a);
+  insert<Generic>(to, request, a);
+  return true;
 }
 
 // Looks for the block from the fastest tier on, and brings it up as the chain has it.
-template <class Known>
+template <class Traits>
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
-  if (!Known::kPlain && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
-    return pass_by(request, a);
+  if (!Traits::kPlain && gate_.shut(request.vm) && !holds_any(request.vm, a.block))
+    return pass_by(a);
   const std::size_t own = request.part;
-  const bool in_memory = !Known::kPlain && a.op == Op::kRead && staged(a.block);
+  const bool in_memory = !Traits::kPlain && a.op == Op::kRead && staged(a.block);
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
   for (; found < backend(); ++found) {
     Tier& here = tiers_[found];
-    if constexpr (!Known::kPlain) here.record(a.block);
-    const bool move = one_copy<Known>() && admitted != 0;
+    if constexpr (!Traits::kPlain) here.record(a.block);
+    const bool move = one_copy<Traits>() && admitted != 0;
     if (has_slot(a.block, found) && (move ? here.take(own, a.block) : here.touch(own, a))) break;
-    if (demotes<Known>() && admitted != 0) continue;
-    const bool lets_in = admits<Known>(found, request, a.block);
+    if (demotes<Traits>() && admitted != 0) continue;
+    const bool lets_in = admits<Traits>(found, request, a.block);
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
-  if (chain<Known>() == Chain::kInclusive) admitted = without_gaps(admitted, found);
-  if (meters_ != nullptr) {
-    meters_->access(request.vm, a.block, found, found < backend() || admitted != 0);
-  }
+  if (chain<Traits>() == Chain::kInclusive) admitted = without_gaps(admitted, found);
+  if (probe_ != nullptr && found < backend()) probe_->hit(request.vm, a.block);
   const bool from_memory = in_memory && found == backend();
   if (found == 0 || admitted == 0) return {found, found, found, found, from_memory};
-  if (one_copy<Known>() && found < backend()) {
+  if (one_copy<Traits>() && found < backend()) {
     TierCounters& left = request.tiers[found];
     ++left.moved_up;
     --left.occupancy;
-    if (meters_ != nullptr) meters_->left_from(found, request.vm, a.block);
   }
-  Outcome outcome = enter<Known>(request, a, found, admitted);
+  Outcome outcome = enter<Traits>(request, a, found, admitted);
+  if (probe_ != nullptr && found == backend() && outcome.top < backend()) {
+    probe_->inserted(request.vm, a.block);
+    probe_->end_insertion(request.vm);
+  }
   outcome.staged = from_memory;
   return outcome;
 }
 
-// No tier holds the block, and none may. Data that is staged serves, and stays where it is.
-TieredHost::Outcome TieredHost::pass_by(const Request& request, const Access<>& a) {
+// No tier holds the block, and none may. Staged data is served, and stays where it is.
+TieredHost::Outcome TieredHost::pass_by(const Access<>& a) {
   for (Tier& tier : tiers_) tier.record(a.block);
-  if (meters_ != nullptr) meters_->access(request.vm, a.block, backend(), false);
   return {backend(), backend(), backend(), backend(), a.op == Op::kRead && staged(a.block)};
 }
 
 // Brings a block that `found` had into the tiers above that admit it: the fastest of
 // them, or all.
-template <class Known>
+template <class Traits>
 TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a, std::size_t found,
                                       unsigned admitted) {
   Outcome outcome{found, found, found, found};
-  if (one_copy<Known>()) {
+  if (one_copy<Traits>()) {
     const auto fastest = static_cast<std::size_t>(std::countr_zero(admitted));
     TierCounters& counts = request.tiers[fastest];
     ++(found == backend() ? counts.fills : counts.promotions);
-    insert<Known>(fastest, request, a);
+    insert<Traits>(fastest, request, a);
     outcome.top = outcome.low = fastest;
     return outcome;
   }
@@ -495,7 +484,7 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
     if ((admitted >> k & 1) == 0) continue;
     TierCounters& counts = request.tiers[k];
     ++(found == backend() ? counts.fills : counts.promotions);
-    insert<Known>(k, request, a);
+    insert<Traits>(k, request, a);
     if (outcome.top == found) outcome.low = k;
     outcome.top = k;
   }
@@ -506,91 +495,102 @@ TieredHost::Outcome TieredHost::enter(const Request& request, const Access<>& a,
   return outcome;
 }
 
-template <class Known>
+template <class Traits>
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
   ++request.tiers[to].occupancy;
-  if (meters_ != nullptr) meters_->came_in(to, request.vm, a.block);
   std::vector<BlockId>& victims = victims_[to];
   tiers_[to].insert(request.part, a, victims);
-  leave_in_turn<Known>(to, victims, request.blocks);
+  leave_in_turn<Traits>(to, victims, request.blocks);
   victims.clear();
 }
 
-// Those that are still to go down are held as yet, for who counts what leaves.
-template <class Known>
+// To the probe, victims that still have to go down are held.
+template <class Traits>
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
                                Count request_blocks) {
-  const bool counted = meters_ != nullptr && !one_copy<Known>() && victims.size() > 1;
+  const bool counted = probe_ != nullptr && !one_copy<Traits>() && victims.size() > 1;
   if (counted) to_leave_.insert(victims.begin(), victims.end());
   for (const BlockId victim : victims) {
     if (counted) to_leave_.erase(to_leave_.find(victim));
-    leave<Known>(from, victim, request_blocks);
+    leave<Traits>(from, victim, request_blocks);
   }
 }
 
-// A block was a victim of the tier: on to the next one, or out.
-template <class Known>
+// A victim of the tier goes to a slower one, or out.
+template <class Traits>
 void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
   --left.occupancy;
-  if (meters_ != nullptr) meters_->evicted_from(from, owner.vm, block);
-  // Their logs do so for all else that is known of blocks that may be victims after this one.
-  if (!any_slots_) look_ahead_of_victims(tiers_[from].soon_leaves(owner.part));
-  if (chain<Known>() == Chain::kInclusive) drop_above(from, owner, block);
+  // Policies that are not LRU prefetch their next victims themselves.
+  if (!any_slots_) look_ahead_of_victims(tiers_[from].peek_victim(owner.part));
+  // The tier whose device its newest data is read from.
+  const std::size_t source =
+      chain<Traits>() == Chain::kInclusive ? drop_above(from, owner, block) : from;
   bool newest = book_.dirty() > 0 && book_.dirty(block, from);
-  if (!one_copy<Known>() && newest && book_.dirty_above(block, from)) {
+  if (!one_copy<Traits>() && newest && book_.dirty_above(block, from)) {
     book_.outdate(block, from);
     newest = false;
   }
-  if (!one_copy<Known>() && newest && book_.way(owner.vm) == WriteBook::Way::kByTier) {
-    if (write_on(from, owner.vm, block)) {
+  if (!one_copy<Traits>() && newest && book_.way(owner.vm) == WriteBook::Way::kByTier) {
+    if (write_on(from, source, owner.vm, block)) {
       ++left.moved_down;
       return;
     }
-  } else if ((newest || demotes<Known>()) && push_down<Known>(from, owner, block, newest)) {
+  } else if ((newest || demotes<Traits>()) &&
+             push_down<Traits>(from, source, owner, block, newest)) {
     ++left.moved_down;
     return;
   } else if (newest) {
-    write_back<Known>(block);
+    write_back<Traits>(source, from, owner, block);
   }
   ++left.evictions;
-  if (meters_ != nullptr && !meters_->by_tier() &&
-      (one_copy<Known>() || !(holds_any(owner.vm, block) || to_leave_.contains(block)))) {
-    meters_->evicted(owner.vm, block);
+  if (probe_ != nullptr && (one_copy<Traits>() || in_no_tier(owner.vm, block))) {
+    probe_->removed(owner.vm, block);
   }
+}
+
+bool TieredHost::in_no_tier(VmId vm, BlockId block) const {
+  return !holds_any(vm, block) && !to_leave_.contains(block);
 }
 
 void TieredHost::look_ahead_of_victims(BlockId soon) const {
   if (book_.dirty() > 0) book_.prefetch(soon);
-  if (meters_ != nullptr) meters_->prefetch(soon);
+  if (probe_ != nullptr) probe_->prefetch(soon);
 }
 
 // To the first of the slower tiers that has the block or takes it; false if none does.
-template <class Known>
-bool TieredHost::push_down(std::size_t from, const Request& owner, BlockId block, bool dirty) {
-  Access<> a{.block = block, .op = dirty && !Known::kPlain ? Op::kWrite : Op::kRead};
-  if (!Known::kPlain && knows_future()) a.next_use = next_use(from, block);
+template <class Traits>
+bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
+                           BlockId block, bool dirty) {
+  Access<> a{.block = block, .op = dirty && !Traits::kPlain ? Op::kWrite : Op::kRead};
+  if (!Traits::kPlain && knows_future()) a.next_use = next_use(from, block);
   for (std::size_t k = from + 1; k < backend(); ++k) {
-    const bool has_copy = !one_copy<Known>() && tiers_[k].touch(owner.part, a);
-    if (!has_copy && !admits<Known>(k, owner, block)) continue;
-    if (meters_ != nullptr && has_copy) meters_->used(k, owner.vm, block);
+    const bool has_copy = !one_copy<Traits>() && tiers_[k].touch(owner.part, a);
+    if (!has_copy && !admits<Traits>(k, owner, block)) continue;
     if (dirty) book_.move(block, from, k);
+    // A clean block whose copy is there need not be copied.
+    owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
     if (has_copy) {
       owner.tiers[k].updates += dirty ? 1 : 0;
     } else {
       ++owner.tiers[k].demotions;
-      if (!Known::kPlain && knows_future()) next_use(k, block) = a.next_use;
-      insert<Known>(k, owner, a);
+      if (!Traits::kPlain && knows_future()) next_use(k, block) = a.next_use;
+      insert<Traits>(k, owner, a);
     }
     return true;
   }
   return false;
 }
 
-// What is new of a victim, as the modes of its VM say; false if no slower tier has the block then.
-bool TieredHost::write_on(std::size_t from, VmId vm, BlockId block) {
+// The new data of a victim goes on as the modes of its VM say; false if no slower tier has it then.
+bool TieredHost::write_on(std::size_t from, std::size_t source, VmId vm, BlockId block) {
   const Request owner = request_of(vm);
+  ++owner.tiers[source].copied_out;
+  return pass_on(from, owner, block);
+}
+
+bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) {
   Access<> a{.block = block, .op = Op::kWrite};
   if (knows_future()) a.next_use = next_use(from, block);
   bool taken = false;
@@ -602,11 +602,10 @@ bool TieredHost::write_on(std::size_t from, VmId vm, BlockId block) {
     }
     const bool back = mode == WriteMode::kBack;
     const bool has_copy = tiers_[k].touch(owner.part, a);
-    if (!has_copy && ((taken && !back) || !admits<Nothing>(k, owner, block))) continue;
+    if (!has_copy && ((taken && !back) || !admits<Generic>(k, owner, block))) continue;
     if (back) book_.move(block, from, k);
     if (has_copy) {
       ++owner.tiers[k].updates;
-      if (meters_ != nullptr) meters_->used(k, owner.vm, block);
     } else {
       put_below(k, owner, a);
     }
@@ -621,7 +620,7 @@ bool TieredHost::write_on(std::size_t from, VmId vm, BlockId block) {
 void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
   ++owner.tiers[to].demotions;
   if (knows_future()) next_use(to, a.block) = a.next_use;
-  insert<Nothing>(to, owner, a);
+  insert<Generic>(to, owner, a);
 }
 
 // What is dirty in tiers that do not write back goes to slower ones that do, or to the backend.
@@ -635,11 +634,12 @@ void TieredHost::settle(VmId vm, BlockId block) {
     }
     const auto takes = [&](std::size_t to) {
       return book_.mode(vm, to) == WriteMode::kBack &&
-             (holds(to, vm, block) || admits<Nothing>(to, owner, block));
+             (holds(to, vm, block) || admits<Generic>(to, owner, block));
     };
     std::size_t to = k + 1;
     while (to < tiers_.size() && !takes(to)) ++to;
-    if (to == backend()) return write_back<Nothing>(block);
+    if (to == backend()) return write_back<Generic>(k, k, owner, block);
+    ++owner.tiers[k].copied_out;
     for (std::size_t between = k + 1; between <= to; ++between) {
       if (between < to) book_.outdate(block, between);
       if (holds(between, vm, block)) ++owner.tiers[between].updates;
@@ -652,41 +652,57 @@ void TieredHost::settle(VmId vm, BlockId block) {
   }
 }
 
-// The copies above go with the one that leaves, and leave it what they have that is new.
-void TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
-  for (std::size_t k = 0; k < below; ++k) {
-    if (!invalidate(k, owner, block)) continue;
-    if (book_.dirty(block, k)) book_.move(block, k, below);
+// The copies above the one that leaves go, too. Returns the tier with the newest data, which counts
+// as dirty in the tier below.
+std::size_t TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
+  std::size_t source = below;
+  for (std::size_t k = below; k-- > 0;) {
+    if (!invalidate(k, owner, block) || !book_.dirty(block, k)) continue;
+    book_.move(block, k, below);
+    source = k;
   }
+  return source;
 }
 
 // Writes new data into the copies that this tier and slower ones have.
-template <class Known>
+template <class Traits>
 void TieredHost::update_from(std::size_t from, const Request& owner, BlockId block) {
-  if (one_copy<Known>()) return;
+  if (one_copy<Traits>()) return;
   for (std::size_t k = from; k < backend(); ++k) {
     if (tiers_[k].holds(owner.part, block)) ++owner.tiers[k].updates;
   }
 }
 
-// The newest copy is written into those below it, too.
-template <class Known>
+// The newest data, which `from` has or had, is read from the tier `source` and written to the
+// backend and into the copies below.
+template <class Traits>
+void TieredHost::write_back(std::size_t source, std::size_t from, const Request& owner,
+                            BlockId block) {
+  ++owner.tiers[source].copied_out;
+  update_from<Traits>(from + 1, owner, block);
+  book_.write_back(owner.vm, block);
+}
+
+// A dirty block that is held.
 void TieredHost::write_back(BlockId block) {
   const VmId vm = owners_.vm_of(block);
-  if (!one_copy<Known>()) {
-    std::size_t newest = 0;
-    while (!book_.dirty(block, newest)) ++newest;
-    update_from<Known>(newest + 1, request_of(vm), block);
-  }
-  book_.write_back(vm, block);
+  const std::size_t newest = newest_copy(vm, block);
+  write_back<Generic>(newest, newest, request_of(vm), block);
+}
+
+std::size_t TieredHost::newest_copy(VmId vm, BlockId block) const {
+  if (one_copy()) return fastest_with(vm, block);
+  std::size_t newest = 0;
+  while (!book_.dirty(block, newest)) ++newest;
+  return newest;
 }
 
 void TieredHost::flush() {
-  while (book_.dirty() > 0) write_back<Nothing>(book_.oldest());
+  while (book_.dirty() > 0) write_back(book_.oldest());
 }
 
 absl::Status TieredHost::set_write_modes(std::span<const WriteMode> modes) {
-  return book_.set_modes(modes, owners_, [&](BlockId block) { write_back<Nothing>(block); });
+  return book_.set_modes(modes, owners_, [&](BlockId block) { write_back(block); });
 }
 
 absl::Status TieredHost::check_write_modes_by_tier(const ModesByTier& modes) const {
@@ -722,76 +738,31 @@ absl::Status TieredHost::failure() const {
   return absl::OkStatus();
 }
 
-absl::Status TieredHost::attach(HostMeters& meters) {
+absl::Status TieredHost::attach(CacheProbe& probe) {
   if (!std::ranges::all_of(tiers_, &Tier::empty)) {
-    return absl::FailedPreconditionError("host meter: the host has blocks already");
+    return absl::FailedPreconditionError("cache probe: the host holds blocks already");
   }
-  meters_ = &meters;
-  if (!any_slots_) share_table(meters);
-  if (batches_) batches_->attach(meters);
-  if (copies_) copies_->attach(meters);
+  probe_ = &probe;
+  if (batches_) batches_->attach(probe);
+  if (copies_) copies_->attach(probe);
   return absl::OkStatus();
-}
-
-// For meters of tiers that have an order, before the block is used.
-void TieredHost::look(std::size_t k, const Request& request, BlockId block) {
-  if (!any_slots_) tiers_[k].logs().look(request.part, block);
-}
-
-// What meters need of a block comes to lie beside what tiers know of it.
-void TieredHost::share_table(HostMeters& meters) {
-  const std::size_t tiers = tiers_.size();
-  const std::span<CacheMeters> caches = meters.caches();
-  if (!meters.by_tier()) {
-    if (!caches[0].has_tails()) return;
-    table_->widen(tiers + CacheMeters::kColumns);
-    for (std::size_t k = 0; k < tiers; ++k) tiers_[k].keep_in(TableColumn(table_, k));
-    return caches[0].keep_in(table_, tiers);
-  }
-  std::vector<std::size_t> parts = part_of_;
-  std::ranges::sort(parts);
-  const bool alone = std::ranges::adjacent_find(parts) == parts.end();
-  const bool have_room = std::ranges::all_of(
-      tiers_, [&](Tier& tier) { return tier.logs().takes_marks(caches[0].marks()); });
-  if (!alone || !have_room) return;
-  table_->widen(tiers * CacheMeters::kColumns);
-  for (std::size_t k = 0; k < tiers; ++k) {
-    caches[k].take_order(tiers_[k].logs(), table_, k * CacheMeters::kColumns);
-  }
-  meters.take_orders(*this);
-}
-
-void TieredHost::count() {
-  for (std::size_t k = 0; k < tiers_.size(); ++k) {
-    for (std::size_t vm = 0; vm < counters_.size(); ++vm) {
-      CacheMeters::Vm& of = meters_->caches()[k].of(VmId(vm));
-      of.reading.touched = tiers_[k].logs().used(part(VmId(vm)));
-    }
-  }
-}
-
-void TieredHost::begin_window() {
-  for (Tier& tier : tiers_) tier.logs().begin_window();
 }
 
 void TieredHost::release(VmId vm) {
   for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
 }
 
-// From below, so that the newest copy is not written into those that go with it.
 void TieredHost::drop(VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   drop_staged(block);
-  if (meters_ != nullptr && holds_any(vm, block)) meters_->left(vm, block);
-  for (std::size_t k = tiers_.size(); k-- > 0;) {
-    if (!invalidate(k, owner, block)) continue;
-    if (!book_.dirty(block, k)) continue;
-    if (book_.dirty_above(block, k)) {
-      book_.outdate(block, k);
-    } else {
-      write_back<Nothing>(block);
-    }
+  const bool held = holds_any(vm, block);
+  if (book_.dirty(block)) {
+    // Copies below are dropped, not updated.
+    ++owner.tiers[newest_copy(vm, block)].copied_out;
+    book_.write_back(vm, block);
   }
+  for (std::size_t k = 0; k < tiers_.size(); ++k) invalidate(k, owner, block);
+  if (probe_ != nullptr && held) probe_->removed(vm, block);
 }
 
 absl::Status TieredHost::resize(const Allocation& targets) {
@@ -805,7 +776,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     std::vector<BlockId> victims;
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);
-    leave_in_turn<Nothing>(k, victims, 1);
+    leave_in_turn<Generic>(k, victims, 1);
   }
   return absl::OkStatus();
 }

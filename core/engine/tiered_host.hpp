@@ -10,6 +10,7 @@
 #include "core/base/status.hpp"
 #include "core/engine/batched_chain.hpp"
 #include "core/engine/block_owners.hpp"
+#include "core/engine/cache_probe.hpp"
 #include "core/engine/chain.hpp"
 #include "core/engine/copy_chain.hpp"
 #include "core/engine/gate.hpp"
@@ -76,25 +77,30 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // has one copy of a block, which is not clean in one tier and dirty in another: one mode for all,
 // as beside data that is staged (below), of which sources know one mode alone.
 //
-// Of a VM that is shut out (Gate) a block that no tier holds passes all of them by: a read is
-// served, and a write goes to the backend, whatever the mode.
+// A block of a blocked VM (Gate) that no tier holds bypasses all of them: a read is served, and a
+// write goes to the backend, whatever the mode.
 //
-// Filters are asked before a block comes in; a tier that refuses it is passed over. A tier
-// without room for it has nothing to refuse: in an exclusive chain the block is written there
-// and goes down at once, as in a tier of one block it would with the next access; in the others
-// it is passed over, since copies below do for it.
+// A tier without room for a block is bypassed (Tier::has_room): no fill and no write there. The
+// block comes into the next tier that has room, or stays in the tier that holds it; a victim goes
+// to the next slower tier that has room. Filters are asked before a block comes in; a tier that
+// refuses it is bypassed, too. In an inclusive chain such a tier keeps the block from those above.
+//
+// A write around that drops a copy is an invalidation and a miss: the backend serves it.
+//
+// Data that leaves a device is read from it (TierCounters::copied_out): demotions, write-backs and
+// flushes. A clean victim whose copy lies in the next tier already is not copied.
 //
 // The filter of the slowest tier may stage blocks with their data, in memory. A read that finds
 // it there, and in no tier, is no miss: the VM waits for memory, and what then comes in was read
 // from there. The filter does what it would without the data. A staged block that is written has
 // the new data at once, but written around it has none from then on, unless it is updated; the
-// data of a VM that departs goes, too. Nothing is only there: what is staged is in a tier or on the
+// data of a VM that departs goes, too. Generic is only there: what is staged is in a tier or on the
 // backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
 //
 // An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
 // tiers that keep copies have a loop of their own (CopyChain) for all but a few requests; else
-// accesses are served one by one. All may take turns: what they leave is the same.
-class TieredHost final : public Host, private CopyChain::Rest, private HostMeters::Uses {
+// accesses are served one by one. All may take turns: they leave the same state.
+class TieredHost final : public Host, private CopyChain::SlowPath {
  public:
   // The trace is the one that will be replayed.
   static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
@@ -106,7 +112,7 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
   absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override;
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override;
   absl::Status set_admission(const std::vector<bool>& admits) override;
-  absl::Status attach(HostMeters& meters) override;
+  absl::Status attach(CacheProbe& probe) override;
   void release(VmId vm) override;
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
@@ -142,9 +148,8 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
     std::size_t part;
     TierCounters* tiers;  // by tier
   };
-  // What became of an access: which tier had the block, the fastest and the slowest of those
-  // that have its data now because of it, and what the VM waited for. The number of tiers
-  // stands for none, and for the backend.
+  // The tier that held the block, the fastest and the slowest tier that the access wrote its data
+  // into, and what the VM waited for. The number of tiers stands for none, and for the backend.
   struct Outcome {
     std::size_t found;
     std::size_t top;
@@ -153,23 +158,22 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
     bool staged = false;  // a read of what is in memory: served by that, and by none of these
   };
 
-  // Where a write goes whose modes differ by tier: what had the block, the fastest of all tiers
-  // and of those that are not written around; where it ends; and a bit for each tier that it is to
-  // come into, and for each that was asked for it, up to the first that had it.
+  // Where a write goes whose modes differ by tier: the fastest tier that holds the block, dropped
+  // copies aside, and the fastest of those that are not written around; where it ends; and a bit
+  // for each tier that it comes into.
   struct Route {
     std::size_t held;
     std::size_t found;
     std::size_t end;
     unsigned enters = 0;
-    unsigned asked = 0;
   };
 
-  // What is known of a stretch of requests when the loop that serves it is compiled: nothing; or
-  // that blocks have one copy, all of them come in, and nobody must know the future.
-  struct Nothing {
+  // What the replay loop is compiled for: any requests; or exclusive chains without filters whose
+  // policies do not need the future.
+  struct Generic {
     static constexpr bool kPlain = false;
   };
-  struct Plain {
+  struct ExclusiveUnfiltered {
     static constexpr bool kPlain = true;
   };
 
@@ -181,13 +185,13 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
-  template <class Known>
+  template <class Traits>
   void replay_as(const Accesses& trace, RequestRange range);
-  template <class Known>
+  template <class Traits>
   Outcome write(const Request& request, const Access<>& a);
-  template <class Known>
+  template <class Traits>
   Outcome write_through(const Request& request, const Access<>& a);
-  template <class Known>
+  template <class Traits>
   Outcome write_to_cache(const Request& request, const Access<>& a);
   Outcome write_around(const Request& request, const Access<>& a);
   bool write_past(std::size_t k, const Request& request, const Access<>& a);
@@ -195,62 +199,60 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
   Outcome write_by_tier(const Request& request, const Access<>& a);
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
-  void tell_route(const Request& request, const Access<>& a, const Route& route);
   static void keep_inclusive(Route& route);
-  void write_at_end(const Request& request, const Access<>& a, const Route& route);
-  void bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);
-  template <class Known>
+  void report_write(const Request& request, BlockId block, bool was_held, bool hit);
+  std::size_t write_at_end(const Request& request, const Access<>& a, const Route& route);
+  bool bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);
+  template <class Traits>
   Outcome fetch(const Request& request, const Access<>& a);
-  Outcome pass_by(const Request& request, const Access<>& a);
-  template <class Known>
+  Outcome pass_by(const Access<>& a);
+  template <class Traits>
   Outcome enter(const Request& request, const Access<>& a, std::size_t found, unsigned admitted);
-  template <class Known>
+  template <class Traits>
   void insert(std::size_t to, const Request& request, const Access<>& a);
-  template <class Known>
+  template <class Traits>
   void leave(std::size_t from, BlockId block, Count request_blocks);
-  template <class Known>
+  bool in_no_tier(VmId vm, BlockId block) const;
+  template <class Traits>
   void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
   void look_ahead_of_victims(BlockId soon) const;
-  void look(std::size_t k, const Request& request, BlockId block);
-  void share_table(HostMeters& meters);
-  void count() override;
-  void begin_window() override;
-  template <class Known>
-  bool push_down(std::size_t from, const Request& owner, BlockId block, bool dirty);
+  template <class Traits>
+  bool push_down(std::size_t from, std::size_t source, const Request& owner, BlockId block,
+                 bool dirty);
   void serve_singly(const Accesses& trace, std::size_t request) override;
-  bool write_on(std::size_t from, VmId vm, BlockId block) override;
+  bool write_on(std::size_t from, std::size_t source, VmId vm, BlockId block) override;
+  bool pass_on(std::size_t from, const Request& owner, BlockId block);
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
-  void drop_above(std::size_t below, const Request& owner, BlockId block);
-  template <class Known>
+  std::size_t drop_above(std::size_t below, const Request& owner, BlockId block);
+  template <class Traits>
   void update_from(std::size_t from, const Request& owner, BlockId block);
 
-  template <class Known>
+  std::size_t newest_copy(VmId vm, BlockId block) const;
+  template <class Traits>
+  void write_back(std::size_t source, std::size_t from, const Request& owner, BlockId block);
   void write_back(BlockId block);
   void flush();
   bool holds_any(VmId vm, BlockId block) const { return fastest_with(vm, block) < backend(); }
 
-  // The host's own answers, where they are not known.
-  template <class Known>
+  template <class Traits>
   Chain chain() const {
-    return Known::kPlain ? Chain::kExclusive : chain_;
+    return Traits::kPlain ? Chain::kExclusive : chain_;
   }
-  template <class Known>
+  template <class Traits>
   bool one_copy() const {
-    return chain<Known>() == Chain::kExclusive;
+    return chain<Traits>() == Chain::kExclusive;
   }
   // Whether victims go down even if they are clean, and a block comes into one tier.
-  template <class Known>
+  template <class Traits>
   bool demotes() const {
-    return one_copy<Known>() || chain<Known>() == Chain::kVictim;
+    return one_copy<Traits>() || chain<Traits>() == Chain::kVictim;
   }
   // Whether the tier lets a block in that it does not hold.
-  template <class Known>
+  template <class Traits>
   bool admits(std::size_t k, const Request& request, BlockId block) {
-    if constexpr (Known::kPlain) return true;
-    Tier& to = tiers_[k];
-    if (one_copy<Known>() && to.admits_all(part(request.vm))) return true;
-    return to.admits(part(request.vm), block, request.blocks);
+    if constexpr (Traits::kPlain) return tiers_[k].has_room(request.part);
+    return tiers_[k].admits(request.part, block, request.blocks);
   }
   // Whether the tier may have the block: it has, or remembers it.
   bool has_slot(BlockId block, std::size_t k) const {
@@ -282,14 +284,14 @@ class TieredHost final : public Host, private CopyChain::Rest, private HostMeter
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
-  std::unordered_multiset<BlockId> to_leave_;  // victims of tiers that are still to go down
+  std::unordered_multiset<BlockId> to_leave_;  // victims that still have to go down, with a probe
   // For policies that must know the future: of each access; and by tier and line, of what
   // the tier holds.
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
   std::optional<BatchedChain> batches_;  // if they are ever possible
   std::optional<CopyChain> copies_;      // the same
-  HostMeters* meters_ = nullptr;         // told what becomes of every access, if there are any
+  CacheProbe* probe_ = nullptr;
 };
 
 }  // namespace mcsim

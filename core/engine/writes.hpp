@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -71,7 +72,10 @@ class WriteBook {
 
   const WriteRules& rules() const { return rules_; }
   // Of a VM, where it is the same in all tiers.
-  WriteMode mode(std::size_t vm) const { return static_cast<WriteMode>(ways_[vm]); }
+  WriteMode mode(std::size_t vm) const {
+    assert(ways_[vm] != Way::kByTier);
+    return static_cast<WriteMode>(ways_[vm]);
+  }
   // The same, or that it is not.
   enum class Way : std::uint8_t {
     kThrough = static_cast<std::uint8_t>(WriteMode::kThrough),

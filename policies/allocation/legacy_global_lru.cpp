@@ -132,6 +132,10 @@ class LegacyGlobalLru final : public Host {
   // The tier that had the block.
   std::size_t serve(VmCounters& vm, BlockId id) {
     if (second_.contains(id)) {
+      if (first_capacity_ == 0) {
+        second_.append(id);
+        return 1;
+      }
       ++vm.tiers[1].moved_up;
       --vm.tiers[1].occupancy;
       second_.erase(id);
@@ -144,13 +148,17 @@ class LegacyGlobalLru final : public Host {
       first_.append(id);
       return 0;
     }
-    ++vm.tiers[0].fills;
-    insert(vm, id);
+    if (first_capacity_ > 0) {
+      ++vm.tiers[0].fills;
+      insert(vm, id);
+    } else if (second_capacity_ > 0) {
+      insert_below(vm, id);
+    }
     return kBackend;
   }
 
   // Writes go through to the backend and wait for it.
-  static void count(VmCounters& vm, std::size_t tier, bool write) {
+  void count(VmCounters& vm, std::size_t tier, bool write) const {
     const Count written = write ? 1 : 0;
     ++vm.accesses;
     vm.writes += written;
@@ -163,7 +171,7 @@ class LegacyGlobalLru final : public Host {
     } else {
       ++vm.tiers[tier].hits;
       vm.tiers[tier].write_hits += written;
-      vm.tiers[0].updates += tier == 0 ? written : 0;
+      vm.tiers[tier].updates += tier == 0 || first_capacity_ == 0 ? written : 0;
     }
   }
 
@@ -172,11 +180,16 @@ class LegacyGlobalLru final : public Host {
     ++vm.tiers[0].occupancy;
     if (first_.size() > first_capacity_) {
       drop_oldest(first_, 0);
-      second_.append(id);
-      ++vm.tiers[1].fills;
-      ++vm.tiers[1].occupancy;
-      if (second_.size() > second_capacity_) drop_oldest(second_, 1);
+      if (second_capacity_ > 0) insert_below(vm, id);
     }
+  }
+
+  // The block that came into the first tier comes into the second, too, as in the authors' code.
+  void insert_below(VmCounters& vm, BlockId id) {
+    second_.append(id);
+    ++vm.tiers[1].fills;
+    ++vm.tiers[1].occupancy;
+    if (second_.size() > second_capacity_) drop_oldest(second_, 1);
   }
 
   void drop_oldest(Order& list, std::size_t tier) {

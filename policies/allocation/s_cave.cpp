@@ -50,7 +50,7 @@ double SCave::score(const Observation& seen, std::size_t vm, Count blocks) {
     return -1;
   }
   const Count of_use = params_.metric == ScaveMetric::kWss ? seen.meters[0].distinct[vm]
-                                                           : seen.host[vm].distinct_hits;
+                                                           : seen.probe[vm].distinct_hits;
   const double asked = static_cast<double>(of_use) / granted;
   return full ? asked : asked * held / granted;
 }

@@ -81,9 +81,9 @@ class SCave final : public ChunkMover {
     if (params_.metric == ScaveMetric::kRecs) return {};
     return {{.what = DistinctMeter{}}};
   }
-  std::optional<HostMeterSpec> host_meters() const override {
+  std::optional<ProbeSpec> probe() const override {
     if (params_.metric == ScaveMetric::kWss) return std::nullopt;
-    return HostMeterSpec{};
+    return ProbeSpec{};
   }
 
  protected:

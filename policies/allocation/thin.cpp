@@ -85,7 +85,7 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
   const Window before = std::exchange(state.last, {});
   const auto enough = thresholds_.of(vm);
   if (!enough) return {};
-  const Count used = seen.host[vm].touched;
+  const Count used = seen.probe[vm].touched;
   const Count unused = std::max<Count>(blocks - used, 0);
   const Window window{.busy = requests > enough->requests && misses > enough->misses,
                       .idle = requests < enough->requests && misses < enough->misses,

@@ -106,7 +106,7 @@ class ThinProvisioning final : public DividedCache {
       : DividedCache(params, std::move(context)), params_(params), thresholds_(params) {}
 
   std::vector<Meter> meters() const override { return {{.what = LoadMeter{}}}; }
-  std::optional<HostMeterSpec> host_meters() const override { return HostMeterSpec{}; }
+  std::optional<ProbeSpec> probe() const override { return ProbeSpec{}; }
 
  protected:
   absl::Status begin(const Accesses& trace, std::vector<Count>& blocks) override;

@@ -270,11 +270,14 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                                                      const Division& division, std::uint64_t seed) {
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of,
                          read_tiers(params.policy, params.admission, machine.tiers.size()));
-  if (machine.fleet.several() || !is_lru(of, trace)) {
+  const bool exclusive = params.chain == Chain::kExclusive;
+  if (machine.fleet.several() || !is_lru(of, trace) ||
+      (exclusive &&
+       (machine.tiers.size() > kMostLruTiers || division.rules.mode == ResizeMode::kStrictOwn))) {
     return make_tiered_host(params, machine, trace, division, seed);
   }
   MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
-  if (params.chain != Chain::kExclusive) {
+  if (!exclusive) {
     return make_lru_copies(params, machine, trace, division, seed, std::move(writes));
   }
   const std::size_t parts = division.targets.at(0).size();

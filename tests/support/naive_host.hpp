@@ -10,8 +10,8 @@
 
 namespace mcsim::naive {
 
-// The published data path word for word, with one std::list per VM and tier (most
-// recent first): slow, and obviously right. A shared host is one VM.
+// The published data path, with one std::list per VM and tier (most recent first): slow, and
+// obviously right. A tier in which a block would not stay is bypassed. A shared host is one VM.
 class ExclusiveLru {
  public:
   ExclusiveLru(std::vector<Count> capacity, Allocation targets, DivisionRules rules)
@@ -23,24 +23,22 @@ class ExclusiveLru {
   // The tier that was hit, capacity_.size() for a miss.
   std::size_t access(std::size_t vm, BlockId id) {
     std::size_t tier = 0;
-    for (; tier < capacity_.size(); ++tier) {
-      std::list<BlockId>& list = lists_[vm][tier];
-      const auto found = std::find(list.begin(), list.end(), id);
-      if (found == list.end()) continue;
-      list.erase(found);
-      break;
-    }
-    lists_[vm][0].push_front(id);
-    if (tier > 0) settle(vm, 0);
+    while (tier < capacity_.size() && std::ranges::count(lists_[vm][tier], id) == 0) ++tier;
+    std::size_t to = 0;
+    while (to < tier && !has_room(vm, to)) ++to;
+    if (to == capacity_.size()) return tier;
+    if (tier < capacity_.size()) lists_[vm][tier].remove(id);
+    lists_[vm][to].push_front(id);
+    if (to < tier) settle(vm, to);
     return tier;
   }
 
   void resize(const Allocation& targets) {
     targets_ = targets;
     if (rules_.mode != ResizeMode::kEager) return;
-    for (std::size_t tier = 0; tier < capacity_.size(); ++tier) {
+    for (std::size_t tier = capacity_.size(); tier-- > 0;) {
       for (std::size_t vm = 0; vm < lists_.size(); ++vm) {
-        while (size(vm, tier) > targets_.at(tier, vm)) demote(vm, tier);
+        while (size(vm, tier) > targets_.at(tier, vm)) push_down(vm, tier);
       }
     }
   }
@@ -56,16 +54,23 @@ class ExclusiveLru {
   }
 
  private:
+  // Whether a block of the VM may come into the tier and stay.
+  bool has_room(std::size_t vm, std::size_t tier) {
+    if (capacity_[tier] == 0) return false;
+    if (rules_.mode != ResizeMode::kLazy) return targets_.at(tier, vm) > 0;
+    if (size(vm, tier) > 0 || occupancy(tier) < capacity_[tier]) return true;
+    lists_[vm][tier].push_front(kNoBlock);
+    const bool another = victim(tier) != vm;
+    lists_[vm][tier].pop_front();
+    return another;
+  }
+
   // `vm` inserted a block into the tier.
   void settle(std::size_t vm, std::size_t tier) {
-    const auto push_down = [&](std::size_t from) {
-      demote(from, tier);
-      if (tier + 1 < capacity_.size()) settle(from, tier + 1);
-    };
     if (rules_.mode != ResizeMode::kLazy) {
-      while (size(vm, tier) > targets_.at(tier, vm)) push_down(vm);
+      while (size(vm, tier) > targets_.at(tier, vm)) push_down(vm, tier);
     }
-    while (occupancy(tier) > capacity_[tier]) push_down(victim(tier));
+    while (occupancy(tier) > capacity_[tier]) push_down(victim(tier), tier);
   }
 
   Count occupancy(std::size_t tier) const {
@@ -84,10 +89,15 @@ class ExclusiveLru {
     return by_excess.begin()->second;
   }
 
-  void demote(std::size_t vm, std::size_t tier) {
+  // The least recently used block goes to the next tier that has room for it, or out.
+  void push_down(std::size_t vm, std::size_t tier) {
     const BlockId id = lists_[vm][tier].back();
     lists_[vm][tier].pop_back();
-    if (tier + 1 < capacity_.size()) lists_[vm][tier + 1].push_front(id);
+    std::size_t to = tier + 1;
+    while (to < capacity_.size() && !has_room(vm, to)) ++to;
+    if (to == capacity_.size()) return;
+    lists_[vm][to].push_front(id);
+    settle(vm, to);
   }
 
   std::vector<Count> capacity_;

@@ -13,9 +13,9 @@
 
 namespace mcsim::naive {
 
-// Tiers of LRU lists whose copies have versions: a write makes a new one, a read must
-// find the newest. What is dirty is not kept anywhere: it follows from who has which
-// version.
+// Tiers of LRU lists whose copies have versions: a write makes a new one, a read must find the
+// newest. Which blocks are dirty is stored nowhere: it follows from the versions of copies. A tier
+// in which a part has no space is bypassed.
 class Tiers {
  public:
   struct Copy {
@@ -28,15 +28,22 @@ class Tiers {
 
   struct Counts {
     std::vector<Count> hits;    // the last: misses
+    std::vector<Count> reads;   // from devices: of hits, and of data that goes elsewhere
     std::vector<Count> writes;  // to devices
+    std::vector<Count> fills;
+    std::vector<Count> evictions;
+    std::vector<Count> invalidations;
     Count backend_reads = 0;
     Count backend_writes = 0;
     Count staged = 0;  // reads
     friend bool operator==(const Counts&, const Counts&) = default;
     friend void PrintTo(const Counts& counts, std::ostream* out) {
-      *out << fmt::format("hits {}, device writes {}, backend {} reads {} writes, staged {}",
-                          counts.hits, counts.writes, counts.backend_reads, counts.backend_writes,
-                          counts.staged);
+      *out << fmt::format(
+          "hits {}, device reads {} writes {}, fills {}, evictions {}, invalidations {}, backend "
+          "{} "
+          "reads {} writes, staged {}",
+          counts.hits, counts.reads, counts.writes, counts.fills, counts.evictions,
+          counts.invalidations, counts.backend_reads, counts.backend_writes, counts.staged);
     }
   };
 
@@ -61,7 +68,10 @@ class Tiers {
     admitted_.assign(lists_[0].size(), true);
     modes_.assign(lists_[0].size(), Modes(lists_.size(), WriteMode::kThrough));
     counts_.hits.resize(lists_.size() + 1);
-    counts_.writes.resize(lists_.size());
+    for (auto* const of_tiers : {&counts_.reads, &counts_.writes, &counts_.fills,
+                                 &counts_.evictions, &counts_.invalidations}) {
+      of_tiers->resize(lists_.size());
+    }
   }
 
   void stage(Staging staging) { staging_ = std::move(staging); }
@@ -80,6 +90,7 @@ class Tiers {
       version = *staged_version(block);
     } else if (found < lists_.size()) {
       version = copy(found, part, block)->version;
+      ++counts_.reads[found];
     } else {
       version = on_backend_[block];
       ++counts_.backend_reads;
@@ -100,26 +111,37 @@ class Tiers {
     const Modes& modes = modes_[part];
     const Count version = ++newest_[block];
     if (staging_) return write_beside_staging(part, block, version, modes[0]);
-    const std::size_t had = find(part, block);
-    ++counts_.hits[had];
-    if (had == lists_.size() && !admitted_[part]) return write_backend(block, version);
-    const std::size_t end = first_back(modes, 0);
+    if (find(part, block) == lists_.size() && !admitted_[part]) {
+      ++counts_.hits.back();
+      return write_backend(block, version);
+    }
+    const std::size_t end = end_of_write(part, block);
     if (end == lists_.size()) write_backend(block, version);
-    std::size_t found = 0;
     // On its way it passes some by; below, what it does not reach has old data.
     const auto passed = [&](std::size_t k) { return k < end && modes[k] == WriteMode::kAround; };
+    std::size_t found = 0;
     while (found < lists_.size() && (passed(found) || !holds(found, part, block))) ++found;
+    // Copies that it passes by are dropped: they are no hits.
+    ++counts_.hits[found];
     if (found < lists_.size() && modes[found] != WriteMode::kAround) to_front(found, part, block);
-    if (chain_ == Chain::kExclusive && found > 0 && found < lists_.size())
-      erase(found, part, block);
     // Into tiers above where it was found: faster ones than the last that it goes to, then slower
     // ones, which it is still in if nothing pushes it out again; and then into that one.
+    std::vector<bool> enters(lists_.size(), false);
+    for (std::size_t k = 0; k < found; ++k) {
+      enters[k] = k < end ? wanted(modes, part, k, found)
+                          : k > end && everywhere() && modes[k] == WriteMode::kBack &&
+                                may_enter(part, k, found);
+    }
+    const bool ends_above = end < found && end < lists_.size();
+    const bool moves = ends_above || std::ranges::count(enters, true) > 0;
+    if (chain_ == Chain::kExclusive && moves && found < lists_.size()) take_out(found, part, block);
+    const bool fills = found == lists_.size();
     written_ = {block, version};
     for (std::size_t k = end; k-- > 0;) {
-      if (k < found && wanted(modes, k)) put(k, part, {block, version});
+      if (enters[k]) put(k, part, {block, version}, fills);
     }
     for (std::size_t k = lists_.size(); k-- > end + 1;) {
-      if (k < found && everywhere() && modes[k] == WriteMode::kBack) put(k, part, {block, version});
+      if (enters[k]) put(k, part, {block, version}, fills);
     }
     if (end < lists_.size()) {
       if (Copy* const of = copy(end, part, block)) {
@@ -127,7 +149,8 @@ class Tiers {
         of->version = version;
         ++counts_.writes[end];
       } else {
-        put(end, part, {block, version});
+        // Also where what came in above pushed the block out of this tier.
+        put(end, part, {block, version}, fills || found <= end);
       }
     }
     written_ = {kNoBlock, 0};
@@ -167,6 +190,7 @@ class Tiers {
   void flush(std::size_t part) {
     for (std::size_t k = 0; k < lists_.size(); ++k) {
       for (Copy& of : lists_[k][part]) {
+        if (on_backend_[of.block] < newest_[of.block]) read_newest(part, of.block);
         if (of.version != newest_[of.block]) {
           of.version = newest_[of.block];
           ++counts_.writes[k];
@@ -188,7 +212,10 @@ class Tiers {
 
   // A block is held no more.
   void drop(std::size_t part, BlockId block) {
-    if (is_dirty(block)) write_backend(block, newest_[block]);
+    if (is_dirty(block)) {
+      read_newest(part, block);
+      write_backend(block, newest_[block]);
+    }
     drop_staged(block);
     for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
   }
@@ -222,8 +249,22 @@ class Tiers {
     return nullptr;
   }
 
+  // An invalidation, if the tier has the block.
   void erase(std::size_t tier, std::size_t part, BlockId block) {
+    counts_.invalidations[tier] += holds(tier, part, block) ? 1 : 0;
+    take_out(tier, part, block);
+  }
+  void take_out(std::size_t tier, std::size_t part, BlockId block) {
     lists_[tier][part].remove_if([&](const Copy& of) { return of.block == block; });
+  }
+  // From the slowest device that has it: the one that would lose it last.
+  void read_newest(std::size_t part, BlockId block) {
+    for (std::size_t k = lists_.size(); k-- > 0;) {
+      const Copy* const of = copy(k, part, block);
+      if (of == nullptr || of->version != newest_[block]) continue;
+      ++counts_.reads[k];
+      return;
+    }
   }
 
   void to_front(std::size_t tier, std::size_t part, BlockId block) {
@@ -239,13 +280,38 @@ class Tiers {
     while (from < modes.size() && modes[from] != WriteMode::kBack) ++from;
     return from;
   }
-  // Whether a block that is written comes into the tier, as far as the chain goes: into all, or
-  // into the first that is not written around.
-  bool wanted(const Modes& modes, std::size_t tier) const {
-    const auto around = std::count(modes.begin(), modes.begin() + static_cast<std::ptrdiff_t>(tier),
-                                   WriteMode::kAround);
-    return modes[tier] != WriteMode::kAround &&
-           (everywhere() || around == static_cast<std::ptrdiff_t>(tier));
+  bool has_room(std::size_t tier, std::size_t part) const { return capacity_[tier][part] > 0; }
+  // Whether a block that `found` had may come into a tier above: the tier has room, and in an
+  // inclusive chain all tiers between them have, too.
+  bool may_enter(std::size_t part, std::size_t tier, std::size_t found) const {
+    if (chain_ != Chain::kInclusive) return has_room(tier, part);
+    for (std::size_t k = tier; k < found; ++k) {
+      if (!has_room(k, part)) return false;
+    }
+    return true;
+  }
+  // Where a write ends: the first tier that writes back, and has the block or lets it in.
+  std::size_t end_of_write(std::size_t part, BlockId block) {
+    const Modes& modes = modes_[part];
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      if (modes[k] != WriteMode::kBack) continue;
+      std::size_t found = k;
+      while (found < lists_.size() && !holds(found, part, block)) ++found;
+      if (found == k || may_enter(part, k, found)) return k;
+    }
+    return lists_.size();
+  }
+  // Whether a block that is written comes into a tier above where it was found, as far as the chain
+  // goes: into all that may, or into the first of them. Tiers written around are none.
+  bool wanted(const Modes& modes, std::size_t part, std::size_t tier, std::size_t found) const {
+    const auto takes = [&](std::size_t k) {
+      return modes[k] != WriteMode::kAround && may_enter(part, k, found);
+    };
+    if (!takes(tier)) return false;
+    for (std::size_t k = 0; k < tier && !everywhere(); ++k) {
+      if (takes(k)) return false;
+    }
+    return true;
   }
 
   void update(std::size_t tier, std::size_t part, BlockId block, Count version) {
@@ -271,7 +337,12 @@ class Tiers {
   // Into the next tier that writes back, or to the backend, and into all copies on the way.
   void settle(std::size_t tier, std::size_t part, BlockId block) {
     const Count version = copy(tier, part, block)->version;
-    const std::size_t to = first_back(modes_[part], tier + 1);
+    const auto takes = [&](std::size_t k) {
+      return modes_[part][k] == WriteMode::kBack && (holds(k, part, block) || has_room(k, part));
+    };
+    std::size_t to = tier + 1;
+    while (to < lists_.size() && !takes(to)) ++to;
+    ++counts_.reads[tier];
     for (std::size_t k = tier + 1; k < lists_.size() && k <= to; ++k) {
       update(k, part, block, version);
     }
@@ -285,7 +356,7 @@ class Tiers {
   // As the one mode of all tiers has it.
   void write_beside_staging(std::size_t part, BlockId block, Count version, WriteMode mode) {
     const std::size_t found = find(part, block);
-    ++counts_.hits[found];
+    ++counts_.hits[mode == WriteMode::kAround ? lists_.size() : found];
     if (Staging::Entry* const entry = staged(block); entry != nullptr && entry->version) {
       entry->version = version;
       if (mode == WriteMode::kAround) entry->version.reset();
@@ -299,28 +370,14 @@ class Tiers {
     written_ = {block, version};
     const bool came_in = bring_in(part, block, found, version);
     written_ = {kNoBlock, 0};
-    if (!came_in && mode == WriteMode::kBack) write_backend(block, version);
-    if (found == 0) {
-      copy(0, part, block)->version = version;
-      ++counts_.writes[0];
+    if (!came_in && found < lists_.size()) {
+      copy(found, part, block)->version = version;
+      ++counts_.writes[found];
+    } else if (!came_in && mode == WriteMode::kBack) {
+      write_backend(block, version);
     }
     if (mode == WriteMode::kBack) return;
     for (std::size_t k = 0; k < lists_.size(); ++k) update(k, part, block, version);
-  }
-
-  void pass_down_beside_staging(std::size_t tier, std::size_t part, Copy victim, bool is_new) {
-    const bool demotes = chain_ == Chain::kExclusive || chain_ == Chain::kVictim;
-    if (!demotes && !is_new) return;
-    const bool last = tier + 1 == lists_.size();
-    if (last ||
-        (copy(tier + 1, part, victim.block) == nullptr && !lets_in(tier + 1, part, victim))) {
-      if (is_new) write_backend(victim.block, victim.version);
-      return;
-    }
-    Copy* const held = copy(tier + 1, part, victim.block);
-    if (held == nullptr) return put(tier + 1, part, victim);
-    to_front(tier + 1, part, victim.block);
-    if (is_new) update(tier + 1, part, victim.block, victim.version);
   }
 
   Staging::Entry* staged(BlockId block) {
@@ -337,8 +394,8 @@ class Tiers {
 
   // Whether the tier lets in a copy that it does not have.
   bool lets_in(std::size_t tier, std::size_t part, Copy copy) {
+    if (!has_room(tier, part)) return false;
     if (!staging_ || tier + 1 < lists_.size()) return true;
-    if (capacity_[tier][part] == 0) return false;
     Count times = 1;
     if (const Staging::Entry* const entry = staged(copy.block)) times += entry->times;
     staging_->entries.remove_if([&](const auto& entry) { return entry.block == copy.block; });
@@ -351,27 +408,33 @@ class Tiers {
     return false;
   }
 
-  // `version` is what the copies above `found` get. False if no tier has it afterwards, for none
-  // let it in.
+  // `version` is that of the copies that come in above `found`. False if none came in.
   bool bring_in(std::size_t part, BlockId block, std::size_t found, Count version) {
-    if (found == 0) {
-      to_front(0, part, block);
-      return true;
+    std::vector<bool> enters(found, false);
+    for (std::size_t k = 0; k < found; ++k) {
+      enters[k] = lets_in(k, part, {block, version});
+      if (enters[k] && !everywhere()) break;
     }
-    const bool last = lists_.size() == 1 || everywhere();  // whether the slowest tier is asked
-    const bool refused =
-        last && found == lists_.size() && !lets_in(found - 1, part, {block, version});
-    if (refused && (lists_.size() == 1 || chain_ == Chain::kInclusive)) return false;
-    if (chain_ == Chain::kExclusive && found < lists_.size()) erase(found, part, block);
-    if (chain_ != Chain::kExclusive && found < lists_.size()) to_front(found, part, block);
-    const std::size_t from = refused ? found - 1 : found;
-    for (std::size_t k = everywhere() ? from : 1; k-- > 0;) put(k, part, {block, version});
-    return true;
+    bool no_gap = true;
+    for (std::size_t k = found; chain_ == Chain::kInclusive && k-- > 0;) {
+      no_gap = no_gap && enters[k];
+      enters[k] = no_gap;
+    }
+    const bool comes_in = std::ranges::count(enters, true) > 0;
+    if (found < lists_.size()) {
+      to_front(found, part, block);
+      if (chain_ == Chain::kExclusive && comes_in) take_out(found, part, block);
+    }
+    for (std::size_t k = found; k-- > 0;) {
+      if (enters[k]) put(k, part, {block, version}, found == lists_.size());
+    }
+    return comes_in;
   }
 
   // A copy that the tier does not have.
-  void put(std::size_t tier, std::size_t part, Copy copy) {
+  void put(std::size_t tier, std::size_t part, Copy copy, bool fills = false) {
     ++counts_.writes[tier];
+    counts_.fills[tier] += fills ? 1 : 0;
     lists_[tier][part].push_front(copy);
     trim(tier, part);
   }
@@ -381,37 +444,53 @@ class Tiers {
       Copy victim = lists_[tier][part].back();
       lists_[tier][part].pop_back();
       bool outdated = false;
-      for (std::size_t k = 0; k < tier; ++k) {
+      std::size_t source = tier;  // the device that has the newest data of the victim
+      for (std::size_t k = tier; k-- > 0;) {
         const Copy* const above = copy(k, part, victim.block);
         if (above == nullptr) continue;
         if (chain_ == Chain::kInclusive) {
-          victim.version = std::max(victim.version, above->version);
+          if (above->version > victim.version) {
+            victim.version = above->version;
+            source = k;
+          }
           erase(k, part, victim.block);
         } else {
           outdated = outdated || above->version > victim.version;
         }
       }
-      go_down(tier, part, victim, outdated);
+      if (!go_down(tier, source, part, victim, outdated)) ++counts_.evictions[tier];
     }
   }
 
-  void go_down(std::size_t tier, std::size_t part, Copy victim, bool outdated) {
+  // Whether a slower tier has the block because of it.
+  bool go_down(std::size_t tier, std::size_t source, std::size_t part, Copy victim, bool outdated) {
     Count below = on_backend_[victim.block];
     for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
       if (const Copy* const of = copy(k, part, victim.block)) below = std::max(below, of->version);
     }
     const bool above = victim == written_ && find(part, victim.block) < tier;
     const bool is_new = !outdated && !above && victim.version > below;
-    if (staging_) return pass_down_beside_staging(tier, part, victim, is_new);
-    if (is_new) return write_on(tier, part, victim);
-    if (everywhere() || tier + 1 == lists_.size()) return;
-    if (!holds(tier + 1, part, victim.block)) return put(tier + 1, part, victim);
-    to_front(tier + 1, part, victim.block);
+    if (is_new) ++counts_.reads[source];
+    if (is_new && !staging_) return write_on(tier, part, victim);
+    if (everywhere() && !is_new) return false;
+    for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
+      if (holds(k, part, victim.block)) {
+        to_front(k, part, victim.block);
+        if (is_new) update(k, part, victim.block, victim.version);
+        return true;
+      }
+      if (!lets_in(k, part, victim)) continue;
+      if (!is_new) ++counts_.reads[source];
+      put(k, part, victim);
+      return true;
+    }
+    if (is_new) write_backend(victim.block, victim.version);
+    return false;
   }
 
   // A victim that is new: past tiers that are written around, to the first that is not, and if that
   // is written through, on until the backend or one that writes back.
-  void write_on(std::size_t tier, std::size_t part, Copy victim) {
+  bool write_on(std::size_t tier, std::size_t part, Copy victim) {
     bool taken = false;
     for (std::size_t k = tier + 1; k < lists_.size(); ++k) {
       const WriteMode mode = modes_[part][k];
@@ -423,15 +502,16 @@ class Tiers {
         to_front(k, part, victim.block);
         of->version = victim.version;
         ++counts_.writes[k];
-      } else if (!taken || mode == WriteMode::kBack) {
+      } else if ((!taken || mode == WriteMode::kBack) && has_room(k, part)) {
         put(k, part, victim);
       } else {
         continue;
       }
-      if (mode == WriteMode::kBack) return;
+      if (mode == WriteMode::kBack) return true;
       taken = true;
     }
     write_backend(victim.block, victim.version);
+    return taken;
   }
 
   void write_backend(BlockId block, Count version) {
@@ -453,15 +533,25 @@ class Tiers {
   Counts counts_;
 };
 
-// What hosts counted of the same, all VMs together; what came over a link is not written anew.
+// What hosts counted of the same, all VMs together. Blocks that come over a link are read and
+// written on devices of the same tier; the twin has no hosts.
 inline Tiers::Counts counts_of(const std::vector<VmCounters>& vms) {
   Tiers::Counts sum;
   for (const VmCounters& vm : vms) {
     sum.hits.resize(vm.tiers.size() + 1);
-    sum.writes.resize(vm.tiers.size());
+    for (auto* const of_tiers :
+         {&sum.reads, &sum.writes, &sum.fills, &sum.evictions, &sum.invalidations}) {
+      of_tiers->resize(vm.tiers.size());
+    }
     for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
-      sum.hits[k] += vm.tiers[k].hits;
-      sum.writes[k] += vm.tiers[k].device_writes() - vm.tiers[k].transfers;
+      const TierCounters& tier = vm.tiers[k];
+      sum.hits[k] += tier.hits;
+      sum.reads[k] +=
+          vm.reads_served.blocks[k] + tier.copied_out - (tier.transfers - tier.remote_reads);
+      sum.writes[k] += tier.device_writes() - tier.transfers;
+      sum.fills[k] += tier.fills;
+      sum.evictions[k] += tier.evictions;
+      sum.invalidations[k] += tier.invalidations;
     }
     sum.hits.back() += vm.misses;
     sum.backend_reads += vm.backend_reads;

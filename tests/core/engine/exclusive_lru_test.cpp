@@ -1,11 +1,13 @@
-// Trusts: naive::ExclusiveLru (the published data path on std::list), plain LRU, and a
-// four-access example worked by hand.
+// Trusts: naive::ExclusiveLru (the published data path on std::list), plain LRU, and examples
+// worked by hand.
 #include "core/engine/exclusive_lru.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
+#include "policies/allocation/dividing.hpp"
+#include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/naive_host.hpp"
 #include "tests/support/workloads.hpp"
@@ -47,7 +49,9 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
   const Machine machine = machine_of(c.capacity);
   Random random(11);
   Allocation targets = random_targets(machine, c.vms, random);
-  auto host = make_divided_lru(machine, trace, targets, c.rules).value();
+  // Of more than three tiers, and with strict-own resizing, a TieredHost.
+  auto host =
+      make_data_path(DataPathParams{}, machine, trace, one_part_each(targets, c.rules), 1).value();
   naive::ExclusiveLru twin(c.capacity, targets, c.rules);
   for (std::size_t begin = 0; begin < trace.request_count(); begin += 500) {
     const RequestRange range{begin, std::min(begin + 500, trace.request_count())};
@@ -125,6 +129,56 @@ TEST(SharedLru, Tier1HitsAreLruOfTier1AndAllHitsLruOfTheSum) {
   }
 }
 
+// A tier of no blocks, and one in which a VM has no target: no fill and no write there.
+TEST(ExclusiveLru, BypassesTiersWithoutRoom) {
+  const Accesses trace = single_vm({1, 2, 1, 3, 2, 2});
+  const auto expect_bypass = [&](Host& host, std::size_t tier) {
+    // 1 and 2 come in, 1 is hit, 3 pushes 2 out, 2 pushes 1 out and is hit.
+    host.replay(trace, trace.all());
+    const VmCounters vm = host.counters()[0];
+    EXPECT_EQ(vm.misses, 4);
+    for (std::size_t k = 0; k < vm.tiers.size(); ++k) {
+      const TierCounters& of = vm.tiers[k];
+      EXPECT_EQ(of.hits, k == tier ? 2 : 0) << k;
+      EXPECT_EQ(of.fills, k == tier ? 4 : 0) << k;
+      EXPECT_EQ(of.device_writes(), k == tier ? 4 : 0) << k;
+      EXPECT_EQ(of.evictions, k == tier ? 2 : 0) << k;
+      EXPECT_EQ(of.copied_out, 0) << k;
+    }
+  };
+  for (const std::vector<Count>& capacity :
+       {std::vector<Count>{0, 2}, {2, 0}, {0, 2, 0}, {0, 0, 2}, {2}, {0, 2, 0, 0}}) {
+    const std::size_t tier =
+        static_cast<std::size_t>(std::ranges::find(capacity, 2) - capacity.begin());
+    const Machine machine = machine_of(capacity);
+    DataPathParams params;
+    params.policy = "lru";
+    for (const bool as_one_part : {false, true}) {
+      Allocation targets(capacity.size(), 1);
+      targets.at(tier, 0) = 2;
+      const Division division = as_one_part ? one_part_each(targets, {.mode = ResizeMode::kEager})
+                                            : shared_by_all(machine, trace);
+      expect_bypass(*make_data_path(params, machine, trace, division, 1).value(), tier);
+      expect_bypass(*make_tiered_host(params, machine, trace, division, 1).value(), tier);
+    }
+  }
+}
+
+// A write around that drops its block is an invalidation and a miss.
+TEST(ExclusiveLru, CountsADroppedBlockAsAMiss) {
+  Accesses trace = single_vm({1, 1, 1});
+  trace.request_op = std::vector<std::uint8_t>{0, 1, 0};
+  const auto host =
+      make_shared_lru(machine_of({2, 2}), trace, {.modes = {WriteMode::kAround}}).value();
+  host->replay(trace, trace.all());
+  const VmCounters vm = host->counters()[0];
+  EXPECT_EQ(vm.misses, 3);
+  EXPECT_EQ(vm.write_misses, 1);
+  EXPECT_EQ(vm.tiers[0].hits, 0);
+  EXPECT_EQ(vm.tiers[0].invalidations, 1);
+  EXPECT_EQ(vm.tiers[0].fills, 2);
+}
+
 TEST(SharedLru, FourAccessesByHand) {
   const Accesses trace = single_vm({1, 2, 1, 2});
   auto host = make_shared_lru(machine_of({1, 1}), trace).value();
@@ -135,7 +189,7 @@ TEST(SharedLru, FourAccessesByHand) {
   EXPECT_EQ(vm.tiers[0].hits + vm.tiers[1].hits, 2);
 }
 
-// Long hit runs force the log to be squeezed many times over.
+// Long hit runs force the log to be compacted many times over.
 TEST(SharedLru, SurvivesEndlessHitsOnFewBlocks) {
   std::vector<std::uint64_t> blocks;
   for (std::uint64_t i = 0; i < 5'000; ++i) blocks.push_back(i % 3);
@@ -150,7 +204,11 @@ TEST(SharedLru, SurvivesEndlessHitsOnFewBlocks) {
 TEST(ExclusiveLru, RefusesWhatCannotBe) {
   const Accesses trace = single_vm({1, 2});
   EXPECT_EQ(message_of(make_shared_lru(machine_of({}), trace).status()),
-            "tiers: expected 1 to 8, got 0");
+            "tiers: expected 1 to 3, got 0");
+  EXPECT_EQ(message_of(make_divided_lru(machine_of({10}), trace, Allocation(1, 1),
+                                        {.mode = ResizeMode::kStrictOwn})
+                           .status()),
+            "resize_mode: expected eager or lazy, got strict-own");
   Allocation greedy(1, 1);
   greedy.at(0, 0) = 11;
   EXPECT_EQ(message_of(make_divided_lru(machine_of({10}), trace, greedy, {}).status()),

@@ -1,10 +1,7 @@
 // Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in LruParts,
-// with meters and without.
+// with a probe and without.
 #include <gtest/gtest.h>
 
-#include <optional>
-
-#include "core/engine/host_meters.hpp"
 #include "core/engine/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
@@ -28,25 +25,15 @@ void expect_same(const Host& ours, const Host& theirs) {
   ASSERT_TRUE(ours.check_invariants().ok()) << ours.check_invariants();
 }
 
-// Nothing, and what a loop is compiled for each of.
-const std::vector<std::optional<HostMeterSpec>> kMeters{
-    std::nullopt,
-    HostMeterSpec{},
-    HostMeterSpec{.ghosts = 9},
-    HostMeterSpec{.ghosts = 9, .tail = 4},
-    HostMeterSpec{.by = MeteredBy::kTier},
-    HostMeterSpec{.ghosts = 9, .by = MeteredBy::kTier},
-    HostMeterSpec{.ghosts = 9, .tail = 4, .by = MeteredBy::kTier}};
-
 void expect_same_at_random(const DataPathParams& params, const Machine& machine,
                            const Division& division, std::uint64_t seed) {
   const Accesses trace = trace_of(seed);
   const auto ours = make_data_path(params, machine, trace, division, 1).value();
   const auto theirs = make_tiered_host(params, machine, trace, division, 1).value();
-  const std::optional<HostMeterSpec>& spec = kMeters[seed % kMeters.size()];
-  HostMeters of_ours(trace, spec.value_or(HostMeterSpec{}), machine.tiers.size());
-  HostMeters of_theirs(trace, spec.value_or(HostMeterSpec{}), machine.tiers.size());
-  if (spec) {
+  const bool has_probe = seed % 2 == 0;
+  CacheProbe of_ours(trace);
+  CacheProbe of_theirs(trace);
+  if (has_probe) {
     ASSERT_TRUE(ours->attach(of_ours).ok() && theirs->attach(of_theirs).ok());
   }
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
@@ -57,7 +44,7 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
     ours->replay(trace, next);
     theirs->replay(trace, next);
     expect_same(*ours, *theirs);
-    if (spec) testing::expect_same(of_ours, of_theirs);
+    if (has_probe) testing::expect_same(of_ours, of_theirs);
     if (r % 60 == 0) {
       of_ours.begin_window();
       of_theirs.begin_window();

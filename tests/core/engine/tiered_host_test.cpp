@@ -128,15 +128,12 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 class Chains : public ::testing::TestWithParam<Case> {};
 
-// Some VMs get nothing of some tiers, where chains may differ only in what they do about it.
-Count least_target(Chain chain) { return chain == Chain::kExclusive ? 0 : 1; }
-
 // The slowest tier stages half as many blocks as it has; none without a mode.
 void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* stage_mode = nullptr) {
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
   Random random(7);
-  Allocation targets = random_targets(machine, c.vms, random, least_target(c.chain));
+  Allocation targets = random_targets(machine, c.vms, random);
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
   DataPathParams params = params_of(kLru, c.chain, "back");
   if (stage_mode != nullptr) {
@@ -153,7 +150,7 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* sta
   std::vector<WriteMode> modes(c.vms, WriteMode::kBack);
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     if (r % 500 == 250) {
-      targets = random_targets(machine, c.vms, random, least_target(c.chain));
+      targets = random_targets(machine, c.vms, random);
       ASSERT_TRUE(host->resize(targets).ok());
       twin.resize(division().targets);
     }
@@ -221,7 +218,7 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(3'000, c.vms, 60, seed), seed + 1, 0.6);
   Random random(seed + 2);
-  Allocation targets = random_targets(machine, c.vms, random, 1);
+  Allocation targets = random_targets(machine, c.vms, random);
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
   const DataPathParams params = params_of(kLru, c.chain);
   const auto host = make(params, machine, trace, division(), made_for_lru);
@@ -229,7 +226,7 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
   std::vector<VmCounters> before = host->counters();
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     if (random.below(60) == 0) {
-      targets = random_targets(machine, c.vms, random, 1);
+      targets = random_targets(machine, c.vms, random);
       ASSERT_TRUE(host->resize(targets).ok());
       twin.resize(division().targets);
       ASSERT_EQ(counts_of(*host), twin.counts()) << "targets, request " << r;
@@ -320,7 +317,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Chain::kVictim, {9, 4}, 1}, Case{Chain::kInclusive, {9, 4}, 1},
                       Case{Chain::kIndependent, {9, 4}, 1}, Case{Chain::kVictim, {9, 1}, 1},
                       Case{Chain::kIndependent, {9, 1}, 1}, Case{Chain::kIndependent, {9, 1, 6}, 1},
-                      Case{Chain::kIndependent, {9, 4, 1}, 1}));
+                      Case{Chain::kIndependent, {9, 4, 1}, 1},
+                      // Tiers of no blocks.
+                      Case{Chain::kExclusive, {0, 9, 20}, 1},
+                      Case{Chain::kExclusive, {9, 0, 20}, 2}, Case{Chain::kVictim, {9, 0, 20}, 2},
+                      Case{Chain::kInclusive, {0, 20}, 1}, Case{Chain::kInclusive, {9, 20, 0}, 1},
+                      Case{Chain::kIndependent, {9, 0, 20}, 2}));
 
 // Requests of up to four blocks, reads and writes, of three VMs.
 Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {

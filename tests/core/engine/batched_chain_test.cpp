@@ -1,7 +1,6 @@
 // Trusts: TieredHost that serves accesses one by one, for the same by tiers that serve batches.
 #include <gtest/gtest.h>
 
-#include "core/engine/host_meters.hpp"
 #include "core/engine/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
@@ -16,14 +15,7 @@ using testing::random_targets;
 
 constexpr VmId kVms = 3;
 
-// What a loop is compiled for each of, of all tiers and of each.
-constexpr HostMeterSpec kSpecs[] = {{},
-                                    {.ghosts = 9},
-                                    {.tail = 4},
-                                    {.ghosts = 9, .tail = 4},
-                                    {.by = MeteredBy::kTier},
-                                    {.ghosts = 9, .by = MeteredBy::kTier},
-                                    {.ghosts = 9, .tail = 4, .by = MeteredBy::kTier}};
+constexpr std::uint64_t kSeeds = 6;
 
 // Requests of up to six blocks, every other one a write.
 Accesses trace_of(std::uint64_t seed, Nanoseconds requests_each) {
@@ -54,9 +46,8 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
   const auto batches = make_tiered_host(params, machine, trace, division, 1).value();
   params.flush_every = {kSecond};
   const auto singly = make_tiered_host(params, machine, trace, division, 1).value();
-  const HostMeterSpec& spec = kSpecs[seed % std::size(kSpecs)];
-  HostMeters of_batches(trace, spec, machine.tiers.size());
-  HostMeters of_singly(trace, spec, machine.tiers.size());
+  CacheProbe of_batches(trace);
+  CacheProbe of_singly(trace);
   ASSERT_TRUE(batches->attach(of_batches).ok() && singly->attach(of_singly).ok());
   const std::uint64_t most = trace.request_count() / 15;
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
@@ -77,31 +68,31 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
   }
 }
 
-void expect_same_by_any_meters(const std::string& policy, const std::vector<Count>& capacities,
+void expect_same_for_seeds(const std::string& policy, const std::vector<Count>& capacities,
                                bool shared) {
   SCOPED_TRACE(
       fmt::format("{}, {} tiers, {}", policy, capacities.size(), shared ? "shared" : "divided"));
-  for (std::uint64_t seed = 0; seed < 2 * std::size(kSpecs); ++seed) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     expect_same_at_random(policy, testing::machine_of(capacities), shared, seed);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
 // Also of parts without room, which a VM may be given.
-TEST(BatchedMeters, AreThoseOfAccessesOneByOne) {
+TEST(BatchedChain, CountsAndProbesAsAccessesOneByOne) {
   for (const char* policy : {"arc", "s3-fifo", "fifo", "lfu", "clock", "lirs", "mru", "opt",
                              "w-tinylfu", "talus(epoch=150,sample=64)"}) {
     for (const std::vector<Count>& capacities : {std::vector<Count>{30}, {15, 40}, {5, 20, 60}}) {
       for (const bool shared : {false, true}) {
-        expect_same_by_any_meters(policy, capacities, shared);
+        expect_same_for_seeds(policy, capacities, shared);
         if (HasFatalFailure()) return;
       }
     }
   }
 }
 
-TEST(BatchedMeters, AreThoseOfManyStretches) {
-  for (std::uint64_t seed = 100; seed < 100 + std::size(kSpecs); ++seed) {
+TEST(BatchedChain, CountsAndProbesManyStretchesAlike) {
+  for (std::uint64_t seed = 100; seed < 100 + kSeeds; ++seed) {
     for (const bool shared : {false, true}) {
       expect_same_at_random("s3-fifo", testing::machine_of({15, 40}), shared, seed, 8'000);
       if (HasFatalFailure()) return;

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/base/params.hpp"
+#include "core/base/prefetch.hpp"
+#include "core/base/types.hpp"
+#include "core/trace/accesses.hpp"
+
+namespace mcsim {
+
+// What the tiers of a host hold of one VM, since the timer of the probe fired last. All tiers
+// together count as one cache.
+struct ProbeReading {
+  Count distinct_hits = 0;  // blocks that were hit at least once
+  Count touched = 0;        // blocks held at the end that were accessed or came in
+  Count peak = 0;           // largest number of blocks held between two accesses
+  friend bool operator==(const ProbeReading&, const ProbeReading&) = default;
+};
+
+// A system's request for a probe.
+struct ProbeSpec {
+  std::size_t timer = 0;  // the timer that reads it
+
+  static constexpr ComponentInfo kInfo{
+      .name = "host",
+      .summary =
+          "What only the cache knows: distinct blocks hit, blocks touched, most blocks held.",
+      .reference = "no publication: counts of the cache"};
+  static constexpr auto fields() { return std::tuple{}; }
+};
+
+// Counts what the tiers of a host hold of each VM. The host reports every access and every block
+// that leaves its last tier. One byte per block of the trace: the window in which the block was
+// seen last, and how.
+class CacheProbe {
+ public:
+  explicit CacheProbe(const Accesses& trace)
+      : seen_(trace.id_count()), vms_(trace.vms.size()), readings_(trace.vms.size()) {}
+
+  // An access found the block in a tier.
+  [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
+    const unsigned seen = seen_in_window(block);
+    ProbeReading& reading = vms_[vm].reading;
+    reading.distinct_hits += ~seen & kHit;
+    reading.touched += (~seen & kTouched) / kTouched;
+    seen_[block] = static_cast<std::uint8_t>(seen | kHit | kTouched);
+  }
+  // An access found the block nowhere, and a tier holds it now.
+  [[gnu::always_inline]] void inserted(VmId vm, BlockId block) {
+    const unsigned seen = seen_in_window(block);
+    ++vms_[vm].held;
+    vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
+    seen_[block] = static_cast<std::uint8_t>(seen | kTouched);
+  }
+  // No tier holds the block any more.
+  [[gnu::always_inline]] void removed(VmId vm, BlockId block) {
+    const unsigned seen = seen_in_window(block);
+    --vms_[vm].held;
+    vms_[vm].reading.touched -= (seen & kTouched) / kTouched;
+    seen_[block] = static_cast<std::uint8_t>(seen & ~kTouched);
+  }
+  // An access of the VM that inserted a block is over, evictions included.
+  [[gnu::always_inline]] void end_insertion(VmId vm) {
+    vms_[vm].reading.peak = std::max(vms_[vm].reading.peak, vms_[vm].held);
+  }
+  void prefetch(BlockId block) const { prefetch_line(&seen_[block]); }
+
+  // By VM.
+  std::span<const ProbeReading> readings() {
+    for (std::size_t vm = 0; vm < vms_.size(); ++vm) readings_[vm] = vms_[vm].reading;
+    return readings_;
+  }
+  void begin_window() {
+    for (Vm& vm : vms_) vm.reading = {.peak = vm.held};
+    window_ += kWindow;
+    if (window_ <= kLastWindow) return;
+    std::ranges::fill(seen_, std::uint8_t{0});
+    window_ = kWindow;
+  }
+
+ private:
+  // The two low bits of a byte say how the block was seen, the others number the window since all
+  // bytes were cleared.
+  static constexpr unsigned kHit = 1;
+  static constexpr unsigned kTouched = 2;
+  static constexpr unsigned kWindow = 4;
+  static constexpr unsigned kLastWindow = 63 * kWindow;
+
+  struct alignas(64) Vm {
+    ProbeReading reading;
+    Count held = 0;
+  };
+
+  // Bytes of earlier windows are less than the current window's number.
+  unsigned seen_in_window(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
+
+  Pages<std::uint8_t> seen_;
+  unsigned window_ = kWindow;
+  std::vector<Vm> vms_;
+  std::vector<ProbeReading> readings_;
+};
+
+}  // namespace mcsim
