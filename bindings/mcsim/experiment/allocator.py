@@ -78,12 +78,10 @@ class Allocator(Protocol):
         ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
         VM), ``load``, ``classes`` and ``responses`` (dicts of such arrays), with the parameters
         that ``mcsim describe`` shows of each, most of them a ``window`` of several intervals of
-        the timer; and ``host``, at most once, what the cache alone
-        knows: a dict of arrays by VM, or None where another timer rang: ``distinct_hits``, blocks
-        that were hit; ``touched``, blocks held that were accessed; ``ghost_hits`` and
-        ``tail_hits``; ``peak``, the most blocks held. All tiers together are the cache; with
-        ``"by": "tier"`` each is one alone with what reaches it, which are accesses that no faster
-        tier served and blocks that come in, and arrays are by tier and VM. A ``curve`` with
+        the timer; and ``host``, at most once, what only the cache knows, all tiers taken
+        together: a dict of arrays by VM, or None if another timer fired. ``distinct_hits`` counts
+        blocks that were hit, ``touched`` blocks held that were accessed, ``peak`` the largest
+        number of blocks held. A ``curve`` with
         ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
         whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
 

@@ -27,6 +27,7 @@ _TIER_COUNTS = (
     "moved_down",
     "evictions",
     "invalidations",
+    "copied_out",
     "occupancy",
     "target",
     *_SERVED,

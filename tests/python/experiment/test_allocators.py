@@ -27,8 +27,6 @@ from mcsim.experiment.experiment import Experiment
 
 NAMES = ("a", "b", "c")
 CAPACITY = 24
-GHOSTS = 5
-TAIL = 3
 READ, WRITE = 0, 1
 
 
@@ -124,14 +122,11 @@ class NaiveCache:
         self.held: list[OrderedDict[int, bool]] = [OrderedDict() for _ in NAMES]  # whether dirty
         self.counts: list[Counter[str]] = [Counter() for _ in NAMES]
         self.gone = [False] * 3
-        self.evicted: list[list[int]] = [[] for _ in NAMES]
         self.begin_window()
 
     def begin_window(self) -> None:
         self.hit: list[set[int]] = [set() for _ in NAMES]
         self.accessed: list[set[int]] = [set() for _ in NAMES]
-        self.ghost_hits = [0] * 3
-        self.tail_hits = [0] * 3
         self.peak = [len(held) for held in self.held]
 
     def access(self, request: Request) -> None:
@@ -154,14 +149,10 @@ class NaiveCache:
         self.accessed[vm].add(block)
         if hit:
             self.hit[vm].add(block)
-            self.tail_hits[vm] += block in list(self.held[vm])[:TAIL]
-        else:
-            self.ghost_hits[vm] += block in self.evicted[vm][-GHOSTS:]
-            self.evicted[vm] = [-1 if of == block else of for of in self.evicted[vm]]
 
     def shrink(self, vm: int) -> None:
         while len(self.held[vm]) > self.targets[vm]:
-            self.evicted[vm].append(self.held[vm].popitem(last=False)[0])
+            self.held[vm].popitem(last=False)
 
     def depart(self, vm: int) -> None:
         self.held[vm].clear()
@@ -188,7 +179,7 @@ class Watcher:
         "wide": {"meter": "classes", "window": 180},
         "warm": {"meter": "classes", "scope": "warm", "window": 120},
         "ever": {"meter": "classes", "scope": "cumulative"},
-        "inside": {"meter": "host", "ghosts": GHOSTS, "tail": TAIL},
+        "inside": {"meter": "host"},
         "rush": {"meter": "intensity", "kind": "per-second", "timer": "fast", "window": "20ns"},
         "waits": {"meter": "responses", "timer": "fast"},
         "long waits": {"meter": "responses", "timer": "fast", "window": "60ns"},
@@ -273,83 +264,8 @@ def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
     assert [inside["distinct_hits"][vm] for vm in there] == [len(cache.hit[vm]) for vm in there]
     touched = [len(cache.accessed[vm] & set(cache.held[vm])) for vm in range(3)]
     assert inside["touched"].tolist() == touched
-    assert [inside["ghost_hits"][vm] for vm in there] == [cache.ghost_hits[vm] for vm in there]
     assert [inside["peak"][vm] for vm in there] == [cache.peak[vm] for vm in there]
-    assert [inside["tail_hits"][vm] for vm in there] == [cache.tail_hits[vm] for vm in there]
     cache.begin_window()
-
-
-@dataclass
-class TierWatcher:
-    """Looks at every tier, and leaves all as it is."""
-
-    timers: ClassVar = {"sizes": 60}
-    meters: ClassVar = {"inside": {"meter": "host", "ghosts": GHOSTS, "by": "tier"}}
-    resize_mode: str = "eager"
-    seen: list[mcsim.Observation] = field(default_factory=list)
-
-    def allocate(self, seen: mcsim.Observation) -> None:
-        self.seen.append(seen)
-
-
-class NaiveTiers:
-    """Two exclusive tiers of four blocks for one VM: a list by recency, cut after four."""
-
-    def __init__(self) -> None:
-        self.blocks: list[int] = []
-        self.left_first: list[int] = []  # the fastest tier, in order; -1 where it came back
-        self.begin_window()
-
-    def begin_window(self) -> None:
-        self.hit: tuple[set[int], set[int]] = (set(), set())
-        self.reached: tuple[set[int], set[int]] = (set(), set())
-        self.peak = [len(self.tier(0)), len(self.tier(1))]
-        self.ghost_hits = 0
-        self.read = [False, False]
-
-    def tier(self, k: int) -> list[int]:
-        return self.blocks[4 * k : 4 * k + 4]
-
-    def access(self, block: int, op: int) -> None:
-        for k in range(2):
-            if block in self.tier(k):
-                self.hit[k].add(block)
-                self.read[k] |= op == READ
-        if block not in self.tier(0):
-            self.ghost_hits += block in self.left_first[-GHOSTS:]
-            self.left_first = [-1 if of == block else of for of in self.left_first]
-        before = self.tier(0)
-        self.blocks = [block, *(b for b in self.blocks if b != block)][:8]
-        self.reached[0].add(block)
-        for down in set(before) - set(self.tier(0)):
-            self.left_first.append(down)
-            self.reached[1].add(down)
-        self.peak = [max(self.peak[k], len(self.tier(k))) for k in range(2)]
-
-
-def test_every_tier_is_metered_as_a_cache_alone() -> None:
-    workload = Workload.drawn(seed=5)
-    watcher = TierWatcher()
-    allocator = answering(watcher, "mine")
-    system = engine.System.from_python(allocator, machine(12, 12), interval=100)
-    ran(workload.intern(), system, 100)
-    assert len(watcher.seen) > 5
-    for vm in range(3):
-        tiers = NaiveTiers()
-        begin = 0
-        for seen in watcher.seen:
-            for block, op in workload.accesses(vm, begin, seen.now):
-                tiers.access(block, op)
-            begin = seen.now
-            inside = seen.meters["inside"]
-            of = {name: values[:, vm].tolist() for name, values in inside.items()}
-            assert of["distinct_hits"] == [len(hit) for hit in tiers.hit]
-            assert of["touched"] == [len(tiers.reached[k] & set(tiers.tier(k))) for k in range(2)]
-            assert of["peak"] == tiers.peak
-            assert of["ghost_hits"][0] == tiers.ghost_hits
-            served = seen.tier_latency_ns[:, vm].tolist()
-            assert served == [30.0 if read else 0.0 for read in tiers.read]
-            tiers.begin_window()
 
 
 def check_constants(seen: mcsim.Observation, rang: int) -> None:
