@@ -9,13 +9,14 @@ the kind that is needed there. What goes wrong inside such code is told as its o
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -160,7 +161,10 @@ class Code:
         return made
 
     def digest_of(self, name: str) -> str:
-        """Return a digest of the source of a class, in hexadecimal."""
+        """Return a digest of the sources of a class, in hexadecimal.
+
+        These are its module and, transitively, the modules beside it that are imported.
+        """
         return self._class(name).digest
 
     def library(self, name: str) -> Path:
@@ -185,15 +189,16 @@ class Code:
 
     def _find(self, name: str) -> _Found:
         module_name, _, class_name = name.partition(":")
-        module = self._module(module_name)
+        module, loaded = self._module(module_name)
         made = getattr(module, class_name, None)
         if not isinstance(made, type):
             known = [key for key, value in vars(module).items() if isinstance(value, type)]
             near = did_you_mean(class_name, known)
             raise ConfigError(f"no class {class_name!r} in {module_name}{near}")
-        return _Found(made, _digest_of_file(module))
+        return _Found(made, _digest_of_sources(module, loaded))
 
-    def _module(self, name: str) -> ModuleType:
+    def _module(self, name: str) -> tuple[ModuleType, set[Path]]:
+        """Import a module; return it and the files of the folder that were loaded for it."""
         top = name.partition(".")[0]
         own = PathFinder.find_spec(top, [str(self.folder)]) is not None
         allowed = name in self.permission.named or (own and self.permission.own)
@@ -202,8 +207,8 @@ class Code:
         try:
             with blamed(f"importing {name}"):
                 if not own:
-                    return importlib.import_module(name)
-                with _importable(self.folder):
+                    return importlib.import_module(name), set()
+                with _importable(self.folder) as loaded:
                     module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             raise ConfigError(str(error)) from None
@@ -213,7 +218,7 @@ class Code:
                 f"{name!r} is a module of this process already, {file or 'built in'}: give the "
                 "one of the experiment another name"
             )
-        return module
+        return module, loaded
 
     def _refusal(self, what: str, name: str, own: bool) -> str:
         if own:
@@ -229,20 +234,25 @@ class Code:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """Let modules of a folder be imported, as they are now.
+def _importable(folder: Path) -> Iterator[set[Path]]:
+    """Let modules of a folder be imported, as they are now; their files are in the set at the end.
 
     None stays behind in `sys.modules`, lest another experiment find it there instead of its own.
     """
     before = set(sys.modules)
+    loaded: set[Path] = set()
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
-        yield
+        yield loaded
     finally:
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
-            if _file_of(sys.modules[name]) in _files_for(name, folder):
+            file = _file_of(sys.modules[name])
+            if file is not None and file in _files_for(name, folder):
+                loaded.add(file)
+                del sys.modules[name]
+            elif file is None and _is_namespace_of(sys.modules[name], folder):
                 del sys.modules[name]
 
 
@@ -252,21 +262,69 @@ def _files_for(name: str, folder: Path) -> tuple[Path, Path]:
     return place.with_name(f"{place.name}.py"), place / "__init__.py"
 
 
+def _is_namespace_of(module: ModuleType, folder: Path) -> bool:
+    """Whether it is a package without a file, a part of which is in a folder."""
+    return any(Path(place).is_relative_to(folder) for place in getattr(module, "__path__", ()))
+
+
 def _file_of(module: ModuleType) -> Path | None:
     file = getattr(module, "__file__", None)
     return None if file is None else Path(file)
 
 
-def _digest_of_file(module: ModuleType) -> str:
+def _digest_of_sources(module: ModuleType, loaded: set[Path]) -> str:
+    """Return a digest of a module, of files that were loaded for it, and of their imports."""
     file = _file_of(module)
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
+    if file is None:
+        return ""
+    depth = module.__name__.count(".") + (file.name == "__init__.py")
+    folder = file.parents[depth]
+    files = {file} if _is_library(file) else _with_imports({file, *loaded}, folder)
+    digests = {
+        of.relative_to(folder).as_posix(): hashlib.sha256(of.read_bytes()).hexdigest()
+        for of in sorted(files)
+    }
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    return hashlib.sha256(repr(digests).encode()).hexdigest()
+
+
+def _with_imports(files: set[Path], folder: Path) -> set[Path]:
+    """Add, transitively, the modules of a folder that files import, at once or later."""
+    found: set[Path] = set()
+    pending = set(files)
+    while pending:
+        file = pending.pop()
+        found.add(file)
+        with suppress(SyntaxError, ValueError, RecursionError):
+            tree = ast.parse(file.read_bytes())
+            package = file.relative_to(folder).parent.parts
+            names = {name for node in ast.walk(tree) for name in _imported(node, package)}
+            candidates = {path for name in names for path in _files_for(name, folder)}
+            pending |= {path for path in candidates if path.is_file()} - found
+    return found
+
+
+def _imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """Yield the modules that a statement in a package may import, and their packages."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else ()
+        base = [*above, *([node.module] if node.module else [])]
+        names = [".".join([*base, alias.name]) for alias in node.names]
+    else:
+        return
+    for name in names:
+        parts = name.split(".")
+        yield from (".".join(parts[:k]) for k in range(1, len(parts) + 1))
 
 
 def _of_caller(made: type[Any]) -> _Found:
     """A class that was handed over: its file, or else its methods, tell it from others."""
     module = sys.modules.get(made.__module__)
     if module is not None and made.__module__ != "__main__" and _file_of(module):
-        return _Found(made, _digest_of_file(module))
+        return _Found(made, _digest_of_sources(module, set()))
     digest = hashlib.sha256()
     methods = [
         value for base in made.__mro__ for value in vars(base).values() if inspect.isfunction(value)

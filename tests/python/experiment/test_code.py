@@ -204,6 +204,71 @@ def test_each_experiment_has_the_code_of_its_own_folder(tmp_path: Path) -> None:
     assert "shares" not in sys.modules
 
 
+HELPED = """
+    from shares import SHARE
+    class Split:
+        def allocate(self, seen):
+            return seen.capacities[:, None] // SHARE * (seen.current[:1] * 0 + 1)
+    """
+
+
+@pytest.mark.parametrize(
+    ("split", "modules"),
+    [
+        (HELPED, {"shares": "SHARE = {}"}),
+        (HELPED, {"shares": "from deep import SHARE", "deep": "SHARE = {}"}),
+        (HELPED, {"shares": "from pack.sub import SHARE", "pack/sub": "SHARE = {}"}),
+        (HELPED, {"shares": "from pack import SHARE", "pack/__init__": "SHARE = {}"}),
+        (
+            HELPED,
+            {
+                "shares": "from pack import SHARE",
+                "pack/__init__": "from .sub import SHARE",
+                "pack/sub": "SHARE = {}",
+            },
+        ),
+        (
+            HELPED.replace("from shares import SHARE", "SHARE = __import__('shares').SHARE"),
+            {"shares": "SHARE = {}"},
+        ),
+        (
+            HELPED.replace("from shares import SHARE\n", "\n").replace(
+                "(self, seen):", "(self, seen):\n            from shares import SHARE"
+            ),
+            {"shares": "SHARE = {}"},
+        ),
+    ],
+    ids=["direct", "transitive", "module", "package", "relative", "dynamic", "late"],
+)
+def test_a_module_that_a_class_imports_is_part_of_the_run(
+    tmp_path: Path, split: str, modules: dict[str, str]
+) -> None:
+    (tmp_path / "pack").mkdir()
+    ids = []
+    for share in (20, 30, 20):
+        texts = {name: text.format(share) for name, text in modules.items()}
+        path = written(tmp_path, '"split:Split"', split=split, **texts)
+        experiment = Experiment.load(path, allow_code=True)
+        ids.append(experiment.run_id("1", []))
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_a_module_that_a_class_handed_over_imports_is_part_of_the_run(tmp_path: Path) -> None:
+    script = """
+        import mcsim
+        from split import Split
+        from mcsim.experiment.code import Code, with_classes_named
+        spec, classes = with_classes_named({"systems": [Split]})
+        print(Code(folder=None, given=classes).digest_of("split:Split"))
+        """
+    said = []
+    for share in (2, 3, 2):
+        texts = {"split": HELPED, "shares": f"SHARE = {share}", "script": script}
+        written(tmp_path, "lru", **texts)
+        said.append(python("script.py", cwd=tmp_path, timeout=60).stdout)
+    assert said[0] == said[2] != said[1]
+
+
 def test_a_module_of_another_name_is_not_taken_for_that_of_the_folder(tmp_path: Path) -> None:
     path = written(tmp_path, '"json:Demand"', json=DEMAND)
     assert "'json' is a module of this process already" in complaint(path)
