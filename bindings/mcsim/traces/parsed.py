@@ -34,6 +34,10 @@ Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
 
 
+_PARSER_VERSIONS = {"csv": 2, "arrow": 2, "parquet": 2}
+"""Versions of parsers, where what they return has changed since the first."""
+
+
 @dataclass
 class Parse:
     """One way of reading one file into the store."""
@@ -69,7 +73,7 @@ class Parse:
 
     def _digest(self, source_digest: str) -> str:
         # The file's name counts because it may become that of the VM.
-        how = (
+        how: tuple[object, ...] = (
             STORE_VERSION,
             source_digest,
             _core_trace.vm_name_of(str(self.source)),
@@ -78,6 +82,8 @@ class Parse:
             self.skip_bad_lines,
             self.sort,
         )
+        if self.format in _PARSER_VERSIONS:
+            how = (*how, _PARSER_VERSIONS[self.format])
         return hashlib.sha256(repr(how).encode()).hexdigest()
 
     def _source_digest(self, note: Path, opened: list[int]) -> str:

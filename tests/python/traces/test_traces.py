@@ -508,6 +508,10 @@ class TestArrays:
         pandas, polars = trace.to_pandas(), trace.to_polars()
         for name, column in zip(Batch._fields, want, strict=True):
             assert np.array_equal(trace.to_arrow()[name].to_numpy(), column)
+            if name == "vm":
+                names = [trace.vms[v] for v in column]
+                assert pandas[name].tolist() == polars[name].to_list() == names
+                continue
             assert np.array_equal(pandas[name].to_numpy(), column)
             assert np.array_equal(polars[name].to_numpy(), column)
 
