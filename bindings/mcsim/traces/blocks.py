@@ -104,7 +104,9 @@ class Blocks:
         return cls(label, workload, ops, accesses, slice(0, accesses.request_count))
 
     def __len__(self) -> int:
-        return self.accesses.access_count if self.is_whole else int(self._lengths.sum())
+        if self.is_whole:
+            return self.accesses.access_count
+        return int(self._lengths.sum()) if len(self._positions) else 0
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
