@@ -163,7 +163,7 @@ class Code:
     def digest_of(self, name: str) -> str:
         """Return a digest of the sources of a class, in hexadecimal.
 
-        These are its module and, transitively, the modules beside it that are imported.
+        It covers the module and, transitively, imported modules from the same folder.
         """
         return self._class(name).digest
 
@@ -235,17 +235,21 @@ class Code:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[set[Path]]:
-    """Let modules of a folder be imported, as they are now; their files are in the set at the end.
+    """Import modules from a folder, as they are now; yield a set that collects their files.
 
     None stays behind in `sys.modules`, lest another experiment find it there instead of its own.
     """
     before = set(sys.modules)
     loaded: set[Path] = set()
+    writes_none = sys.dont_write_bytecode
+    # Bytecode is found by the size and the second of the source: it may be that of older source.
+    sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
         yield loaded
     finally:
+        sys.dont_write_bytecode = writes_none
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
             file = _file_of(sys.modules[name])

@@ -1,4 +1,4 @@
-"""Warnings where blocks or VMs are probably not those that the user means."""
+"""Warnings about VMs and blocks whose identity is probably wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["warn_of_shared_blocks", "warn_of_split_vms"]
 _log = logging.getLogger(__name__)
 
 _MOST_REQUESTS = 1 << 17
-"""Requests at the begin of a trace that are looked at."""
+"""Number of requests, from the first, that are checked."""
 
 
 def warn_of_split_vms(traces: Iterable[Trace], vms: Set[str]) -> None:
@@ -42,9 +42,9 @@ def warn_of_split_vms(traces: Iterable[Trace], vms: Set[str]) -> None:
 
 
 def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
-    """Log a warning for traces whose offsets are probably ids, several of them in one block.
+    """Log a warning for traces in which several offsets, probably ids, are in one block.
 
-    These are traces without lengths and without a stated unit larger than a byte.
+    Traces with lengths, or with a stated unit larger than a byte, are left out.
     """
     for trace in {trace.digest: trace for trace in traces}.values():
         meta = trace.metadata

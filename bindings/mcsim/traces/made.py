@@ -101,8 +101,8 @@ class MadeOfColumns:
         Parameters
         ----------
         table : object with an Arrow C stream
-            A `pyarrow.Table`, record batch or reader of them, a DuckDB relation, a Polars or
-            pandas frame. A reader is consumed. One that `to_arrow` returned needs no mapping.
+            Such as a `pyarrow.Table`, a record batch or a reader, a DuckDB relation, a Polars or
+            pandas frame. A reader is consumed. A table from `to_arrow` needs no mapping.
         source : str
             What messages and `metadata` call it.
         on_bad_row : {'error', 'skip'}

@@ -1,4 +1,4 @@
-"""Columns whose names contradict what the options, or their absence, make of them."""
+"""Checks of column names against the fields and units that they are mapped to."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def check_units(
     Parameters
     ----------
     source : str
-        What messages call the table.
+        Name of the table in messages.
     columns : mapping of str to sequence of str
         Names of the columns of every field.
     options : mapping
-        Of the format: `offset_unit` and `length_unit` state what the columns count.
+        Options of the format; `offset_unit` and `length_unit` state units.
 
     Raises
     ------

@@ -175,7 +175,7 @@ class Workload:
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_lengths()]
 
     def warn_of_shared_blocks(self, view: Mapping[str, Any]) -> None:
-        """Log a warning for traces whose ids probably share blocks in a view (see `intern`)."""
+        """Log a warning for traces in which ids probably share blocks of a view (see `intern`)."""
         if view.get("key", "aligned") == "aligned":
             vms = (*self.vms, *self.warm_up.values())
             warn_of_shared_blocks((vm.trace for vm in vms), view.get("block_bytes", BLOCK_BYTES))

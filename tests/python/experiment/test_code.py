@@ -1,6 +1,7 @@
 # Trusts: files that code would leave behind if it ran; the lines one counts in the texts below.
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -251,6 +252,20 @@ def test_a_module_that_a_class_imports_is_part_of_the_run(
         experiment = Experiment.load(path, allow_code=True)
         ids.append(experiment.run_id("1", []))
     assert ids[0] == ids[2] != ids[1]
+
+
+def test_a_module_edited_within_a_second_is_imported_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    targets = []
+    for share in (2, 4):
+        texts = {"split": HELPED, "shares": f"SHARE = {share} * 3"}
+        path = written(tmp_path, '"split:Split"', **texts)
+        os.utime(tmp_path / "shares.py", (10**9, 10**9))
+        results = run(path, out=tmp_path / "results", figures=False, allow_code=True)
+        targets.append(results.metrics()["target"].to_pylist()[-2])
+    assert targets == [400 // 6, 400 // 12]
 
 
 def test_a_module_that_a_class_handed_over_imports_is_part_of_the_run(tmp_path: Path) -> None:

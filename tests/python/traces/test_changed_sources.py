@@ -29,7 +29,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def edit_in_place(path: Path, content: str) -> None:
-    """Change the content, but neither size, inode number nor time of change."""
+    """Change the content; keep size, inode number and time of change."""
     before = path.stat()
     with path.open("r+") as file:
         file.write(content)
