@@ -9,14 +9,13 @@ the kind that is needed there. What goes wrong inside such code is told as its o
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import inspect
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple
 from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import done_at_desk
+from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
 
 __all__ = [
     "AllowCode",
@@ -195,7 +195,7 @@ class Code:
             known = [key for key, value in vars(module).items() if isinstance(value, type)]
             near = did_you_mean(class_name, known)
             raise ConfigError(f"no class {class_name!r} in {module_name}{near}")
-        return _Found(made, _digest_of_sources(module, loaded))
+        return _Found(made, digest_of_sources(module, loaded))
 
     def _module(self, name: str) -> tuple[ModuleType, set[Path]]:
         """Import a module; return it and the files of the folder that were loaded for it."""
@@ -212,7 +212,7 @@ class Code:
                     module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             raise ConfigError(str(error)) from None
-        file = _file_of(module)
+        file = file_of(module)
         if file is None or not file.resolve().is_relative_to(self.folder):
             raise ConfigError(
                 f"{name!r} is a module of this process already, {file or 'built in'}: give the "
@@ -252,18 +252,12 @@ def _importable(folder: Path) -> Iterator[set[Path]]:
         sys.dont_write_bytecode = writes_none
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
-            file = _file_of(sys.modules[name])
-            if file is not None and file in _files_for(name, folder):
+            file = file_of(sys.modules[name])
+            if file is not None and file in files_for(name, folder):
                 loaded.add(file)
                 del sys.modules[name]
             elif file is None and _is_namespace_of(sys.modules[name], folder):
                 del sys.modules[name]
-
-
-def _files_for(name: str, folder: Path) -> tuple[Path, Path]:
-    """Where a module or package of this name is if it was found in a folder on the path."""
-    place = folder.joinpath(*name.split("."))
-    return place.with_name(f"{place.name}.py"), place / "__init__.py"
 
 
 def _is_namespace_of(module: ModuleType, folder: Path) -> bool:
@@ -271,64 +265,11 @@ def _is_namespace_of(module: ModuleType, folder: Path) -> bool:
     return any(Path(place).is_relative_to(folder) for place in getattr(module, "__path__", ()))
 
 
-def _file_of(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return None if file is None else Path(file)
-
-
-def _digest_of_sources(module: ModuleType, loaded: set[Path]) -> str:
-    """Return a digest of a module, of files that were loaded for it, and of their imports."""
-    file = _file_of(module)
-    if file is None:
-        return ""
-    depth = module.__name__.count(".") + (file.name == "__init__.py")
-    folder = file.parents[depth]
-    files = {file} if _is_library(file) else _with_imports({file, *loaded}, folder)
-    digests = {
-        of.relative_to(folder).as_posix(): hashlib.sha256(of.read_bytes()).hexdigest()
-        for of in sorted(files)
-    }
-    if len(digests) == 1:
-        return next(iter(digests.values()))
-    return hashlib.sha256(repr(digests).encode()).hexdigest()
-
-
-def _with_imports(files: set[Path], folder: Path) -> set[Path]:
-    """Add, transitively, the modules of a folder that files import, at once or later."""
-    found: set[Path] = set()
-    pending = set(files)
-    while pending:
-        file = pending.pop()
-        found.add(file)
-        with suppress(SyntaxError, ValueError, RecursionError):
-            tree = ast.parse(file.read_bytes())
-            package = file.relative_to(folder).parent.parts
-            names = {name for node in ast.walk(tree) for name in _imported(node, package)}
-            candidates = {path for name in names for path in _files_for(name, folder)}
-            pending |= {path for path in candidates if path.is_file()} - found
-    return found
-
-
-def _imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """Yield the modules that a statement in a package may import, and their packages."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        above = package[: len(package) - node.level + 1] if node.level else ()
-        base = [*above, *([node.module] if node.module else [])]
-        names = [".".join([*base, alias.name]) for alias in node.names]
-    else:
-        return
-    for name in names:
-        parts = name.split(".")
-        yield from (".".join(parts[:k]) for k in range(1, len(parts) + 1))
-
-
 def _of_caller(made: type[Any]) -> _Found:
     """A class that was handed over: its file, or else its methods, tell it from others."""
     module = sys.modules.get(made.__module__)
-    if module is not None and made.__module__ != "__main__" and _file_of(module):
-        return _Found(made, _digest_of_sources(module, set()))
+    if module is not None and made.__module__ != "__main__" and file_of(module):
+        return _Found(made, digest_of_sources(module, set()))
     digest = hashlib.sha256()
     methods = [
         value for base in made.__mro__ for value in vars(base).values() if inspect.isfunction(value)
@@ -393,14 +334,5 @@ def _place_of(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_library(Path(frame.filename))]
+    own = [frame for frame in frames if not is_library(Path(frame.filename))]
     return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
-
-
-_LIBRARIES = (Path(__file__).parents[1], Path(traceback.__file__).parent)
-
-
-def _is_library(file: Path) -> bool:
-    """Whether a file is mcsim's, Python's or that of an installed package."""
-    installed = "site-packages" in file.parts or file.name.startswith("<frozen")
-    return installed or any(file.is_relative_to(library) for library in _LIBRARIES)
