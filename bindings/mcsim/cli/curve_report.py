@@ -192,6 +192,8 @@ class PerInterval(PerVm):
 
     length: int = 0
     by_reference: bool = False
+    places: Sequence[int] = ()
+    """Positions of the rows among all intervals, and their number at the end."""
 
     suffix = "-mrc-intervals"
     subject = "Hit ratio of LRU by interval and cache size"
@@ -214,9 +216,9 @@ class PerInterval(PerVm):
                 (10**9, "seconds"),
                 (1, "ns"),
             )
-            if self.length * len(self.measured) >= 3 * unit
+            if self.length * self.places[-1] >= 3 * unit
         )
-        begins = [k * self.length / unit for k in range(len(self.measured) + 1)]
+        begins = [k * self.length / unit for k in self.places]
         return over_intervals(self.named(), begins, f"Since the first request ({name})")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,9 @@ from mcsim.cli.stream import (
     share_given,
     sizes_given,
 )
+
+if TYPE_CHECKING:
+    from mcsim.traces.blocks import Blocks
 
 __all__ = ["mrc"]
 
@@ -82,6 +85,8 @@ def mrc(
 
     Several traces are merged by time; every VM has blocks of its own. The table is printed;
     DIR gets a picture, the curve as drawn (.csv) and every step of it (.arrow).
+
+    With --interval, adjacent intervals without accesses are one row.
 
     A number after ~ is of fewer blocks than the estimator resolves.
 
@@ -160,14 +165,23 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     if length == 0:
         raise ConfigError("--interval: must be positive")
 
-    def label_of(begin: int) -> str:
-        if by_reference:
-            return f"{begin:,}"
-        count, unit = _in_one_unit(length)
-        return f"{begin // length * count}{unit}"
+    count, unit = _in_one_unit(length)
+    places: list[int] = []
 
-    blocks, measured = make_curves(source, [spec], lambda of: of.by_interval(interval, label_of))
-    return PerInterval(source, blocks, str(spec), measured, length, by_reference)
+    def label_of(begin: int) -> str:
+        return f"{begin:,}" if by_reference else f"{begin // length * count}{unit}"
+
+    def intervals_of(of: Blocks) -> list[Blocks]:
+        """Return all intervals, but of adjacent empty ones the first alone."""
+        intervals = of.by_interval(interval, label_of)
+        is_empty = [not len(one) for one in intervals]
+        before = [False, *is_empty]
+        kept = [k for k, empty in enumerate(is_empty) if not (empty and before[k])]
+        places[:] = [*kept, len(intervals)]
+        return [intervals[k] for k in kept]
+
+    blocks, measured = make_curves(source, [spec], intervals_of)
+    return PerInterval(source, blocks, str(spec), measured, length, by_reference, places)
 
 
 def _compare(source: Source, compare: str) -> Curves:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import done_at_desk
+from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
 
 __all__ = [
     "AllowCode",
@@ -160,7 +161,10 @@ class Code:
         return made
 
     def digest_of(self, name: str) -> str:
-        """Return a digest of the source of a class, in hexadecimal."""
+        """Return a digest of the sources of a class, in hexadecimal.
+
+        It covers the module and, transitively, imported modules from the same folder.
+        """
         return self._class(name).digest
 
     def library(self, name: str) -> Path:
@@ -185,15 +189,16 @@ class Code:
 
     def _find(self, name: str) -> _Found:
         module_name, _, class_name = name.partition(":")
-        module = self._module(module_name)
+        module, loaded = self._module(module_name)
         made = getattr(module, class_name, None)
         if not isinstance(made, type):
             known = [key for key, value in vars(module).items() if isinstance(value, type)]
             near = did_you_mean(class_name, known)
             raise ConfigError(f"no class {class_name!r} in {module_name}{near}")
-        return _Found(made, _digest_of_file(module))
+        return _Found(made, digest_of_sources(module, loaded))
 
-    def _module(self, name: str) -> ModuleType:
+    def _module(self, name: str) -> tuple[ModuleType, set[Path]]:
+        """Import a module; return it and the files of the folder that were loaded for it."""
         top = name.partition(".")[0]
         own = PathFinder.find_spec(top, [str(self.folder)]) is not None
         allowed = name in self.permission.named or (own and self.permission.own)
@@ -202,18 +207,18 @@ class Code:
         try:
             with blamed(f"importing {name}"):
                 if not own:
-                    return importlib.import_module(name)
-                with _importable(self.folder):
+                    return importlib.import_module(name), set()
+                with _importable(self.folder) as loaded:
                     module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             raise ConfigError(str(error)) from None
-        file = _file_of(module)
+        file = file_of(module)
         if file is None or not file.resolve().is_relative_to(self.folder):
             raise ConfigError(
                 f"{name!r} is a module of this process already, {file or 'built in'}: give the "
                 "one of the experiment another name"
             )
-        return module
+        return module, loaded
 
     def _refusal(self, what: str, name: str, own: bool) -> str:
         if own:
@@ -229,44 +234,42 @@ class Code:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """Let modules of a folder be imported, as they are now.
+def _importable(folder: Path) -> Iterator[set[Path]]:
+    """Import modules from a folder, as they are now; yield a set that collects their files.
 
     None stays behind in `sys.modules`, lest another experiment find it there instead of its own.
     """
     before = set(sys.modules)
+    loaded: set[Path] = set()
+    writes_none = sys.dont_write_bytecode
+    # Bytecode is found by the size and the second of the source: it may be that of older source.
+    sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
-        yield
+        yield loaded
     finally:
+        sys.dont_write_bytecode = writes_none
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
-            if _file_of(sys.modules[name]) in _files_for(name, folder):
+            file = file_of(sys.modules[name])
+            if file is not None and file in files_for(name, folder):
+                loaded.add(file)
+                del sys.modules[name]
+            elif file is None and _is_namespace_of(sys.modules[name], folder):
                 del sys.modules[name]
 
 
-def _files_for(name: str, folder: Path) -> tuple[Path, Path]:
-    """Where a module or package of this name is if it was found in a folder on the path."""
-    place = folder.joinpath(*name.split("."))
-    return place.with_name(f"{place.name}.py"), place / "__init__.py"
-
-
-def _file_of(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return None if file is None else Path(file)
-
-
-def _digest_of_file(module: ModuleType) -> str:
-    file = _file_of(module)
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
+def _is_namespace_of(module: ModuleType, folder: Path) -> bool:
+    """Whether it is a package without a file, a part of which is in a folder."""
+    return any(Path(place).is_relative_to(folder) for place in getattr(module, "__path__", ()))
 
 
 def _of_caller(made: type[Any]) -> _Found:
     """A class that was handed over: its file, or else its methods, tell it from others."""
     module = sys.modules.get(made.__module__)
-    if module is not None and made.__module__ != "__main__" and _file_of(module):
-        return _Found(made, _digest_of_file(module))
+    if module is not None and made.__module__ != "__main__" and file_of(module):
+        return _Found(made, digest_of_sources(module, set()))
     digest = hashlib.sha256()
     methods = [
         value for base in made.__mro__ for value in vars(base).values() if inspect.isfunction(value)
@@ -331,14 +334,5 @@ def _place_of(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_library(Path(frame.filename))]
+    own = [frame for frame in frames if not is_library(Path(frame.filename))]
     return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
-
-
-_LIBRARIES = (Path(__file__).parents[1], Path(traceback.__file__).parent)
-
-
-def _is_library(file: Path) -> bool:
-    """Whether a file is mcsim's, Python's or that of an installed package."""
-    installed = "site-packages" in file.parts or file.name.startswith("<frozen")
-    return installed or any(file.is_relative_to(library) for library in _LIBRARIES)

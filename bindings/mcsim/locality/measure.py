@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcsim.base.errors import ConfigError
@@ -161,7 +161,7 @@ def measure(
     reporter: Reporter | None = None,
     one_at_a_time: bool = False,
 ) -> list[Measured]:
-    """Feed every stream to its estimator.
+    """Feed every stream to its estimator; empty streams share one curve for each estimator.
 
     Parameters
     ----------
@@ -171,7 +171,25 @@ def measure(
         Whether estimators must not disturb each other's times; each is a stage of its own.
     """
     reporter = reporter or Reporter()
-    if one_at_a_time or len(tasks) == 1:
+    empty: dict[str, Measured] = {}
+    for stream, spec in tasks:
+        if not len(stream) and str(spec) not in empty:
+            empty[str(spec)] = _measure_one(stream, spec, seed, 1, lambda count: None)
+    if empty and len(tasks) > 1:
+        full = iter(
+            measure(
+                [(stream, spec) for stream, spec in tasks if len(stream)],
+                seed=seed,
+                threads=threads,
+                reporter=reporter,
+                one_at_a_time=one_at_a_time,
+            )
+        )
+        return [
+            next(full) if len(stream) else replace(empty[str(spec)], label=stream.label)
+            for stream, spec in tasks
+        ]
+    if one_at_a_time or len(tasks) <= 1:
         measured = []
         for stream, spec in tasks:
             with reporter.stage(

@@ -21,6 +21,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
+from mcsim.traces.identity import warn_of_split_vms
 from mcsim.traces.interned import MANY_ACCESSES, interned
 from mcsim.traces.workload import Workload, WorkloadVm
 
@@ -103,7 +104,9 @@ class Blocks:
         return cls(label, workload, ops, accesses, slice(0, accesses.request_count))
 
     def __len__(self) -> int:
-        return self.accesses.access_count if self.is_whole else int(self._lengths.sum())
+        if self.is_whole:
+            return self.accesses.access_count
+        return int(self._lengths.sum()) if len(self._positions) else 0
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
@@ -356,6 +359,7 @@ def vms_of(
     count = Counter(name for trace in traces for name in trace.vms)
     names = list(count)
     kept = set(names if vms is None else names_matching(vms, names))
+    warn_of_split_vms(traces, kept)
     given = [(t, t.slice(ops="writes") if ops == "writes" else t) for t in traces]
     return tuple(
         WorkloadVm(name if count[name] == 1 else f"{of.metadata.source}:{name}", trace, only=number)

@@ -7,7 +7,6 @@ one was used is its time of access, which is set where the file system does not.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -22,6 +21,7 @@ import platformdirs
 from mcsim._core import engine, locality
 from mcsim.base.errors import McsimError, mistakes_in
 from mcsim.base.units import format_count, parse_bytes
+from mcsim.traces.digests import read_note
 from mcsim.traces.store import open_store
 
 __all__ = [
@@ -209,12 +209,6 @@ def _check_store(path: Path) -> None:
         pass
 
 
-def _check_note(path: Path) -> None:
-    noted = json.loads(path.read_bytes())
-    if len(noted["digest"]) != 64 or len(noted["state"]) != 4:
-        raise ValueError(f"{path}: not a digest and what it is of")
-
-
 def _of_note(_: Path) -> str:
     return "of a file that was parsed"
 
@@ -250,5 +244,5 @@ KINDS = (
         _of_profile,
         _of_profile,
     ),
-    Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, _check_note, False),
+    Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, read_note, False),
 )

@@ -77,6 +77,7 @@ def interned(
     cache = folder or cache_directory()
     path = cache / INTERNED / name_of(workload, view, "accesses")
     if (found := opened_if_whole(path, engine.open_accesses)) is not None:
+        workload.warn_of_shared_blocks(view)
         return found
     limit = cache_limit()
     try:

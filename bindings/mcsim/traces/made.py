@@ -14,7 +14,7 @@ import pyarrow as pa
 from mcsim.traces.arrays import check_batch, column_of
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with, record_batch_of
 from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
-from mcsim.traces.table_files import requests_in
+from mcsim.traces.table_files import requests_in, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,19 +89,20 @@ class MadeOfColumns:
     @classmethod
     def from_arrow(
         cls,
-        table: pa.Table,
+        table: Any,
         *,
         source: str = "table",
         on_bad_row: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
         **mapping: OptionValue,
     ) -> Self:
-        """Make a trace of the columns of an Arrow table.
+        """Make a trace of the columns of an Arrow table or stream.
 
         Parameters
         ----------
-        table : pyarrow.Table
-            Of anybody; one that `to_arrow` returned needs no mapping.
+        table : object with an Arrow C stream
+            Such as a `pyarrow.Table`, a record batch or a reader, a DuckDB relation, a Polars or
+            pandas frame. A reader is consumed. A table from `to_arrow` needs no mapping.
         source : str
             What messages and `metadata` call it.
         on_bad_row : {'error', 'skip'}
@@ -117,9 +118,10 @@ class MadeOfColumns:
         Raises
         ------
         ConfigError
-            If the mapping is wrong, or there are no such columns; it names those there are.
+            If the mapping is wrong, or there are no such columns; it names those there are. If
+            `table` has no Arrow C stream.
         TraceError
-            If a row is no request; the message names it.
+            If a row is no request; the message names it. If the columns are damaged.
 
         Examples
         --------
@@ -132,11 +134,16 @@ class MadeOfColumns:
         ([0, 1], [0, 5000000])
         """
         batch, reader = requests_in(
-            table, source, mapping, skip_bad_rows=on_bad_row == "skip", sort=on_unsorted == "sort"
+            table_of(table, source),
+            source,
+            mapping,
+            skip_bad_rows=on_bad_row == "skip",
+            sort=on_unsorted == "sort",
         )
         trace = cls._of(batch, reader.vms, reader.time_base, source)
         told = replace(
             trace._metadata,
+            options={name: v if isinstance(v, int) else str(v) for name, v in mapping.items()},
             synthetic=reader.synthetic,
             has_lengths=reader.has_lengths,
             skipped_lines=reader.skipped,
@@ -155,7 +162,9 @@ class MadeOfColumns:
         >>> mc.Trace.from_pandas(frame).vms
         ('a', 'b')
         """
-        return cls.from_arrow(pa.Table.from_pandas(frame), **mapping)
+        named = any(name is not None for name in frame.index.names)
+        table = pa.Table.from_pandas(frame, preserve_index=None if named else False)
+        return cls.from_arrow(table, **mapping)
 
     @classmethod
     def from_polars(cls, frame: pl.DataFrame, **mapping: Any) -> Self:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,11 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import HostError, TraceError
-from mcsim.base.files import write_whole
+from mcsim.base.errors import TraceError
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import used
+from mcsim.traces.digests import (
+    file_digest,
+    file_state,
+    is_settled,
+    note_path,
+    read_note,
+    write_note,
+)
 from mcsim.traces.kept import kept_store, write_store
 from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
@@ -26,10 +30,12 @@ from mcsim.traces.unmapped import check_csv_header
 
 __all__ = ["Parse", "Progress", "as_declared", "trace_formats"]
 
-_GRAIN_NS = 2 * 10**9
-
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
+
+
+_PARSER_VERSIONS = {"csv": 2, "arrow": 2, "parquet": 2}
+"""Versions of parsers, where what they return has changed since the first."""
 
 
 @dataclass
@@ -44,25 +50,30 @@ class Parse:
     progress: Progress
 
     def cached_store(self, cache_dir: Path) -> Store:
-        """Return the store of this file read this way, made now if there is none."""
-        opened = self._state()
-        source_digest = self._known_digest(cache_dir)
+        """Return the store of this file parsed this way; parse the file if there is none.
+
+        Raises
+        ------
+        TraceError
+            If the file changes while it is hashed or parsed; nothing is cached then.
+        """
+        opened = file_state(self.source)
+        source_digest = self._source_digest(note_path(cache_dir, self.source), opened)
         digest = self._digest(source_digest)
         vm_name = _core_trace.vm_name_of(str(self.source))
         path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
 
         def make() -> Store:
-            if self._state() != opened:
-                raise TraceError(f"{self.source}: it has changed since it was opened")
-            return self._parse(path, source_digest, digest)
+            self._check_unchanged(opened)
+            return self._parse(path, opened, source_digest, digest)
 
         store = kept_store(path, digest, self.source, make)
-        self.progress(2 * self._size, 2 * self._size)
+        self.progress(2 * opened[0], 2 * opened[0])
         return store
 
     def _digest(self, source_digest: str) -> str:
         # The file's name counts because it may become that of the VM.
-        how = (
+        how: tuple[object, ...] = (
             STORE_VERSION,
             source_digest,
             _core_trace.vm_name_of(str(self.source)),
@@ -71,49 +82,33 @@ class Parse:
             self.skip_bad_lines,
             self.sort,
         )
+        if self.format in _PARSER_VERSIONS:
+            how = (*how, _PARSER_VERSIONS[self.format])
         return hashlib.sha256(repr(how).encode()).hexdigest()
 
-    @property
-    def _size(self) -> int:
-        return self.source.stat().st_size
-
-    def _known_digest(self, cache_dir: Path) -> str:
-        """Return the digest of the file; it is read only if it is not as it was the last time."""
-        where = hashlib.sha256(os.fsencode(self.source.resolve())).hexdigest()
-        note = cache_dir / f"digest-{where[:32]}.json"
-        before = self._state()
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            noted = json.loads(note.read_bytes())
-            if noted["state"] == before:
+    def _source_digest(self, note: Path, opened: list[int]) -> str:
+        """Return the digest of the file; read the file only if its state differs from the note."""
+        with suppress(OSError, ValueError):
+            state, digest = read_note(note)
+            if state == opened:
                 used(note)
-                return str(noted["digest"])
-        digest = self._source_digest()
-        # Within the clock's grain of a change the next one might not show.
-        settled = time.time_ns() - before[1] > _GRAIN_NS
-        if settled and before == self._state():
-            write_whole(note, json.dumps({"state": before, "digest": digest}))
+                return digest
+        digest = file_digest(self.source, lambda done: self.progress(done, 2 * opened[0]))
+        self._check_unchanged(opened)
+        if is_settled(opened):
+            write_note(note, opened, digest)
         return digest
 
-    def _state(self) -> list[int]:
-        """Return what a file cannot change without: size, time of change in ns, and inode."""
-        try:
-            found = self.source.stat()
-        except OSError as error:
-            raise HostError(f"{self.source}: cannot be read: {error.strerror}") from error
-        return [found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev]
+    def _check_unchanged(self, opened: list[int]) -> None:
+        if file_state(self.source) != opened:
+            raise TraceError(f"{self.source}: it has changed since it was opened")
 
-    def _source_digest(self) -> str:
-        hasher = hashlib.sha256()
-        done = 0
-        try:
-            with self.source.open("rb") as file:
-                while piece := file.read(1 << 22):
-                    hasher.update(piece)
-                    done += len(piece)
-                    self.progress(done, 2 * self._size)
-        except OSError as error:
-            raise HostError(f"{self.source}: cannot be read: {error.strerror}") from error
-        return hasher.hexdigest()
+    def _check_parsed(self, opened: list[int], source_digest: str) -> None:
+        """Check that the file, of which all was parsed, is still the one that was hashed."""
+        self._check_unchanged(opened)
+        # The clock may be too coarse to show a change.
+        if not is_settled(opened) and file_digest(self.source, lambda done: None) != source_digest:
+            raise TraceError(f"{self.source}: it has changed since it was opened")
 
     def _reader(self) -> _core_trace.Reader | TableReader | OwnTable:
         if self.format == "csv":
@@ -131,15 +126,16 @@ class Parse:
             keep_unsorted=self.sort,
         )
 
-    def _parse(self, path: Path, source_digest: str, digest: str) -> Store:
+    def _parse(self, path: Path, opened: list[int], source_digest: str, digest: str) -> Store:
         reader = self._reader()
 
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
-                self.progress(self._size + reader.consumed, 2 * self._size)
+                self.progress(opened[0] + reader.consumed, 2 * opened[0])
                 yield batch_with(columns)
 
         def describe(counts: Counts) -> TraceMetadata:
+            self._check_parsed(opened, source_digest)
             return TraceMetadata(
                 source=self.source.name,
                 source_digest=source_digest,

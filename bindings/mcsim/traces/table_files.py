@@ -15,7 +15,15 @@ from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_
 from mcsim.traces.store import OptionValue, TraceMetadata, metadata_in
 from mcsim.traces.tables import TABLE_OPTIONS, TableMapping, TableReader
 
-__all__ = ["TABLE_FORMATS", "OwnTable", "describe_table_formats", "open_table", "table_format"]
+__all__ = [
+    "TABLE_FORMATS",
+    "OwnTable",
+    "describe_table_formats",
+    "open_table",
+    "requests_in",
+    "table_format",
+    "table_of",
+]
 
 _MAGIC = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 TABLE_FORMATS = ("arrow", "parquet")
@@ -87,6 +95,29 @@ class OwnTable:
         except ConfigError as error:
             raise TraceError(f"{self._source}: {error}") from None
         return batch
+
+
+def table_of(given: Any, source: str) -> pa.Table:
+    """Return a table of any object with an Arrow C stream, its buffers validated.
+
+    Raises
+    ------
+    ConfigError
+        If it has none.
+    TraceError
+        If a buffer is damaged, or the stream fails.
+    """
+    if not hasattr(given, "__arrow_c_stream__") and not hasattr(given, "__arrow_c_array__"):
+        raise ConfigError(
+            f"{source}: expected an object with an Arrow C stream (a pyarrow Table, RecordBatch or "
+            f"RecordBatchReader, a DuckDB relation, a Polars frame), got {type(given).__name__}"
+        )
+    try:
+        table = pa.table(given)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise TraceError(f"{source}: {error}") from None
+    return table
 
 
 def requests_in(
@@ -186,6 +217,8 @@ def _opened(path: Path, format: str) -> tuple[pa.Schema, int, _Batches]:
 
 def _guarded(path: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     try:
-        yield from batches
+        for batch in batches:
+            batch.validate(full=True)
+            yield batch
     except (pa.ArrowException, OSError) as error:
         raise TraceError(f"{path}: damaged: {error}") from None

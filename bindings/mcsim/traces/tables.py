@@ -21,7 +21,7 @@ from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.suggest import did_you_mean
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with
 from mcsim.traces.store import OptionValue, TimeBase
-from mcsim.traces.unmapped import check_length
+from mcsim.traces.unmapped import check_length, check_units
 from mcsim.traces.values import NS, bytes_of, classes_of, ns_of, view_of, words_of
 
 __all__ = ["TABLE_OPTIONS", "TableMapping", "TableReader"]
@@ -121,6 +121,9 @@ class TableReader:
         self._units = {
             field: self._unit(field) for field in ("time", "response") if self._columns[field]
         }
+        check_units(source, self._columns, options)
+        if self._is_own and "vm" not in options:
+            self._check_named()
         used = [name for names in self._columns.values() for name in names]
         if not self._columns["length"]:
             check_length(source, schema.names, used, options)
@@ -200,9 +203,21 @@ class TableReader:
 
     @property
     def _is_own(self) -> bool:
-        """Whether these are the columns of `Trace.to_pandas`."""
-        has = (self._schema.names, self._schema.types)
-        return any(has == (of.names, of.types) for of in (SCHEMA, CLASSED_SCHEMA))
+        """Whether these are the columns of a trace, be VMs names or positions among names."""
+        at = SCHEMA.get_field_index("vm")
+        return any(
+            self._schema.names == of.names and self._schema.remove(at).types == of.remove(at).types
+            for of in (SCHEMA, CLASSED_SCHEMA)
+        )
+
+    def _check_named(self) -> None:
+        """Refuse positions among names of VMs that the table has lost."""
+        if pa.types.is_integer(self._schema.field("vm").type):
+            raise ConfigError(
+                f"{self._source}: vm: column 'vm' has positions among the names of VMs, which the "
+                "table has lost (to_pandas and to_polars write names; vm: vm makes names of the "
+                "numbers)"
+            )
 
     def _unit(self, field: str) -> str:
         stated = str(getattr(self._mapping, f"{field}_unit"))
@@ -232,11 +247,11 @@ class TableReader:
 
         offset = bytes_of(column("offset"), self._bytes_of("offset"), bad)
         block = self._mapping.block_bytes
-        length = np.full(n, block, np.uint64)
+        length = np.uint64(block) - offset % np.uint64(block)
         if self._columns["length"]:
             length = bytes_of(column("length"), self._bytes_of("length"), bad)
         bad |= length >= 2**32
-        bad |= offset + np.maximum(length, 1) - np.uint64(1) < offset
+        bad |= offset + length < offset
         op = self._operations(record_batch, bad)
         vm = self._vms(record_batch, bad)
         response = np.full(n, -1, np.int64)

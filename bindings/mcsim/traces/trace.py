@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
-from mcsim.base.rows import Tabular
+from mcsim.base.rows import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.by_vm import ByVm
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import Layout, save_trace
+from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
@@ -38,6 +39,9 @@ from mcsim.traces.store import (
 from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["Batch", "Trace"]
@@ -210,6 +214,7 @@ class Trace(MadeOfColumns, Tabular):
         progress : callable, optional
             ``progress(done_requests, total_requests)``.
         """
+        warn_of_shared_blocks([self], block_bytes)
         summary = _core_trace.Summary(block_bytes)
         done = 0
         for batch in self.batches():
@@ -343,3 +348,21 @@ class Trace(MadeOfColumns, Tabular):
         return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
             schema_with(self._metadata, schema).metadata
         )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns as a pandas frame; VMs are categories, by their names."""
+        return self._named_table().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the columns as a Polars frame; VMs are categories, by their names."""
+        return polars_frame(self._named_table())
+
+    def _named_table(self) -> pa.Table:
+        """Return the columns as a table in which VMs are names, not positions."""
+        table = self.to_arrow().replace_schema_metadata(None)
+        names = pa.array(self.vms, pa.string())
+        chunks = [
+            pa.DictionaryArray.from_arrays(positions, names) for positions in table["vm"].chunks
+        ]
+        named = pa.chunked_array(chunks, pa.dictionary(pa.uint16(), pa.string()))
+        return table.set_column(table.schema.get_field_index("vm"), "vm", named)

@@ -1,4 +1,4 @@
-"""Columns that look like the length of a request and are not said to be it."""
+"""Checks of column names against the fields and units that they are mapped to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ import pyarrow as pa
 from mcsim.base.errors import ConfigError
 from mcsim.traces.store import OptionValue
 
-__all__ = ["check_csv_header", "check_length"]
+__all__ = ["check_csv_header", "check_length", "check_units"]
 
 _LENGTH = re.compile(
     r"(.*[_. -])?(size|sz|bytes|nbytes|len|length|sectors)"
     r"([_. -](in[_. -])?(bytes|b|sectors|blocks))?"
 )
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SECTORS = re.compile(r"\w*sectors?\w*|n?sects?|(lba|lbn)[a-z]*|[a-z]*(lba|lbn)s?|nlb")
+_BLOCKS = re.compile(r"\w*(block|blk)\w*|pages?")
+_IDS = re.compile(r"keys?|ids?|obj|objid|\w*objects?|hash|uuid")
 
 # No line that names columns is longer.
 _MOST_BYTES = 1 << 16
@@ -60,15 +63,53 @@ def check_length(
             )
 
 
-def check_csv_header(path: Path, options: Mapping[str, OptionValue]) -> None:
-    """Hold delimited text to the same, if its first line names its columns.
+def check_units(
+    source: str, columns: Mapping[str, Sequence[str]], options: Mapping[str, OptionValue]
+) -> None:
+    """Refuse to read a column as bytes by default if its name is that of another unit.
+
+    Parameters
+    ----------
+    source : str
+        Name of the table in messages.
+    columns : mapping of str to sequence of str
+        Names of the columns of every field.
+    options : mapping
+        Options of the format; `offset_unit` and `length_unit` state units.
 
     Raises
     ------
     ConfigError
-        As of `check_length`.
+        If an offset or a length may count sectors or blocks, or an offset may be an id.
     """
-    if "length" in options or options.get("header", True) is False:
+    for field in ("offset", "length"):
+        if f"{field}_unit" in options:
+            continue
+        for name in columns.get(field, ()):
+            words = re.split(r"[^a-z]+", _HUMP.sub("_", name).lower())
+            if {"bytes", "byte", "b"} & set(words):
+                continue
+            for pattern, what, unit in (
+                (_SECTORS, "count sectors of 512 bytes", "sectors"),
+                (_BLOCKS, "count blocks", "blocks"),
+                (_IDS, "hold ids of objects", "blocks"),
+            ):
+                if any(map(pattern.fullmatch, words)) and (field, pattern) != ("length", _IDS):
+                    raise ConfigError(
+                        f"{source}: {field}_unit: state it: column {name!r} may {what} "
+                        f"({field}_unit: {unit}; {field}_unit: bytes if it counts bytes)"
+                    )
+
+
+def check_csv_header(path: Path, options: Mapping[str, OptionValue]) -> None:
+    """Check the same of delimited text, if its first line names its columns.
+
+    Raises
+    ------
+    ConfigError
+        As of `check_length` and `check_units`.
+    """
+    if options.get("header", True) is False:
         return
     delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(
         given := str(options.get("delimiter", ",")), given
@@ -79,18 +120,23 @@ def check_csv_header(path: Path, options: Mapping[str, OptionValue]) -> None:
         with _text_of(path) as file:
             line = file.read(_MOST_BYTES).partition(b"\n")[0].decode("utf-8-sig")
         names = next(csv.reader([line.rstrip("\r")], delimiter=delimiter), [])
-    if any(name == "length" or name.startswith("length_") for name in names):
-        return
-    fields = ("time", "vm", "op", "offset", "response")
-    taken = {
-        name
-        for place, name in enumerate(names, 1)
-        for role in (*fields, "classes")
-        if (said := str(options.get(role, ""))) in (name, str(place))
-        or (said == "" and role in fields and (name == role or name.startswith(f"{role}_")))
-        or (role == "vm" and name in said.split("+"))
-    }
-    check_length(f"{path}:1", names, taken, options)
+
+    def columns_of(field: str) -> list[str]:
+        if said := str(options.get(field, "")):
+            stated = said.split("+") if field == "vm" else [said]
+            return [n for place, n in enumerate(names, 1) if {n, str(place)} & set(stated)][
+                : len(stated)
+            ]
+        if field == "classes":
+            return []
+        return [name for name in names if name == field or name.startswith(f"{field}_")][:1]
+
+    fields = ("time", "vm", "op", "offset", "length", "response", "classes")
+    columns = {field: columns_of(field) for field in fields}
+    check_units(f"{path}:1", columns, options)
+    if not columns["length"]:
+        taken = {name for of_field in columns.values() for name in of_field}
+        check_length(f"{path}:1", names, taken, options)
 
 
 def _text_of(path: Path) -> Any:

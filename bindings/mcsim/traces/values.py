@@ -47,6 +47,8 @@ def words_of(
 ) -> tuple[list[str], npt.NDArray[np.int32]]:
     """Return the distinct values as text, and the position of each row's; -1 is none."""
     if not isinstance(column, pa.DictionaryArray):
+        if pa.types.is_string_view(column.type):  # which Arrow does not encode
+            column = column.cast(pa.large_string())
         column = pc.dictionary_encode(column)
     codes = pc.fill_null(column.indices.cast(pa.int32()), -1)
     positions = view_of(codes)

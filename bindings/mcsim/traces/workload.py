@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine
 from mcsim.traces.batches import Batch, batch_with
+from mcsim.traces.identity import warn_of_shared_blocks
+from mcsim.traces.store import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
@@ -172,6 +174,12 @@ class Workload:
         """Return the VMs, those of the warm-up too, of whose requests no length is known."""
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_lengths()]
 
+    def warn_of_shared_blocks(self, view: Mapping[str, Any]) -> None:
+        """Log a warning for traces in which ids probably share blocks of a view (see `intern`)."""
+        if view.get("key", "aligned") == "aligned":
+            vms = (*self.vms, *self.warm_up.values())
+            warn_of_shared_blocks((vm.trace for vm in vms), view.get("block_bytes", BLOCK_BYTES))
+
     def describe(self) -> list[dict[str, Any]]:
         """Return what a result must remember of each VM's requests."""
         described = [vm.describe() for vm in self.vms]
@@ -208,6 +216,7 @@ class Workload:
                 "sample_rate": self.sample,
                 "sample_seed": self.sample_seed,
             }
+        self.warn_of_shared_blocks(view)
         file = None if path is None else str(path)
         builder = engine.AccessBuilder(**view, time_base=self.time_base, path=file)
         read = 0.0

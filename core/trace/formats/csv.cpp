@@ -159,7 +159,7 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
 }
 
 CsvReader::Row CsvReader::row_of(FieldScanner& scan) {
-  Row row{.time = references_, .length = static_cast<std::uint64_t>(params_.block_bytes)};
+  Row row{.time = references_};
   vm_name_.clear();
   for (const Role role : roles_) {
     switch (role) {
@@ -189,6 +189,10 @@ CsvReader::Row CsvReader::row_of(FieldScanner& scan) {
         row.of_class = static_cast<std::uint8_t>(scan.number("a class", 0, kMostClasses - 1));
         break;
     }
+  }
+  if (!has_lengths_) {
+    const auto block = static_cast<std::uint64_t>(params_.block_bytes);
+    row.length = block - row.offset % block;
   }
   return row;
 }

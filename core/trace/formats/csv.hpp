@@ -44,8 +44,8 @@ struct Choices<LengthUnit> {
 // what somebody says they are: a column of that name may be anything.
 //
 // Without a time column requests are numbered by the blocks referenced before
-// them; without a length each is one block; without an operation, a read;
-// without a VM, all are the file's.
+// them; without a length each ends where its block ends, so that it touches one
+// block; without an operation, a read; without a VM, all are the file's.
 class CsvReader final : public TextReader<CsvReader> {
  public:
   struct Params {

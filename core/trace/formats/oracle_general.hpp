@@ -110,7 +110,7 @@ class OracleGeneralReader final : public RequestReader {
     const std::uint64_t length = ignore_size_ ? unit_ : record.size;
     if (record.id > (kMaxOffset - length) / unit_) {
       return reject(number_, fmt::format("object {} * unit_bytes exceeds 64 bits (unit_bytes: 1 "
-                                         "keeps any id but the last)",
+                                         "and blocks of 1 byte keep any id but the last)",
                                          record.id));
     }
     chunk.push(static_cast<Nanoseconds>(record.time) * kSecond, 0, Op::kRead, record.id * unit_,

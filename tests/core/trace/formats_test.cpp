@@ -215,7 +215,7 @@ TEST(OracleGeneral, RecordsThatContradictItAreNamed) {
             "web.csv: record 3: 11 of 24 bytes: the file is cut short");
   EXPECT_EQ(complaint("oracle-general", one + oracle_record(3, 1ULL << 52, 1, -1)),
             "web.csv: record 2: object 4503599627370496 * unit_bytes exceeds 64 bits "
-            "(unit_bytes: 1 keeps any id but the last)");
+            "(unit_bytes: 1 and blocks of 1 byte keep any id but the last)");
   EXPECT_EQ(complaint("oracle-general", one + oracle_record(1, 1, 1, -1)),
             "web.csv: record 2: time goes back from 3000000000 to 1000000000 (on_unsorted: sort "
             "puts requests "
@@ -306,6 +306,16 @@ TEST(Csv, WithoutAClockTimeCountsBlocks) {
   EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 3, 3));
   EXPECT_EQ(read("csv", "time_references,offset\n5,0\n").time_base, TimeBase::kIndex);
   EXPECT_EQ(read("csv", "time_ns,offset\n5,0\n").time_base, TimeBase::kClock);
+}
+
+TEST(Csv, WithoutALengthARequestTouchesOneBlock) {
+  const std::string text = "time_s,offset\n1,100\n2,4096\n3,8191\n";
+  const Read got = read("csv", text);
+  EXPECT_THAT(got.requests.offset, ElementsAre(100, 4096, 8191));
+  EXPECT_THAT(got.requests.length, ElementsAre(3996, 4096, 1));
+  EXPECT_THAT(read("csv", text, {{"block_bytes", std::int64_t{1000}}}).requests.length,
+              ElementsAre(900, 904, 809));
+  EXPECT_THAT(read("csv", "offset\n100\n5000\n", {}).requests.time, ElementsAre(0, 1));
 }
 
 TEST(Csv, MistakesInTheMappingAreNamed) {

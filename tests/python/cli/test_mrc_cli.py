@@ -7,6 +7,7 @@ matplotlib's own record of what it plots.
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -107,6 +108,21 @@ def test_by_interval(printed: Any) -> None:
     assert cells(out, "20min")[1:] == ["20", "6", "0.7000"]
     assert cells(out, "40min")[1:] == ["1", "1", "0.0000"]
     assert Path("results/loops-all-mrc-intervals.png").is_file()
+
+
+def test_adjacent_empty_intervals_are_one(printed: Any) -> None:
+    Path("gap.csv").write_text(
+        "time_s,vm,op,offset,length\n0,a,r,0,4096\n36000000,a,r,4096,4096\n36000001,a,r,0,4096\n"
+    )
+    out = printed("mrc", "gap.csv", "--interval", "1h", "--sizes", "2")
+    rows = [line.split() for line in out if re.match(r"\d+h ", line)]
+    assert rows == [
+        ["0h", "1", "1", "0.0000"],
+        ["1h", "0", "0", "-"],
+        ["10000h", "2", "2", "0.0000"],
+    ]
+    curves = csv.read_csv("results/gap-mrc-intervals.csv")["curve"].to_pylist()
+    assert set(curves) == {"0h", "1h", "10000h"}
 
 
 def test_files_say_of_which_references_they_are(run: Any) -> None:

@@ -1,6 +1,7 @@
 # Trusts: files that code would leave behind if it ran; the lines one counts in the texts below.
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -202,6 +203,85 @@ def test_each_experiment_has_the_code_of_its_own_folder(tmp_path: Path) -> None:
         assert results.metrics()["target"].to_pylist()[-2] == 400 // share // 2
     assert "split" not in sys.modules
     assert "shares" not in sys.modules
+
+
+HELPED = """
+    from shares import SHARE
+    class Split:
+        def allocate(self, seen):
+            return seen.capacities[:, None] // SHARE * (seen.current[:1] * 0 + 1)
+    """
+
+
+@pytest.mark.parametrize(
+    ("split", "modules"),
+    [
+        (HELPED, {"shares": "SHARE = {}"}),
+        (HELPED, {"shares": "from deep import SHARE", "deep": "SHARE = {}"}),
+        (HELPED, {"shares": "from pack.sub import SHARE", "pack/sub": "SHARE = {}"}),
+        (HELPED, {"shares": "from pack import SHARE", "pack/__init__": "SHARE = {}"}),
+        (
+            HELPED,
+            {
+                "shares": "from pack import SHARE",
+                "pack/__init__": "from .sub import SHARE",
+                "pack/sub": "SHARE = {}",
+            },
+        ),
+        (
+            HELPED.replace("from shares import SHARE", "SHARE = __import__('shares').SHARE"),
+            {"shares": "SHARE = {}"},
+        ),
+        (
+            HELPED.replace("from shares import SHARE\n", "\n").replace(
+                "(self, seen):", "(self, seen):\n            from shares import SHARE"
+            ),
+            {"shares": "SHARE = {}"},
+        ),
+    ],
+    ids=["direct", "transitive", "module", "package", "relative", "dynamic", "late"],
+)
+def test_a_module_that_a_class_imports_is_part_of_the_run(
+    tmp_path: Path, split: str, modules: dict[str, str]
+) -> None:
+    (tmp_path / "pack").mkdir()
+    ids = []
+    for share in (20, 30, 20):
+        texts = {name: text.format(share) for name, text in modules.items()}
+        path = written(tmp_path, '"split:Split"', split=split, **texts)
+        experiment = Experiment.load(path, allow_code=True)
+        ids.append(experiment.run_id("1", []))
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_a_module_edited_within_a_second_is_imported_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    targets = []
+    for share in (2, 4):
+        texts = {"split": HELPED, "shares": f"SHARE = {share} * 3"}
+        path = written(tmp_path, '"split:Split"', **texts)
+        os.utime(tmp_path / "shares.py", (10**9, 10**9))
+        results = run(path, out=tmp_path / "results", figures=False, allow_code=True)
+        targets.append(results.metrics()["target"].to_pylist()[-2])
+    assert targets == [400 // 6, 400 // 12]
+
+
+def test_a_module_that_a_class_handed_over_imports_is_part_of_the_run(tmp_path: Path) -> None:
+    script = """
+        import mcsim
+        from split import Split
+        from mcsim.experiment.code import Code, with_classes_named
+        spec, classes = with_classes_named({"systems": [Split]})
+        print(Code(folder=None, given=classes).digest_of("split:Split"))
+        """
+    said = []
+    for share in (2, 3, 2):
+        texts = {"split": HELPED, "shares": f"SHARE = {share}", "script": script}
+        written(tmp_path, "lru", **texts)
+        said.append(python("script.py", cwd=tmp_path, timeout=60).stdout)
+    assert said[0] == said[2] != said[1]
 
 
 def test_a_module_of_another_name_is_not_taken_for_that_of_the_folder(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mcsim as mc
+from mcsim.locality import measure as measuring
 from mcsim.traces.blocks import Blocks
 
 MINUTE = 60 * 10**9
@@ -151,6 +152,22 @@ def test_curves_by_vm_and_by_interval(trace: mc.Trace) -> None:
     assert list(by_hour) == ["0", str(60 * MINUTE)]
     late = mc.estimate(trace.slice(start=60 * MINUTE), "aet")
     assert by_hour[str(60 * MINUTE)].accesses == late.accesses
+
+
+def test_empty_intervals_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = mc.Trace.from_arrays([0, 10**12, 10**12 + 1], [0, 4096, 0], 4096)
+    made = []
+    make = measuring.EstimatorSpec.make
+
+    def counted(self: measuring.EstimatorSpec, **more: Any) -> Any:
+        made.append(self)
+        return make(self, **more)
+
+    monkeypatch.setattr(measuring.EstimatorSpec, "make", counted)
+    curves = mc.hit_ratio_curves(trace, per="1s")
+    assert len(made) == 3
+    assert [curves[str(k * 10**9)].accesses for k in (0, 1, 999, 1000)] == [1, 0, 0, 2]
+    assert len(curves) == 1001
 
 
 def test_curves_are_one_table(trace: mc.Trace) -> None:

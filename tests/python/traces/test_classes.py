@@ -83,6 +83,7 @@ def test_tables_and_frames_have_them(classed: mc.Trace) -> None:
         assert classes_of(again) == classes_of(classed)
     mine = pa.table({"ts": [9, 3], "lba": [0, 8], "level": [6, 2]})
     mapping = {"time": "ts", "time_unit": "ms", "offset": "lba", "classes": "level"}
+    mapping["offset_unit"] = "bytes"
     assert classes_of(mc.Trace.from_arrow(mine, **mapping)) == [2, 6], "sorted with their requests"
     del mapping["classes"]
     (batch,) = mc.Trace.from_arrow(mine, **mapping).batches()

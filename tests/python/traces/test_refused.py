@@ -103,6 +103,58 @@ def test_what_has_another_meaning_is_no_length() -> None:
         assert mcsim.Trace.open(written("t.csv", rows), format="csv", options=options)
 
 
+SECTORS = ["Start Sector", "sector", "LBA", "lba", "StartLBA", "start_lba", "lbn", "nlb"]
+BLOCKS = ["block", "blkno", "BlockNumber", "page"]
+IDS = ["key", "obj_id", "object"]
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "unit"),
+    [
+        *(("offset", name, "sectors") for name in SECTORS),
+        *(("offset", name, "blocks") for name in BLOCKS + IDS),
+        *(("length", name, "sectors") for name in ("Sectors", "nsectors", "size_sectors", "NLB")),
+        *(("length", name, "blocks") for name in ("blocks", "nblks", "length_blocks")),
+    ],
+)
+def test_what_looks_like_another_unit_is_not_read_as_bytes(
+    field: str, name: str, unit: str
+) -> None:
+    other = {"offset": "length", "length": "offset"}[field]
+    frame = pd.DataFrame({"time_s": [1], other: [8], name: [8]})
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    said = rf": {field}_unit: state it: column '{name}' may .* \({field}_unit: {unit}; {field}_uni"
+    at = str(list(frame).index(name) + 1)
+    for path, options in (
+        ("t.csv", {field: name}),
+        ("t.csv", {field: at}),
+        ("t.parquet", {field: name}),
+    ):
+        format = path.rpartition(".")[2]
+        with pytest.raises(ConfigError, match=rf"{path}(:1)?{said}"):
+            mcsim.Trace.open(path, format=format, options=options)
+        for stated, bytes_of in (("bytes", 1), ("sectors", 512), ("blocks", 4096)):
+            stating = options | {f"{field}_unit": stated}
+            (batch,) = mcsim.Trace.open(path, format=format, options=stating).batches()
+            assert getattr(batch, field).tolist() == [8 * bytes_of]
+    with pytest.raises(ConfigError, match=f"table{said}"):
+        mcsim.Trace.from_pandas(frame, **{field: name})
+
+
+def test_what_ends_in_bytes_counts_bytes() -> None:
+    frame = pd.DataFrame({"time_s": [1], "lba_bytes": [8], "block_bytes": [9]})
+    trace = mcsim.Trace.from_pandas(frame, offset="lba_bytes", length="block_bytes")
+    (batch,) = trace.batches()
+    assert (batch.offset.tolist(), batch.length.tolist()) == ([8], [9])
+
+
+def test_a_column_whose_own_name_has_a_unit_is_not_read_as_bytes() -> None:
+    path = written("t.csv", "time_s,offset_sectors,length\n1,8,512\n")
+    with pytest.raises(ConfigError, match="offset_unit: state it: column 'offset_sectors' may"):
+        mcsim.Trace.open(path)
+
+
 def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert code_of("trace", *arguments) == 2
     return capsys.readouterr().err

@@ -7,6 +7,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +17,7 @@ import pytest
 from small import TINY
 
 import mcsim as mc
+from mcsim.base.errors import ConfigError
 from mcsim.cli.main import main
 
 MS = 10**6
@@ -65,8 +67,9 @@ def test_tables_and_frames_come_back(own: mc.Trace) -> None:
     table = mc.Trace.from_arrow(own.to_arrow())
     assert (columns(table), table.vms) == (columns(own), own.vms)
     for trace in (mc.Trace.from_pandas(own.to_pandas()), mc.Trace.from_polars(own.to_polars())):
-        # A frame has no names of VMs: they are the numbers, in the order of their first requests.
-        assert trace.vms == ("2", "1", "0")
+        # A frame has names of VMs; they are numbered in the order of their first requests.
+        assert trace.vms == ("c", "b", "a")
+        assert [trace.vms[v] for v in columns(trace)[1]] == [own.vms[v] for v in columns(own)[1]]
         assert columns(trace)[:1] + columns(trace)[2:] == columns(own)[:1] + columns(own)[2:]
 
 
@@ -121,6 +124,62 @@ def test_tables_of_anybody() -> None:
         assert columns(trace) == MAPPED
         assert trace.vms == ("web_0", "db_1")
         assert trace.time_base == "clock"
+
+
+@pytest.mark.parametrize("kind", ["batch", "reader", "duckdb", "polars", "pandas", "stream"])
+def test_whatever_has_an_arrow_stream_is_a_table(kind: str) -> None:
+    table = foreign()
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return table.__arrow_c_stream__(requested_schema)
+
+    given: dict[str, Any] = {
+        "batch": table.to_batches()[0],
+        "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(2)),
+        "duckdb": duckdb.from_arrow(table),
+        "polars": pl.from_arrow(table),
+        "pandas": table.to_pandas(),
+        "stream": Stream(),
+    }
+    trace = mc.Trace.from_arrow(given[kind], **MAPPING)
+    assert columns(trace) == MAPPED
+    assert trace.vms == ("web_0", "db_1")
+
+
+def test_a_reader_is_consumed_once_and_its_failure_is_told() -> None:
+    table = foreign()
+    batches = iter(table.to_batches(2))
+    reader = pa.RecordBatchReader.from_batches(table.schema, batches)
+    mc.Trace.from_arrow(reader, **MAPPING)
+    assert next(batches, None) is None
+
+    def fails() -> Any:
+        yield from table.to_batches(2)[:1]
+        raise pa.ArrowInvalid("cut off")
+
+    with pytest.raises(mc.TraceError, match=r"table: .*cut off"):
+        mc.Trace.from_arrow(pa.RecordBatchReader.from_batches(table.schema, fails()), **MAPPING)
+
+
+@pytest.mark.parametrize("given", [[1, 2], {"offset": [0]}, "x.parquet", None])
+def test_what_has_no_arrow_stream_is_refused(given: Any) -> None:
+    with pytest.raises(ConfigError, match="table: expected an object with an Arrow C stream"):
+        mc.Trace.from_arrow(given)
+
+
+def test_text_whose_positions_are_damaged_is_refused() -> None:
+    places = np.array([0, 2**30, 5, 8], np.int32)  # only the last was checked
+    text = pa.Array.from_buffers(
+        pa.string(), 3, [None, pa.py_buffer(places), pa.py_buffer(b"webdbweb")]
+    )
+    table = foreign().set_column(1, "host", text)
+    with pa.ipc.new_file("x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(mc.TraceError, match=r"x\.arrow: damaged: .*offset"):
+        mc.Trace.open("x.arrow", options=MAPPING)
+    with pytest.raises(mc.TraceError, match=r"table: .*offset"):
+        mc.Trace.from_arrow(table, **MAPPING)
 
 
 def test_names_and_types_say_what_columns_are() -> None:

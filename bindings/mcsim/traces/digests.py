@@ -1,0 +1,105 @@
+"""Digest notes: the digest of a source file, valid while the state of the file is unchanged.
+
+A note is a JSON file in the cache folder. It has a checksum of its content and its own name, so
+that a damaged note, or a note of another file, is treated as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mcsim.base.errors import HostError
+from mcsim.base.files import write_whole
+
+__all__ = ["file_digest", "file_state", "is_settled", "note_path", "read_note", "write_note"]
+
+_GRAIN_NS = 2 * 10**9
+"""Coarsest clock of a file system."""
+
+
+def file_state(path: Path) -> list[int]:
+    """Return size, times of change of content and inode in ns, inode number and device.
+
+    A program can restore the time of the content (mtime), but not that of the inode (ctime).
+
+    Raises
+    ------
+    HostError
+        If the file cannot be read.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise HostError(f"{path}: cannot be read: {error.strerror}") from error
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev]
+
+
+def is_settled(state: list[int]) -> bool:
+    """Whether the next change of a file in this state changes its times, too."""
+    _, content_changed, inode_changed, *_ = state
+    return time.time_ns() - max(content_changed, inode_changed) > _GRAIN_NS
+
+
+def file_digest(path: Path, progress: Callable[[int], object]) -> str:
+    """Return the SHA-256 of a file; `progress` is called with the bytes read so far.
+
+    Raises
+    ------
+    HostError
+        If the file cannot be read.
+    """
+    hasher = hashlib.sha256()
+    done = 0
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(1 << 22):
+                hasher.update(piece)
+                done += len(piece)
+                progress(done)
+    except OSError as error:
+        raise HostError(f"{path}: cannot be read: {error.strerror}") from error
+    return hasher.hexdigest()
+
+
+def note_path(cache_dir: Path, source: Path) -> Path:
+    """Return the path of the note of a source file."""
+    where = hashlib.sha256(os.fsencode(source.resolve())).hexdigest()
+    return cache_dir / f"digest-{where[:32]}.json"
+
+
+def read_note(note: Path) -> tuple[list[int], str]:
+    """Return the state and the digest in a note.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is damaged, or of another version.
+    """
+    try:
+        noted = json.loads(note.read_bytes())
+    except RecursionError:
+        raise ValueError(f"{note}: not a digest note") from None
+    if not isinstance(noted, dict) or set(noted) != {"state", "digest", "checksum"}:
+        raise ValueError(f"{note}: not a digest note")
+    state, digest = noted["state"], noted["digest"]
+    if noted["checksum"] != _checksum(note, state, digest):
+        raise ValueError(f"{note}: damaged: its checksum does not match")
+    return state, digest
+
+
+def write_note(note: Path, state: list[int], digest: str) -> None:
+    """Write a note, which appears whole or not at all."""
+    checksum = _checksum(note, state, digest)
+    write_whole(note, json.dumps({"state": state, "digest": digest, "checksum": checksum}))
+
+
+def _checksum(note: Path, state: Any, digest: Any) -> str:
+    return hashlib.sha256(json.dumps([note.name, state, digest]).encode()).hexdigest()

@@ -1,0 +1,101 @@
+# Trusts: sums of offsets of the content that a file has, whatever was parsed of it before.
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import mcsim as mc
+from mcsim.traces import digests, parsed
+from mcsim.traces.digests import file_state, read_note
+
+ROWS = "time_s,offset,length\n1,0,4096\n2,4096,4096\n"
+CHANGED = ROWS.replace("4096,4096", "8192,4096")
+
+
+@pytest.fixture
+def source(folder: Path) -> Path:
+    path = folder / "web.csv"
+    path.write_text(ROWS)
+    return path
+
+
+@pytest.fixture
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust the times of files that were written a moment ago."""
+    monkeypatch.setattr(digests, "_GRAIN_NS", -(10**12))
+
+
+def edit_in_place(path: Path, content: str) -> None:
+    """Change the content; keep size, inode number and time of change."""
+    before = path.stat()
+    with path.open("r+") as file:
+        file.write(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def offsets(path: Path) -> int:
+    return sum(int(batch.offset.sum()) for batch in mc.Trace.open(path).batches())
+
+
+@pytest.mark.usefixtures("coarse")
+def test_an_edit_whose_time_is_restored_is_parsed(source: Path) -> None:
+    assert offsets(source) == offsets(source) == 4096
+    edit_in_place(source, CHANGED)
+    assert offsets(source) == 8192
+
+
+@pytest.mark.parametrize("shows", [True, False], ids=["clock", "coarse clock"])
+def test_a_file_that_changes_while_it_is_parsed_is_not_cached(
+    source: Path, monkeypatch: pytest.MonkeyPatch, shows: bool
+) -> None:
+    reader_of = parsed.Parse._reader
+
+    def changed_before(parse: parsed.Parse) -> object:
+        edit_in_place(source, CHANGED)
+        return reader_of(parse)
+
+    if not shows:
+        state = file_state(source)
+        monkeypatch.setattr(parsed, "file_state", lambda path: state)
+    monkeypatch.setattr(parsed.Parse, "_reader", changed_before)
+    with pytest.raises(mc.TraceError, match=r"web\.csv: it has changed since it was opened"):
+        mc.Trace.open(source)
+    monkeypatch.undo()
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(source.parent / "cache"))
+    assert not list(Path("cache").glob("*.arrow"))
+    edit_in_place(source, ROWS)
+    assert offsets(source) == 4096
+
+
+@pytest.mark.usefixtures("coarse")
+def test_a_file_that_changes_while_it_is_hashed_is_not_noted(source: Path) -> None:
+    def change(done: int, total: int) -> None:
+        edit_in_place(source, CHANGED)
+
+    with pytest.raises(mc.TraceError, match="it has changed since it was opened"):
+        mc.Trace.open(source, progress=change)
+    assert not Path("cache").exists()
+
+
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize("damage", ["digit", "state", "shape", "nested", "other file"])
+def test_a_damaged_note_is_absent(source: Path, damage: str) -> None:
+    digest = mc.Trace.open(source).digest
+    (note,) = Path("cache").glob("digest-*.json")
+    noted = json.loads(note.read_bytes())
+    if damage == "digit":
+        last = noted["digest"][-1]
+        noted["digest"] = noted["digest"][:-1] + ("0" if last != "0" else "1")
+    elif damage == "state":
+        noted["state"][0] += 1
+    elif damage == "shape":
+        noted = [noted]
+    note.write_text("[" * 10**5 if damage == "nested" else json.dumps(noted))
+    if damage == "other file":
+        note = note.rename(note.with_name(f"digest-{'0' * 32}.json"))
+    with pytest.raises(ValueError, match=r"digest-\w+\.json: "):
+        read_note(note)
+    assert mc.Trace.open(source).digest == digest

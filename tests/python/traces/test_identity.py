@@ -1,0 +1,135 @@
+# Trusts: counts by hand of distinct keys, blocks and hits of files with a few lines.
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from commands import python
+
+import mcsim as mc
+from mcsim.base.errors import ConfigError
+
+HEAD = "time_s,vm,op,offset,length\n"
+HOURS = {
+    "2016022219-LUN4.csv": HEAD + "0,lun4,R,0,8192\n1,lun4,R,8192,4096\n",
+    "2016022220-LUN4.csv": HEAD + "3600,lun4,R,0,8192\n3601,lun4,R,8192,4096\n",
+}
+SPLIT = (
+    "VM 'lun4' is in 2 files (2016022219-LUN4.csv, 2016022220-LUN4.csv): each is a VM of its own"
+)
+OBJECTS = "time_s,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n"
+IDS = "5\n7\n5\n9\n7\n18446744073709551000\n"
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def written(name: str, content: str) -> str:
+    Path(name).write_text(content)
+    return name
+
+
+def counts(path: str, block_bytes: int = 4096, **options: Any) -> tuple[int, int, int]:
+    """Accesses, distinct blocks and hits of an unlimited cache."""
+    trace = mc.Trace.open(path, options=options, format="keys" if path.endswith("txt") else "csv")
+    blocks = trace.blocks(block_bytes=block_bytes)
+    return len(blocks), blocks.unique, len(blocks) - blocks.unique
+
+
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    caplog.clear()
+    return said
+
+
+def test_a_vm_in_several_files_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    traces = [mc.Trace.open(written(*item)) for item in HOURS.items()]
+    mc.hit_ratio_curve(traces)
+    (warning,) = warnings_in(caplog)
+    assert warning.startswith(SPLIT)
+    mc.hit_ratio_curve(traces[0])
+    assert not warnings_in(caplog)
+    said = python("-m", "mcsim", "mrc", *HOURS, "--no-figures", cwd=Path.cwd(), timeout=120)
+    assert SPLIT in said.stderr
+
+
+def test_a_column_of_keys_needs_a_unit() -> None:
+    path = written("objs.csv", OBJECTS)
+    with pytest.raises(ConfigError, match=r"objs\.csv:1: offset_unit: state it: column 'key' may"):
+        counts(path, offset="key", length="")
+    assert counts(path, offset="key", length="", offset_unit="blocks") == (4, 3, 1)
+    assert counts(path, offset="key", length="size", offset_unit="blocks") == (4, 3, 1)
+
+
+def test_ids_that_share_blocks_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    ids = written("ids.csv", OBJECTS.replace("key,size", "offset,queue"))
+    assert counts(ids) == (4, 1, 3)
+    (warning,) = warnings_in(caplog)
+    assert warning.startswith(
+        "ids.csv: requests have no length, and 3 distinct offsets among the first 4 are in 1 block "
+        "of 4,096 bytes"
+    )
+    assert mc.Trace.open(ids).info().total.unique_blocks == 1
+    assert len(warnings_in(caplog)) == 1
+    assert counts(ids, offset_unit="bytes") == (4, 1, 3)
+    assert counts(ids, offset_unit="blocks") == (4, 3, 1)
+    frame = pd.read_csv(ids)
+    assert not warnings_in(caplog)
+    mc.Trace.from_pandas(frame).blocks()
+    assert len(warnings_in(caplog)) == 1
+    mc.Trace.from_pandas(frame, offset_unit="blocks").blocks()
+    assert not warnings_in(caplog)
+    said = python("-m", "mcsim", "mrc", "ids.csv", "--no-figures", cwd=Path.cwd(), timeout=120)
+    assert "3 distinct offsets among the first 4" in said.stderr
+
+
+def test_ids_of_one_byte_are_apart_in_blocks_of_one_byte(caplog: pytest.LogCaptureFixture) -> None:
+    ids = written("ids.txt", IDS)
+    assert counts(ids, unit_bytes=1) == (6, 2, 4)
+    assert "4 distinct offsets among the first 6 are in 2 blocks" in warnings_in(caplog)[0]
+    assert counts(ids, 1, unit_bytes=1) == (6, 4, 2)
+    assert not warnings_in(caplog)
+
+
+def test_a_request_without_length_touches_one_block(caplog: pytest.LogCaptureFixture) -> None:
+    path = written("nolen.csv", "time_s,offset\n1,100\n2,100\n3,5000\n")
+    assert counts(path) == (3, 2, 1)
+    frame = pd.read_csv(path)
+    for trace in (mc.Trace.from_pandas(frame), mc.Trace.from_pandas(frame.astype(float))):
+        assert trace.blocks().ids.tolist() == [0, 0, 1]
+        (batch,) = trace.batches()
+        assert batch.length.tolist() == [3996, 3996, 3192]
+    assert not warnings_in(caplog)
+
+
+def two() -> list[mc.Trace]:
+    """Two traces of one VM each, with blocks 0 and 1."""
+    return [
+        mc.Trace.from_arrays([0, 1], [0, 4096], 4096, vms=[name], source=name)
+        for name in ("web", "mail")
+    ]
+
+
+def test_frames_keep_the_names_of_vms() -> None:
+    pandas = pd.concat([trace.to_pandas() for trace in two()])
+    polars = pl.concat([trace.to_polars() for trace in two()])
+    for joined in (mc.Trace.from_pandas(pandas), mc.Trace.from_polars(polars)):
+        assert joined.vms == ("web", "mail")
+        assert joined.blocks().unique == 4
+    assert pandas["vm"].unique().tolist() == ["web", "mail"]
+
+
+def test_a_table_that_lost_the_names_of_vms_is_refused() -> None:
+    batches = [batch for trace in two() for batch in trace.to_arrow().to_batches()]
+    lost = pa.Table.from_batches([batch.replace_schema_metadata(None) for batch in batches])
+    with pytest.raises(ConfigError, match="table: vm: column 'vm' has positions among the names"):
+        mc.Trace.from_arrow(lost)
+    table = two()[0].to_arrow()
+    with pytest.raises(ConfigError, match="positions among the names of VMs, which the table has"):
+        mc.Trace.from_arrow(duckdb.from_arrow(table).filter("op = 0"))
+    assert mc.Trace.from_arrow(lost, vm="vm").vms == ("0",)
