@@ -53,6 +53,8 @@ class Tiers:
 class Chain(Tiers):
     """An LRU stack for each part, cut where its tiers end; victims go down.
 
+    A tier in which a part has no space is bypassed.
+
     `part_of` says by VM which part it has, `targets` by tier and part how large that is, and
     `modes` by VM what becomes of its writes.
     """
@@ -72,60 +74,71 @@ class Chain(Tiers):
         self.counts.waited(request, [self.access(request, block) for block in request.touched])
 
     def access(self, request: Request, block: Block) -> int:
-        """What the VM waits for."""
-        vm, mode = request.vm, self.modes[request.vm]
-        found = self.arrives(request, block)
-        if request.writes and mode != "back":
-            self.counts.add_vm("backend_writes", vm)
+        """Serve an access; return what the VM waits for."""
+        vm, mode, part = request.vm, self.modes[request.vm], self.part_of[request.vm]
+        found = self.find(block)
         if request.writes and mode == "around":
+            self.counts.found(vm, True, self.backend)
+            self.counts.add_vm("backend_writes", vm)
             if found < self.backend:
-                self.held[found][self.part_of[vm]].remove(block)
+                self.held[found][part].remove(block)
                 self.counts.add("invalidations", vm, found)
             return self.backend
-        if request.writes and mode == "back" and block not in self.dirty:
-            self.dirty.append(block)
-            self.counts.add_vm("dirtied", vm)
-        self.comes_in(request, block, found)
+        self.arrives(request, block)
+        to = next((k for k in range(found) if self.targets[k][part] > 0), found)
+        if to < self.backend:
+            self.comes_in(request, block, found, to)
         if not request.writes:
             return found
-        # What is written back is where it has settled, if anywhere.
-        return self.find(block) if mode == "back" else self.backend
+        if mode == "through" or to == self.backend:
+            self.counts.add_vm("backend_writes", vm)
+            return self.backend
+        if block not in self.dirty:
+            self.dirty.append(block)
+            self.counts.add_vm("dirtied", vm)
+        return to
 
-    def comes_in(self, request: Request, block: Block, found: int) -> None:
+    def comes_in(self, request: Request, block: Block, found: int, to: int) -> None:
+        """Move the block from the tier that had it to the fastest with room, or leave it there."""
         part = self.part_of[request.vm]
         if found < self.backend:
             self.held[found][part].remove(block)
-        if found == 0:
-            self.counts.add("updates", request.vm, 0, int(request.writes))
+        if found == to:
+            self.counts.add("updates", request.vm, to, int(request.writes))
         elif found < self.backend:
             self.counts.add("moved_up", request.vm, found)
-            self.counts.add("promotions", request.vm, 0)
+            self.counts.add("promotions", request.vm, to)
         else:
-            self.counts.add("fills", request.vm, 0)
-        self.held[0][part].append(block)
+            self.counts.add("fills", request.vm, to)
+        self.held[to][part].append(block)
         self.settle(part)
 
     def settle(self, part: int) -> None:
         for tier, of_tier in enumerate(self.held):
             while len(of_tier[part]) > self.targets[tier][part]:
                 block = of_tier[part].pop(0)
-                if tier + 1 == self.backend:
+                below = range(tier + 1, self.backend)
+                to = next((k for k in below if self.targets[k][part] > 0), self.backend)
+                if to == self.backend:
                     self.counts.add("evictions", block[0], tier)
-                    self.write_back(block)
+                    self.write_back(block, tier)
                     continue
                 self.counts.add("moved_down", block[0], tier)
-                self.counts.add("demotions", block[0], tier + 1)
-                self.held[tier + 1][part].append(block)
+                self.counts.add("copied_out", block[0], tier)
+                self.counts.add("demotions", block[0], to)
+                self.held[to][part].append(block)
 
-    def write_back(self, block: Block) -> None:
+    def write_back(self, block: Block, tier: int) -> None:
+        """Read the block from the tier, if it is dirty, and write it to the backend."""
         if block in self.dirty:
             self.dirty.remove(block)
+            self.counts.add("copied_out", block[0], tier)
             self.counts.add_vm("write_backs", block[0])
             self.counts.add_vm("backend_writes", block[0])
 
     def release(self, vm: int) -> None:
         for block in [b for b in self.dirty if b[0] == vm]:
-            self.write_back(block)
+            self.write_back(block, self.find(block))
         super().release(vm)
 
     def granted(self, vm: int) -> list[int]:
@@ -211,6 +224,7 @@ class Classes(Tiers):
                 self.counts.add("evictions", victim[0], tier)
             else:
                 self.counts.add("moved_down", victim[0], tier)
+                self.counts.add("copied_out", victim[0], tier)
                 self.counts.add("demotions", victim[0], to)
                 self.put(victim, to)
         self.held[tier].append(block)

@@ -103,6 +103,7 @@ class Placer:
 
     def write_back(self, block: Block) -> None:
         self.dirty.remove(block)
+        self.counts.add("copied_out", block[0], 0)
         self.counts.add_vm("write_backs", block[0])
         self.counts.add_vm("backend_writes", block[0])
 
@@ -156,6 +157,7 @@ class Placer:
             self.counts.add_vm("backend_reads", vm, self.extent)
             add("fills", vm, to, self.extent)
             return
+        add("copied_out", vm, before, self.extent)
         if to == self.backend:
             self.counts.add_vm("backend_writes", vm, self.extent)
             add("evictions", vm, before, self.extent)
