@@ -256,6 +256,14 @@ class LegacyLru(Tiers):
 
     def comes_in(self, request: Request, block: Block, found: int) -> None:
         first, second = self.held
+        if self.capacities[0] == 0:
+            if found == 1:
+                self.counts.add("updates", request.vm, 1, int(request.writes))
+                second.remove(block)
+                second.append(block)
+            else:
+                self.comes_into_second(request, block)
+            return
         if found == 0:
             self.counts.add("updates", request.vm, 0, int(request.writes))
             first.remove(block)
@@ -270,7 +278,13 @@ class LegacyLru(Tiers):
         first.append(block)
         if len(first) > self.capacities[0]:
             self.counts.add("evictions", first.pop(0)[0], 0)
-            self.counts.add("fills", request.vm, 1)
-            second.append(block)
-            if len(second) > self.capacities[1]:
-                self.counts.add("evictions", second.pop(0)[0], 1)
+            self.comes_into_second(request, block)
+
+    def comes_into_second(self, request: Request, block: Block) -> None:
+        if self.capacities[1] == 0:
+            return
+        second = self.held[1]
+        self.counts.add("fills", request.vm, 1)
+        second.append(block)
+        if len(second) > self.capacities[1]:
+            self.counts.add("evictions", second.pop(0)[0], 1)

@@ -118,7 +118,7 @@ class Watcher:
         "was": {"meter": "curve", "scope": "warm"},
         "wss": {"meter": "distinct"},
         "load": {"meter": "load"},
-        "inside": {"meter": "host", "ghosts": 4},
+        "inside": {"meter": "host"},
     }
 
     def __init__(self) -> None:

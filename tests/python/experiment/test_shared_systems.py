@@ -59,9 +59,10 @@ def test_one_stack_for_all(seed: int, tiers: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_authors_stack_loses_what_leaves_its_first_tier(seed: int) -> None:
-    workload, capacities = workload_of(seed), [1 + blocks for blocks in sizes(seed, 2)]
-    twin = naive.LegacyLru(capacities)
-    compare("lru", {"legacy": True}, capacities, workload, twin)
+    first, second = (1 + blocks for blocks in sizes(seed, 2))
+    for capacities in ([first, second], [0, second], [first, 0]):
+        workload, twin = workload_of(seed), naive.LegacyLru(capacities)
+        compare("lru", {"legacy": True}, capacities, workload, twin)
 
 
 @pytest.mark.parametrize("mode", ["through", "back", "around"])

@@ -36,7 +36,7 @@ def results_of(tmp_path: Path, interval: str = "10s", **more: Any) -> Results:
     metrics = [
         made_up.of_tier("hierarchy", 0, "a", 0, 600, fills=400, read_requests=100),
         made_up.of_tier("hierarchy", 0, "b", 0, 400, updates=600, write_requests=40),
-        made_up.of_tier("hierarchy", 1, "a", 0, 0, fills=0, moved_down=1000),
+        made_up.of_tier("hierarchy", 1, "a", 0, 0, fills=0, copied_out=1000),
         made_up.of_tier("hierarchy", 1, "b", 0, 0),
     ]
     vms = [
