@@ -11,10 +11,10 @@ namespace mcsim {
 
 inline constexpr std::size_t kMaxTiers = 8;
 
-// What happened to one VM in one tier, in blocks. Data is whole blocks, so a write reads nothing.
+// Counts of one VM in one tier, in blocks. A write covers whole blocks and reads nothing.
 struct TierCounters {
-  Count hits = 0;        // accesses that found their block here, and in no faster tier
-  Count write_hits = 0;  // of the hits; a write around that drops the block is none
+  Count hits = 0;        // accesses whose block this tier is the fastest to hold
+  Count write_hits = 0;  // hits that write; a write around that drops the block is a miss
   // Blocks that came in, each one write to the device. A tier without room is bypassed: nothing
   // comes in, nothing is written.
   Count fills = 0;       // from outside: after a read from the backend, or by a write
@@ -28,12 +28,12 @@ struct TierCounters {
   Count evictions = 0;      // a victim, to no other tier
   Count invalidations = 0;  // written around, dropped with another copy, or released with the VM
   // Blocks read from the device to be written elsewhere: demotions, write-backs (victims, flushes,
-  // the dirty limit, new write modes, released VMs), extents and migrations. Reads of the VM are
-  // not among them (Served), nor clean victims whose copy a slower tier has. Of several copies with
-  // the newest data the slowest is read.
+  // the dirty limit, new write modes, released VMs), extents and migrations. Reads of the VM count
+  // in Served. A clean victim whose copy a slower tier has is not copied. If several copies have
+  // the newest data, the slowest is read.
   Count copied_out = 0;
-  Count remote_reads = 0;     // of the reads that it served: over the link, from another host
-  Count remote_requests = 0;  // requests of reads whose slowest block was one of these
+  Count remote_reads = 0;     // reads served over the link, from another host
+  Count remote_requests = 0;  // read requests whose slowest block came over the link
   Count occupancy = 0;        // held at the end
   Count target = 0;           // granted at the end; the capacity where nothing is divided
 
@@ -70,9 +70,9 @@ struct Served {
 
 struct VmCounters {
   Count accesses = 0;         // blocks of requests
-  Count misses = 0;           // accesses that no tier and no staging area had the block of
-  Count writes = 0;           // of the accesses
-  Count write_misses = 0;     // of the misses; writes around that dropped their block among them
+  Count misses = 0;           // accesses whose block no tier and no staging area held
+  Count writes = 0;           // accesses that write
+  Count write_misses = 0;     // misses that write; a write around that dropped its block, too
   Count staged_hits = 0;      // reads of what no tier had, but a staging area in memory: no misses
   Count staged_requests = 0;  // requests of which every block was one of these
   Count staged_ns = 0;        // that these hits took together
