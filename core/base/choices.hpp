@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/ranges.h>
-
 #include "core/base/status.hpp"
 
 // Enumerations that users name. The names are written once, beside the enum:
@@ -27,6 +25,17 @@ std::vector<std::string> choice_names() {
   return names;
 }
 
+// All names, for messages: "eager, lazy".
+template <class E>
+std::string choice_list() {
+  std::string list;
+  for (const auto& [name, value] : Choices<E>::names) {
+    if (!list.empty()) list += ", ";
+    list += name;
+  }
+  return list;
+}
+
 // The name of a value, "" if it was given none.
 template <class E>
 constexpr const char* name_of(E value) {
@@ -43,7 +52,7 @@ absl::StatusOr<E> choice_named(std::string_view parameter, std::string_view name
     if (known == name) return value;
   }
   return invalid_argument("{}: unknown choice '{}' (one of {})", parameter, name,
-                          fmt::join(choice_names<E>(), ", "));
+                          choice_list<E>());
 }
 
 }  // namespace mcsim

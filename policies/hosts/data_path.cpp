@@ -11,6 +11,7 @@
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/exclusive_lru.hpp"
 #include "core/engine/fleet_host.hpp"
+#include "core/engine/tiered_host.hpp"
 #include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path_text.hpp"

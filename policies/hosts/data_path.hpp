@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/params.hpp"
+#include "core/engine/chain.hpp"
 #include "core/engine/division.hpp"
 #include "core/engine/machine.hpp"
 #include "core/engine/system.hpp"
-#include "core/engine/tiered_host.hpp"
 
 namespace mcsim {
 
