@@ -48,7 +48,7 @@ def charts_of(results: Results) -> list[Chart]:
     if few:
         charts.append(_curves(results))
     charts.append(_latency(results, rows, vms))
-    if few and len(results.reuse_intensity()):
+    if few and len(results.measured("reuse_intensity")):
         charts.append(_reuse_intensity(results))
     return charts
 
@@ -123,7 +123,7 @@ def over_time(results: Results, vm: int | None = None) -> Chart:
     for system in results.spec.systems:
         counts = series_of(results, system)
         which = slice(None) if vm is None else [vm]
-        hits = counts.hits[:, which].sum(axis=(1, 2))
+        hits = counts.all_hits[:, which].sum(axis=1)
         accesses = counts.accesses[:, which].sum(axis=1)
         ratio = np.full(len(hits), np.nan)
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
@@ -164,7 +164,7 @@ def _curves(results: Results) -> Chart:
 
 
 def _reuse_intensity(results: Results) -> Chart:
-    table, clock = results.reuse_intensity(), clock_of(results)
+    table, clock = results.measured("reuse_intensity"), clock_of(results)
     series, means = [], []
     for vm, look in vm_looks(results).items():
         own = table.filter(pc.equal(table["vm"], vm))

@@ -217,9 +217,17 @@ class Results:
         )
 
     def measured(self, name: str) -> pa.Table:
-        """Return `metrics` or `vms` without the intervals of the warm-up."""
+        """Return a table by interval or window without the warm-up.
+
+        Of `reuse_intensity` these are the windows that end after the first measured interval begins.
+        """
         table, warm_up = self.table(name), self.spec.warm_up_intervals
-        return table.filter(pc.greater_equal(table["interval"], warm_up)) if warm_up else table
+        if not warm_up:
+            return table
+        if name == "reuse_intensity":
+            begin = pc.min(self.measured("vms")["begin_ns"])
+            return table.filter(pc.greater(table["window_end_ns"], begin))
+        return table.filter(pc.greater_equal(table["interval"], warm_up))
 
     def to_arrow(self, name: str) -> pa.Table:
         """Return a table by name; if it is by interval, with a last column `warm_up`.

@@ -45,9 +45,7 @@ YARDSTICKS = pa.schema(
 def yardsticks(results: Results) -> pa.Table:
     """Hold each system to what was possible: a table of schema `YARDSTICKS`."""
     possible = dict(zip(*results.bounds().to_pydict().values(), strict=True))
-    decisions = results.decisions()
-    if len(decisions):
-        decisions = decisions.filter(pc.invert(decisions["warm_up"]))
+    decisions = results.measured("decisions")
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
     hindsight, foresight = None, results.foresight
@@ -178,7 +176,7 @@ def churn(results: Results, system: str) -> float | None:
     intervals = len(pc.unique(own["interval"]))
     decisions = of_system(results.decisions(), system)
     if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
-        measured = decisions.filter(pc.invert(decisions["warm_up"]))
+        measured = of_system(results.measured("decisions"), system)
         return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
     if intervals < 2:
         return None
