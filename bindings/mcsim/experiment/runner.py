@@ -17,7 +17,6 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
@@ -93,7 +92,7 @@ def run(
         prepared = Prepared(workload, reporter)
         if experiment.shares:
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
-        run_id = experiment.run_id(_core.__version__, workload.describe())
+        run_id = experiment.run_id(workload.describe())
         final = Path(out) / run_id
         if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:

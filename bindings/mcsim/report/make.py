@@ -26,6 +26,7 @@ from mcsim.report.run_parts import (
 from mcsim.report.several import compared
 from mcsim.report.svg import lean
 from mcsim.results.results import Results
+from mcsim.results.version import check_versions
 
 __all__ = ["report"]
 
@@ -54,11 +55,13 @@ def report(
     Raises
     ------
     ConfigError
-        If there is no run, one is not finished, or the packages that pages need are absent.
+        If there is no run, one is not finished, runs have different versions of results, or the
+        packages that pages need are absent.
     """
     if not runs:
         raise ConfigError("name a finished run, or several")
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
+    check_versions(opened)
     drawn: list[Block] = []
     with _drawing(opened, None if figures else ()) as finish:
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)

@@ -43,7 +43,7 @@ class Difference:
     ----------
     configuration : sequence of Change
         Of the experiment, the requests (``traces.VM.digest``), the code that it names and the
-        version of mcsim: of all that can change a result.
+        versions of mcsim and of its results: of all that can change a result.
     tables : mapping of str to {'equal bytes', 'equal values', 'different'}
         By name, those of `SCHEMAS`.
     results : sequence of mapping
@@ -99,7 +99,11 @@ def _causes(of: Results) -> dict[str, Any]:
     # Systems and VMs have names, and need not stand at the same place.
     titles = [system.title for system in of.spec.systems]
     spec["systems"] = dict(zip(titles, spec["systems"], strict=True))
-    version = {"mcsim": environment["mcsim"], "code": environment["code"]}
+    version = {
+        "mcsim": environment["mcsim"],
+        "results_version": of.version,
+        "code": environment["code"],
+    }
     return dict(_flat("", spec | {"traces": traces} | version))
 
 

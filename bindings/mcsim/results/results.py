@@ -145,6 +145,11 @@ class Results:
         return read_json(self._checked("environment.json"))
 
     @property
+    def version(self) -> int:
+        """Version of its numbers, as of `RESULTS_VERSION`; 0 if the run did not record one."""
+        return int(self.environment.get("results_version", 0))
+
+    @property
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
         try:
@@ -219,7 +224,7 @@ class Results:
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
 
-        Of `reuse_intensity` these are the windows that end after the first measured interval begins.
+        Of `reuse_intensity` these are the windows that end after the warm-up.
         """
         table, warm_up = self.table(name), self.spec.warm_up_intervals
         if not warm_up:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.units import is_share
@@ -23,6 +22,7 @@ from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
+from mcsim.results.version import RESULTS_VERSION
 from mcsim.traces.opened import open_workload
 
 __all__ = ["Plan", "PlannedCell", "folder_of", "plan", "prepared_for", "read_grid", "sized"]
@@ -151,7 +151,7 @@ def folder_of(grid: Grid, out: Path) -> Path:
         [axis.names, [[(value.shown, value.node) for value in step] for step in axis.steps]]
         for axis in grid.axes
     ]
-    cause = {"version": _core.__version__, "root": root, "axes": steps, "exclude": grid.exclude}
+    cause = {"version": RESULTS_VERSION, "root": root, "axes": steps, "exclude": grid.exclude}
     text = json.dumps(cause, sort_keys=True, default=str)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     return out / "sweeps" / f"{root.get('name', 'sweep')}-{key}"
@@ -184,7 +184,7 @@ def plan(
         prepared = workloads[key]
         experiment.check_workload(prepared.workload)
         experiment = sized(experiment, prepared)
-        run_id = experiment.run_id(_core.__version__, prepared.described)
+        run_id = experiment.run_id(prepared.described)
         planned.append(PlannedCell(cell, experiment, run_id, prepared))
     return Plan(grid, planned)
 
