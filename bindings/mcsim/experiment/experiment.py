@@ -198,6 +198,8 @@ class Experiment:
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
+        # The digests of traces stand for what it draws of the workload.
+        spec["seed"] = self.spec.random_seed
         if self.spec.warm_up_traces is not None:
             del spec["warm_up"]
         cause = {
