@@ -16,6 +16,7 @@ from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
     configuration,
+    mode_note,
     origins,
     question,
     run_tables,
@@ -76,7 +77,7 @@ def _of_run(results: Results, drawn: Sequence[Block]) -> Page:
     sections = [
         Section("Question", [*synthetic_note(results), *workload(results)]),
         Section("Systems", [systems_table(results)]),
-        Section("What came out", charts_of(results)),
+        Section("What came out", [*mode_note(results), *charts_of(results)]),
     ]
     if by_vm := list(vm_charts(results)):
         sections.append(Section("Hit ratio over time, VM by VM", by_vm, folded=True))
@@ -93,7 +94,13 @@ def _of_runs(runs: Sequence[Results], drawn: Sequence[Block]) -> Page:
     sections = [Section("Side by side", compared(runs))]
     for run in runs:
         blocks: list[Block] = [*synthetic_note(run), *workload(run), systems_table(run)]
-        blocks += [*charts_of(run), *run_tables(run), configuration(run), *origins(run)]
+        blocks += [
+            *mode_note(run),
+            *charts_of(run),
+            *run_tables(run),
+            configuration(run),
+            *origins(run),
+        ]
         sections.append(Section(run.run_id, blocks, folded=True))
     sections.append(Section("Figures for print", drawn, folded=True))
     names = ", ".join(dict.fromkeys(run.title for run in runs))

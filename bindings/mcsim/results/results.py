@@ -46,7 +46,7 @@ from mcsim.base.rows import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
-from mcsim.results.foresight import foresight_by_name
+from mcsim.results.foresight import foresight_by_name, in_two, marked_title
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -104,11 +104,12 @@ class Results:
 
         rows = [
             [
-                row["system"],
+                marked_title(row["system"], row["foresight"]),
                 f"{100 * row['hit_ratio']:.2f} %",
                 "–" if row["mean_latency_ns"] is None else format_latency(row["mean_latency_ns"]),
             ]
-            for row in comparison(self, by_vm=False).to_pylist()
+            for rows in in_two(comparison(self, by_vm=False).to_pylist(), self.foresight)
+            for row in rows
         ]
         title = f"{self.title}, run {self.run_id}: all VMs together"
         return table_in_html(title, ["system", "hits", "mean latency"], rows)

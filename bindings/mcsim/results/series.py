@@ -174,9 +174,17 @@ def is_legacy(system: SystemSpec) -> bool:
 
 
 def baseline(results: Results) -> SystemSpec:
-    """Return the system that others are set beside: Global LRU, or else the first."""
-    found = _named(results, _BASELINES)
-    return found[0] if found else results.spec.systems[0]
+    """Return the system that others are set beside: Global LRU, or else the first.
+
+    Raises
+    ------
+    CannotDrawError
+        If all systems are yardsticks.
+    """
+    found = _named(results, _BASELINES) or _realisable(results)
+    if not found:
+        raise CannotDrawError("needs a system that is no yardstick")
+    return found[0]
 
 
 def leading(results: Results) -> SystemSpec:
@@ -190,10 +198,15 @@ def leading(results: Results) -> SystemSpec:
     if found := _named(results, _MULTICACHES):
         return found[0]
     first, tiers = baseline(results), len(results.spec.tiers)
-    for system in reversed(results.spec.systems):
+    for system in reversed(_realisable(results)):
         if system is not first and series_of(results, system).hits.shape[2] == tiers:
             return system
     raise CannotDrawError(f"needs a system beside {first.title} that uses all tiers")
+
+
+def _realisable(results: Results) -> list[SystemSpec]:
+    """Return the systems that are no yardsticks."""
+    return [system for system in results.spec.systems if system.title not in results.foresight]
 
 
 _BASELINES = ("lru",)

@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.render import Columns, cells_of, percent, points, speaking, table_of_systems
+from mcsim.results.render import (
+    Columns,
+    add_rows,
+    cells_of,
+    percent,
+    points,
+    speaking,
+    table_of_systems,
+)
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
@@ -201,8 +209,11 @@ def render_yardsticks(results: Results) -> RenderableType:
     columns = speaking(_SHOWN, rows)
     heads = ["hit %", *(head for _, head, _ in columns)]
     table = table_of_systems(results, "what was possible", heads)
-    for row in rows:
+
+    def add(row: Mapping[str, Any]) -> None:
         table.add_row(row["system"], percent(row["hit_ratio"]), *cells_of(row, columns))
+
+    add_rows(table, rows, results, add)
     explained = {
         "share_of_opt": "OPT: in one cache of all VMs, with a block more: nothing can hit more",
         "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",
