@@ -267,8 +267,8 @@ void bind_system(py::module_& m) {
            py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{})
       .def_static(
           "from_python",
-          [](py::object allocator, const Machine& machine, Nanoseconds interval,
-             std::uint64_t seed, std::vector<std::string> vms) {
+          [](py::object allocator, const Machine& machine, Nanoseconds interval, std::uint64_t seed,
+             std::vector<std::string> vms) {
             return SystemHandle{make_python_system(
                 std::move(allocator),
                 {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)})};

@@ -1,4 +1,4 @@
-"""What the seed of an experiment draws, and the warning where it draws nothing."""
+"""Random components of systems, and the warning about a seed that changes nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def draws_random_numbers(system: SystemSpec, code: Code) -> bool:
     """Whether the policies, the admission filter or the optimiser of a system are random."""
     data_path = data_path_of(system, code)
     texts = [str(data_path.get(name, "")) for name in ("policy", "admission")]
-    if any(map(python_policies, texts)):  # they get the seed
+    if any(map(python_policies, texts)):  # `start` receives the seed
         return True
     if system.optimizer is not None and not is_class(system.optimizer.name):
         texts.append(system.optimizer.name)

@@ -25,7 +25,7 @@ class DataPath(NamedTuple):
 _LRU = DataPath("through", "lru", "exclusive")
 _PLACED = DataPath(writes="in place")
 
-# Of systems without parameters for it.
+# Systems without these parameters.
 _FIXED = {
     "lru": _LRU,
     "single-tier": _LRU,
@@ -60,7 +60,7 @@ def data_paths(results: Results) -> dict[str, DataPath]:
 
 
 def differing_fields(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return those of `FIELDS` whose known values are not the same in all rows."""
+    """Return the fields, with headings, that have more than one known value in these rows."""
     rows = list(rows)
     return {
         name: head

@@ -1,4 +1,4 @@
-"""Yardsticks: systems that know what is to come, which nobody can run.
+"""Yardsticks: systems with foresight, which cannot be run in practice.
 
 They are listed below the realisable systems and are never a baseline, a winner or a leader.
 """

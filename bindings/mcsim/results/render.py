@@ -101,7 +101,7 @@ def add_rows(
     results: Results,
     add: Callable[[_Row], object],
 ) -> None:
-    """Add rows of systems to a table whose first column names them, yardsticks last."""
+    """Add rows to a table of systems, yardsticks last and below a heading."""
     realisable, yardsticks = in_two(rows, results.foresight)
     for row in realisable:
         add(row)

@@ -225,7 +225,7 @@ class Results:
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
 
-        Of `reuse_intensity` these are the windows that end after the warm-up.
+        `reuse_intensity` keeps the windows that end after the warm-up.
         """
         table, warm_up = self.table(name), self.spec.warm_up_intervals
         if not warm_up:

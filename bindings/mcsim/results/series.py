@@ -1,4 +1,4 @@
-"""What figures plot, as NumPy arrays taken from the tables of a run, without its warm-up."""
+"""Series of a run for figures: NumPy arrays of its measured intervals."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def is_legacy(system: SystemSpec) -> bool:
 
 
 def baseline(results: Results) -> SystemSpec:
-    """Return the system that others are set beside: Global LRU, or else the first.
+    """Return the baseline: Global LRU, or else the first system that is no yardstick.
 
     Raises
     ------

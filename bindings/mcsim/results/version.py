@@ -15,9 +15,9 @@ __all__ = ["RESULTS_VERSION", "check_versions"]
 RESULTS_VERSION = 1
 """Version of the numbers in results; part of every run id.
 
-Raise it in each change after which an unchanged experiment has other numbers in its tables: a
-corrected count, another rule of a system or policy, another default. Do not raise it for speed,
-messages or new columns. Runs of before keep their ids and can still be opened.
+Raise it in each change after which an unchanged experiment has other numbers in its tables. Such
+changes are a corrected count, another rule of a system or policy, or another default. Speed,
+messages and new columns need no new version. Runs of before keep their ids and can be opened.
 """
 
 

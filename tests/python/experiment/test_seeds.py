@@ -1,7 +1,7 @@
-"""A seed draws all that is random in an experiment, or a warning says that it changes nothing.
+"""A seed draws all that is random in an experiment, or a warning is given.
 
-Oracles: digests of workloads drawn by `synth_trace`; replays with other seeds, which show the
-policies that draw.
+Oracles: digests of workloads drawn by `synth_trace`. Replays with several seeds find the policies
+that draw random numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mcsim.traces.trace import Trace
 
 
 class Told(Reporter):
-    """Keeps what it is told."""
+    """Collects notes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ def set_version(patch: pytest.MonkeyPatch, number: int) -> None:
 
 
 def stored(out: Path, run_id: str, blocks: int, **told: Any) -> Results:
-    """Write a run whose environment has these values besides."""
+    """Write a run with more values in its environment."""
     spec = made_up.spec_of(["a"], (10, blocks), ["lru"], "1h")
     metrics = [made_up.of_tier("lru", 0, "a", tier, 1) for tier in (0, 1)]
     vms = [made_up.of_vm("lru", 0, "a", 0, 4, 2)]
@@ -70,7 +70,7 @@ def test_runs_of_different_versions_are_not_shown_together(
     code, _, err = call(capsys, "figures", old.path, new.path, "--out", tmp_path / "drawn")
     assert code == 2
     assert "different versions of results" in err
-    # Each by itself, and what differs, can still be seen.
+    # A run of before can be shown and compared.
     for run in (old, new):
         assert "Global LRU" in "".join(printed(capsys, "report", run.path))
     code, out, _ = call(capsys, "results", "diff", old.path, new.path)
@@ -92,6 +92,6 @@ def test_a_sweep_has_cells_of_one_version(tmp_path: Path, monkeypatch: pytest.Mo
     again = mcsim.sweep(spec, out=tmp_path)
     assert again.path != first.path
     assert not run_ids(again) & before
-    # What was stored before is as it was.
+    # The sweep of before is unchanged.
     assert set(Sweep.open(first.path).table()["run_id"].to_pylist()) == before
     assert Sweep.open(first.path).results(0).version == version.RESULTS_VERSION - 1

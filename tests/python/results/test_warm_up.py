@@ -1,6 +1,6 @@
 """Figures and pages show the intervals that tables show.
 
-Oracle: counts written by hand, whose warm-up differs from all that comes after it.
+Oracle: counts written by hand that differ between the warm-up and the measured intervals.
 """
 
 from __future__ import annotations
