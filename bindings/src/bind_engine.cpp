@@ -267,14 +267,15 @@ void bind_system(py::module_& m) {
            py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{})
       .def_static(
           "from_python",
-          [](py::object allocator, const Machine& machine, Nanoseconds interval,
+          [](py::object allocator, const Machine& machine, Nanoseconds interval, std::uint64_t seed,
              std::vector<std::string> vms) {
             return SystemHandle{make_python_system(
                 std::move(allocator),
-                {.machine = machine, .interval = interval, .vms = std::move(vms)})};
+                {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)})};
           },
           py::arg("allocator"), py::arg("machine"), py::kw_only(),
-          py::arg("interval") = 3600 * kSecond, py::arg("vms") = std::vector<std::string>{})
+          py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1,
+          py::arg("vms") = std::vector<std::string>{})
       .def(
           "view",
           [](const SystemHandle& handle, std::uint32_t block_bytes, const std::string& ops,

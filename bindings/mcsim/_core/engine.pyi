@@ -158,7 +158,12 @@ class System:
     ) -> None: ...
     @staticmethod
     def from_python(
-        allocator: object, machine: Machine, *, interval: int = ..., vms: Sequence[str] = ()
+        allocator: object,
+        machine: Machine,
+        *,
+        interval: int = ...,
+        seed: int = 1,
+        vms: Sequence[str] = (),
     ) -> System: ...
     def view(
         self,

@@ -55,7 +55,7 @@ def mix(
     """Compare an LRU cache that the VMs of TRACEs share with the best fixed parts of it.
 
     The effective size of the parts is that of the shared cache that would miss as rarely, and
-    their gain how much more that is than there is. It may be less: fixed parts do not follow
+    their size gain how much more that is than there is. It may be less: fixed parts do not follow
     the needs of VMs as they change.
 
     Nothing is replayed: the parts follow from the hit ratio curves of the VMs, by dynamic
@@ -98,7 +98,7 @@ class _Answer(Report):
             print_plainly("one VM alone has nobody to share with: nothing is to be gained")
             return
         print_plainly("", "best parts, in percent of the cache:", self._parts())
-        gains = 100 * found.rows.gain
+        gains = 100 * found.rows.size_gain
         print_plainly(
             f"effective size: {gains.mean():+.1f} % in the mean over these sizes, from "
             f"{gains.min():+.1f} % to {gains.max():+.1f} %"
@@ -108,7 +108,7 @@ class _Answer(Report):
         from mcsim.base.units import format_size
 
         headings = ["size", "blocks", "shared", "equal parts", "best parts", "effective size"]
-        table = table_of([*headings, "gain"])
+        table = table_of([*headings, "size gain"])
         for row in self.found.rows:
             ratios = [1 - row[name] / row.accesses for name in ("shared", "equal", "parts")]
             table.add_row(
@@ -116,7 +116,7 @@ class _Answer(Report):
                 f"{row.capacity:,}",
                 *(f"{ratio:.4f}" for ratio in ratios),
                 format_size(int(row.effective) * self.source.block_bytes),
-                f"{100 * row.gain:+.1f} %",
+                f"{100 * row.size_gain:+.1f} %",
             )
         return table
 

@@ -39,7 +39,7 @@ __all__ = ["reproduce"]
     "--seed",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Of all experiments, instead of their own; synthetic workloads stay as they are.",
+    help="Seed of all experiments and synthetic workloads, instead of their own.",
 )
 @trace_dirs_option()
 @results_option

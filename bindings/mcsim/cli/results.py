@@ -110,15 +110,19 @@ def show(run: str, out: str, configuration: bool, as_json: bool) -> None:
 
 
 def _whole(found: Results) -> dict[str, Any]:
+    from mcsim.results.data_paths import mode_warning
     from mcsim.results.tables import comparison, systems
 
+    whole = systems(found).to_pylist()
+    warning = mode_warning(whole)
     return {
         "run": found.run_id,
         "path": str(found.path),
         "experiment": found.spec.expanded(),
         "environment": found.environment,
         "comparison": comparison(found).to_pylist(),
-        "systems": systems(found).to_pylist(),
+        "systems": whole,
+        "warnings": [] if warning is None else [warning],
     }
 
 
@@ -154,6 +158,7 @@ def _as_mapping(a: Results, b: Results, found: Difference) -> dict[str, Any]:
         "builds": found.builds,
         "tables": found.tables,
         "results": found.results,
+        "warnings": found.warnings,
     }
 
 
@@ -184,12 +189,16 @@ def _show_results(found: Difference) -> None:
     if not found.results:
         click.echo("hit ratios and latencies of the whole run are the same")
         return
-    headings = ("system", "VM", "hit % A", "hit % B", "points", "latency A", "latency B", "B / A")
-    rows = [_compared(row) for row in found.results]
-    print_columns(headings, rows, right=headings[2:])
+    numbers = ("hit % A", "hit % B", "points", "latency A", "latency B", "B / A")
+    fields = found.differing_fields()
+    paths = [f"{head} {run}" for head in fields.values() for run in "AB"]
+    rows = [_compared(row, list(fields)) for row in found.results]
+    print_columns(("system", "VM", *paths, *numbers), rows, right=numbers)
+    for warning in found.warnings:
+        click.echo(warning)
 
 
-def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _compared(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
     from mcsim.results.render import latency, percent
 
     (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
@@ -197,6 +206,7 @@ def _compared(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["system"],
         row["vm"] or "all",
+        *(_value(value) for name in fields for value in row[name]),
         percent(hit_a),
         percent(hit_b),
         f"{100 * (hit_b - hit_a):+.2f}" if both else "–",
@@ -283,8 +293,10 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
 
 def show_tables(found: Results) -> None:
     """Print the tables of a finished run."""
+    from mcsim.results.data_paths import mode_warning
     from mcsim.results.models import render_devices, render_requests
     from mcsim.results.render import render_comparison, render_systems
+    from mcsim.results.tables import systems
     from mcsim.results.yardsticks import render_yardsticks
 
     console = terminal()
@@ -297,4 +309,6 @@ def show_tables(found: Results) -> None:
     ):
         console.print(render(found))
         console.print()
+    if (warning := mode_warning(systems(found).to_pylist())) is not None:
+        console.print(warning, highlight=False, soft_wrap=True)
     console.print(f"Results in {found.path}", highlight=False, soft_wrap=True)

@@ -126,12 +126,17 @@ def _run(
 
 def _tell(made: Sweep) -> None:
     """Write the joined table if all is there, or say what is missing."""
+    from mcsim.results.data_paths import mode_warning
+
     done = made.finished()
     if not all(done):
         click.echo(f"{sum(done)} of {len(done)} cells are there")
         return
     table = made.write_tables()
     click.echo(f"{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")
+    warning = mode_warning(table.select(["system", "writes"]).to_pylist())
+    if warning is not None and not any(axis.endswith(".writes") for axis in made.axes):
+        click.echo(warning)
 
 
 @sweep.command()

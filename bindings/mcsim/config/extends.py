@@ -7,13 +7,16 @@ files beside the file that they stand in.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mcsim.config.load import Location, Source, to_plain
 
-__all__ = ["extended"]
+__all__ = ["extended", "extended_path"]
+
+_EXTENDS = re.compile(rb"^extends\s*:", re.MULTILINE)
 
 
 def extended(source: Source) -> Source:
@@ -48,6 +51,15 @@ def _extended(source: Source, chain: Sequence[Path]) -> Source:
     inherited: list[Location] = []
     merged = _merged(theirs, ours, (), inherited)
     return source.inheriting(merged, dict.fromkeys(inherited, base))
+
+
+def extended_path(path: Path) -> Path | None:
+    """Return the existing file that an experiment extends; None if there is none."""
+    if not _EXTENDS.search(path.read_bytes()):
+        return None
+    given = Source.read(path).root.get("extends")
+    base = (path.parent / given).resolve() if isinstance(given, str) else path
+    return base if base != path and base.is_file() else None
 
 
 def _merged(

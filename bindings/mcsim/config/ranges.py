@@ -65,7 +65,8 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
 def _own_seed(experiment: Mapping[str, Any], name: str, text: str) -> int:
     """Return the experiment's own; the least, where it is the profile that has one."""
     if name == "seed":
-        return int(experiment.get("seed", 1))
+        own = experiment.get("seed")
+        return 1 if own is None else int(own)
     if name == "workload.seed":
         return int(experiment["workload"].get("seed") or 0)
     raise ValueError(f"{text!r} are values of the axis 'seed' or 'workload.seed'")

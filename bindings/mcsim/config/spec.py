@@ -235,7 +235,8 @@ class _TracesSpec(_Map):
     profile: StrictStr | list[StrictStr] | None = None
     """synthetic workload, or several, that stand in where the traces of `vms` are not all found"""
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
-    """of the synthetic workload, or of each of several; their own if not given"""
+    """of the synthetic workload, or of each of several; the experiment's `seed` if not given, and
+    their own if that is not given either"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
     window: WindowSpec = WindowSpec()
@@ -323,8 +324,9 @@ class ExperimentSpec(_Map):
     """first part of the run's folder"""
     description: StrictStr = ""
     """for people"""
-    seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] = 1
-    """of everything that draws random numbers"""
+    seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
+    """of everything that draws random numbers, the synthetic workload included unless
+    `workload.seed` is given; if not given, 1, and synthetic workloads have their own"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
     """size of a block"""
     ops: Literal["reads", "all"] = "reads"
@@ -357,6 +359,15 @@ class ExperimentSpec(_Map):
     """which figures to draw; all that apply if not given"""
     figure_formats: list[FigureFormat] = ["png"]
     """what they are written as: png, pdf or svg"""
+
+    @property
+    def random_seed(self) -> int:
+        """Seed of policies, optimisers and samples."""
+        return 1 if self.seed is None else self.seed
+
+    def profile_seed(self, of: _TracesSpec) -> int | None:
+        """Return the seed that draws the profiles of a workload; None: each has its own."""
+        return self.seed if of.seed is None else of.seed
 
     @property
     def host_count(self) -> int:

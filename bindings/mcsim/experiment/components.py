@@ -23,7 +23,7 @@ from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
 
-__all__ = ["Components", "policy_of", "python_policies"]
+__all__ = ["Components", "data_path_of", "declared_data_path", "policy_of", "python_policies"]
 
 
 class Components:
@@ -93,6 +93,7 @@ class Components:
                     answering(allocator, given.name),
                     self._machine,
                     interval=interval,
+                    seed=self._spec.random_seed,
                     vms=self._vms,
                 )
             except ConfigError as error:
@@ -107,7 +108,7 @@ class Components:
                 self._machine,
                 optimizer,
                 interval=interval,
-                seed=self._spec.seed,
+                seed=self._spec.random_seed,
                 vms=self._vms,
             )
 
@@ -127,7 +128,7 @@ class Components:
         params = self._checked_params("optimizer", given, where)
 
         def make(some: dict[str, Any]) -> Optimizer:
-            return optimizers.load(given.name, some, seed=self._spec.seed)
+            return optimizers.load(given.name, some, seed=self._spec.random_seed)
 
         try:
             return make(params)
@@ -275,12 +276,28 @@ def _policy_hint(kind: str, name: str) -> str:
     return f": it is an eviction policy; {{name: hierarchy, policy: {name}}} is a system of it"
 
 
-def policy_of(system: SystemSpec, code: Code) -> object:
-    """Return what a system, or the class that allocates, says of its data path's policies."""
+def data_path_of(system: SystemSpec, code: Code) -> Mapping[str, Any]:
+    """Return the parameters of a system, or the data path that the class of it declares."""
     if not is_class(system.name):
-        return system.params.get("policy")
+        return system.params
     data_path = getattr(code.class_named(system.name, _ALLOCATOR), "data_path", {})
-    return data_path.get("policy") if isinstance(data_path, Mapping) else None
+    return data_path if isinstance(data_path, Mapping) else {}
+
+
+def declared_data_path(system: SystemSpec, code: Code) -> dict[str, Any]:
+    """Return write mode, policy and chain of a class of Python, which no experiment has."""
+    made = code.class_named(system.name, _ALLOCATOR)
+    host = getattr(made, "host", None)
+    if isinstance(host, Mapping):
+        return {"writes": "in place"} if host.get("name") == "placed" else {"writes": "through"}
+    given = data_path_of(system, code)
+    usual = {"writes": "through", "policy": "lru", "chain": "exclusive"}
+    return {name: given.get(name, value) for name, value in usual.items()}
+
+
+def policy_of(system: SystemSpec, code: Code) -> object:
+    """Return the eviction policies of a system's data path."""
+    return data_path_of(system, code).get("policy")
 
 
 def python_policies(policy: object) -> list[str]:

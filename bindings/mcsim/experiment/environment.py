@@ -13,6 +13,7 @@ from typing import Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.threads import threads_given
+from mcsim.results.version import RESULTS_VERSION
 
 __all__ = ["build_digest", "check_program", "describe_environment"]
 
@@ -64,6 +65,7 @@ def describe_environment() -> dict[str, Any]:
 
     return {
         "mcsim": _core.__version__,
+        "results_version": RESULTS_VERSION,
         "build": build_digest(),
         "compiler": _core.__compiler__,
         "commit": _commit(),

@@ -179,18 +179,17 @@ class Experiment:
             digests[plugin] = hashlib.sha256(content).hexdigest()
         return digests
 
-    def run_id(self, version: str, traces: Sequence[Mapping[str, Any]]) -> str:
+    def run_id(self, traces: Sequence[Mapping[str, Any]]) -> str:
         """Name the run after all that can change its results.
 
         Parameters
         ----------
-        version : str
-            Of mcsim.
         traces : sequence of mapping
             What `Workload.describe` says of every VM's requests; their digests
             stand for the files, wherever those are.
         """
         from mcsim.results.schemas import SCHEMAS
+        from mcsim.results.version import RESULTS_VERSION
 
         spec = self.spec.expanded()
         del spec["name"]
@@ -199,10 +198,12 @@ class Experiment:
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
+        # The digests of traces stand for what it draws of the workload.
+        spec["seed"] = self.spec.random_seed
         if self.spec.warm_up_traces is not None:
             del spec["warm_up"]
         cause = {
-            "version": version,
+            "version": RESULTS_VERSION,
             "tables": {name: schema.names for name, schema in SCHEMAS.items()},
             "spec": spec,
             "traces": list(traces),

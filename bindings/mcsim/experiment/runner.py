@@ -17,7 +17,6 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
@@ -26,6 +25,7 @@ from mcsim.experiment.code import AllowCode
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
+from mcsim.experiment.seeds import seed_warning
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
@@ -90,10 +90,12 @@ def run(
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         experiment.check_workload(workload)
+        if (warning := seed_warning(experiment.spec, workload, experiment.code)) is not None:
+            reporter.note(warning)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
-        run_id = experiment.run_id(_core.__version__, workload.describe())
+        run_id = experiment.run_id(workload.describe())
         final = Path(out) / run_id
         if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:

@@ -30,7 +30,8 @@ from mcsim.experiment.checks import (
     silent_timers,
     told_of_foresight,
 )
-from mcsim.experiment.code import blamed
+from mcsim.experiment.code import blamed, is_class
+from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
@@ -191,6 +192,11 @@ class Stages:
         more = {
             "code": self.experiment.code_digests(),
             "foresight": {title: kind for title, kind in known if kind != "none"},
+            "data_paths": {
+                system.title: declared_data_path(system, self.experiment.code)
+                for system in self.experiment.spec.systems
+                if is_class(system.name)
+            },
         }
         self.sink.write_json("environment", described | more)
         tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]

@@ -27,6 +27,7 @@ from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.style import Sheet, Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
+from mcsim.results.version import check_versions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,6 +75,7 @@ class RunFigure:
 
     def sheet(self, runs: Sequence[Results]) -> Sheet:
         """Plot all but what stands around the panels."""
+        check_versions(runs)
         for run in runs:
             if (vms := len(vms_of(run))) > _MOST_VMS:
                 raise CannotDrawError(

@@ -116,7 +116,7 @@ def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
     above.set_ylabel("Hit ratio (%)")
     above.set_ylim(bottom=0)
     below.axhline(0, color="#000000", linewidth=0.6)
-    below.plot(x, 100 * rows.gain, **looks["parts"].line, marker=looks["parts"].marker)
+    below.plot(x, 100 * rows.size_gain, **looks["parts"].line, marker=looks["parts"].marker)
     below.set_ylabel("Effective size gained (%)")
     below.set_xlabel(f"Size of the cache ({unit})")
     if log:

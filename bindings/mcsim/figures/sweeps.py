@@ -33,7 +33,7 @@ _MOST_TICKS = 10
 
 _VALUES = {
     "hit_ratio": ("Hit ratio (%)", 100.0),
-    "gain": ("Hit ratio over that of Global LRU (%)", 100.0),
+    "gain": ("Gain over Global LRU (%)", 100.0),
     "mean_latency_ns": ("Mean latency (us)", 1e-3),
 }
 

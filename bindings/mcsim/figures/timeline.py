@@ -52,7 +52,7 @@ def reuse_intensity(results: Results) -> Sheet:
     """
     from matplotlib.patches import StepPatch
 
-    table = results.reuse_intensity()
+    table = results.measured("reuse_intensity")
     if table.num_rows == 0:
         raise CannotDrawError("needs reuse intensity, and no system of the run asked for it")
     clock = clock_of(results)
@@ -202,7 +202,7 @@ def _worth_showing(
     for system in systems:
         series = series_of(results, system)
         accesses = np.maximum(series.accesses.sum(axis=0), 1)
-        most = np.maximum(most, series.hits.sum(axis=(0, 2)) / accesses)
+        most = np.maximum(most, series.all_hits.sum(axis=0) / accesses)
     numbered = list(enumerate(vm_looks(results)))
     shown = [(v, vm) for v, vm in numbered if most[v] >= _HIDDEN_BELOW] or numbered
     return shown, [vm for v, vm in numbered if (v, vm) not in shown]

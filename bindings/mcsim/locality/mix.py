@@ -29,8 +29,8 @@ class Mix:
     rows : Rows
         A row a size: ``capacity`` (blocks), ``accesses``; misses of one LRU cache that all
         ``shared``, of ``equal`` parts and of the best ``parts``; ``effective``, the blocks
-        that the shared cache would need to miss as rarely as those, and ``gain``, how much more
-        that is, as a share of the size.
+        that the shared cache would need to miss as rarely as those, and ``size_gain``, how much
+        more that is, as a share of the size.
     parts : ndarray of int64, shape (sizes, vms)
         Blocks of each VM in the best division.
     """
@@ -88,7 +88,7 @@ def mix(
     A loop over two blocks is safe from a scan only if it has them to itself.
 
     >>> found = mc.mix({"loop": [1, 2] * 6, "scan": range(12)}, [2], order="rates")
-    >>> found.rows[["shared", "parts", "effective", "gain"]].tolist(), found.parts.tolist()
+    >>> found.rows[["shared", "parts", "effective", "size_gain"]].tolist(), found.parts.tolist()
     ([(24, 14, 4, 1.0)], [[2, 0]])
     """
     return mix_of(sharing(references, order), sizes, units=units, method=method)
@@ -140,7 +140,7 @@ def _divided(
         "equal": together.accesses - _hits(own, np.full(len(own), blocks // len(own))),
         "parts": together.accesses - hits,
         "effective": effective,
-        "gain": effective / blocks - 1,
+        "size_gain": effective / blocks - 1,
     }
 
 

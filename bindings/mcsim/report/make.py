@@ -16,6 +16,7 @@ from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
     configuration,
+    mode_note,
     origins,
     question,
     run_tables,
@@ -26,6 +27,7 @@ from mcsim.report.run_parts import (
 from mcsim.report.several import compared
 from mcsim.report.svg import lean
 from mcsim.results.results import Results
+from mcsim.results.version import check_versions
 
 __all__ = ["report"]
 
@@ -54,11 +56,13 @@ def report(
     Raises
     ------
     ConfigError
-        If there is no run, one is not finished, or the packages that pages need are absent.
+        If there is no run, one is not finished, runs have different versions of results, or the
+        packages that pages need are absent.
     """
     if not runs:
         raise ConfigError("name a finished run, or several")
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
+    check_versions(opened)
     drawn: list[Block] = []
     with _drawing(opened, None if figures else ()) as finish:
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
@@ -73,7 +77,7 @@ def _of_run(results: Results, drawn: Sequence[Block]) -> Page:
     sections = [
         Section("Question", [*synthetic_note(results), *workload(results)]),
         Section("Systems", [systems_table(results)]),
-        Section("What came out", charts_of(results)),
+        Section("What came out", [*mode_note(results), *charts_of(results)]),
     ]
     if by_vm := list(vm_charts(results)):
         sections.append(Section("Hit ratio over time, VM by VM", by_vm, folded=True))
@@ -90,7 +94,13 @@ def _of_runs(runs: Sequence[Results], drawn: Sequence[Block]) -> Page:
     sections = [Section("Side by side", compared(runs))]
     for run in runs:
         blocks: list[Block] = [*synthetic_note(run), *workload(run), systems_table(run)]
-        blocks += [*charts_of(run), *run_tables(run), configuration(run), *origins(run)]
+        blocks += [
+            *mode_note(run),
+            *charts_of(run),
+            *run_tables(run),
+            configuration(run),
+            *origins(run),
+        ]
         sections.append(Section(run.run_id, blocks, folded=True))
     sections.append(Section("Figures for print", drawn, folded=True))
     names = ", ".join(dict.fromkeys(run.title for run in runs))

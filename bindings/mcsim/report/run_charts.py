@@ -48,7 +48,7 @@ def charts_of(results: Results) -> list[Chart]:
     if few:
         charts.append(_curves(results))
     charts.append(_latency(results, rows, vms))
-    if few and len(results.reuse_intensity()):
+    if few and len(results.measured("reuse_intensity")):
         charts.append(_reuse_intensity(results))
     return charts
 
@@ -56,24 +56,35 @@ def charts_of(results: Results) -> list[Chart]:
 def _hit_ratio(results: Results, rows: _Rows, vms: Sequence[str | None]) -> Chart:
     looks = system_looks(results.spec.systems)
     whole = {title: 100 * rows[title, None]["hit_ratio"] for title in looks}
-    says = f"Over all VMs, {_extremes(whole, looks, 'hits most', 'least', '{:.2f} %')}."
+    said = _extremes(results, whole, looks, "hits most", "least", "{:.2f} %")
+    says = f"Over all VMs, {said}." if said else "By VM and system."
     return _by_group("Hit ratio", says, rows, looks, vms, "hit_ratio", 100, "Hit ratio (%)")
 
 
 def _latency(results: Results, rows: _Rows, vms: Sequence[str | None]) -> Chart:
     looks = system_looks(results.spec.systems)
     whole = {title: -(rows[title, None]["mean_latency_ns"] or 0) for title in looks}
-    said = _extremes(whole, looks, "waits least", "longest", lambda ns: format_latency(-ns))
-    says = f"Mean over all accesses of what a VM waited for; over all VMs, {said}."
+    said = _extremes(
+        results, whole, looks, "waits least", "longest", lambda ns: format_latency(-ns)
+    )
+    says = f"Mean over all accesses of what a VM waited for{said and f'; over all VMs, {said}'}."
     label = "Mean latency (ms)"
     return _by_group("Latency", says, rows, looks, vms, "mean_latency_ns", 1e-6, label)
 
 
 def _extremes(
-    values: Mapping[str, float], looks: Mapping[str, Look], most: str, least: str, show: Any
+    results: Results,
+    values: Mapping[str, float],
+    looks: Mapping[str, Look],
+    most: str,
+    least: str,
+    show: Any,
 ) -> str:
-    """Say which system has the largest value, and which the smallest."""
+    """Name the realisable systems with the largest and the smallest value; empty if none is."""
     write = show.format if isinstance(show, str) else show
+    values = {title: value for title, value in values.items() if title not in results.foresight}
+    if not values:
+        return ""
     first, last = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
     said = f"{looks[first].label} {most} ({write(values[first])})"
     if values[first] == values[last]:
@@ -123,14 +134,15 @@ def over_time(results: Results, vm: int | None = None) -> Chart:
     for system in results.spec.systems:
         counts = series_of(results, system)
         which = slice(None) if vm is None else [vm]
-        hits = counts.hits[:, which].sum(axis=(1, 2))
+        hits = counts.all_hits[:, which].sum(axis=1)
         accesses = counts.accesses[:, which].sum(axis=1)
         ratio = np.full(len(hits), np.nan)
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
         series.append(Series(looks[system.title], ratio))
         means[system.title] = float(np.nanmean(ratio)) if accesses.any() else 0.0
-    said = _extremes(means, looks, "hits most", "least", "{:.2f} %")
-    says = f"The share of accesses that hit, by interval; in the mean of intervals, {said}."
+    said = _extremes(results, means, looks, "hits most", "least", "{:.2f} %")
+    of_means = said and f"; in the mean of intervals, {said}"
+    says = f"The share of accesses that hit, by interval{of_means}."
     x, series = whole_intervals(clock.edges, series)
     title = f"Hit ratio over time: {name}"
     return Chart(title, says, "steps", x, series, clock.label, "Hit ratio (%)")
@@ -164,7 +176,7 @@ def _curves(results: Results) -> Chart:
 
 
 def _reuse_intensity(results: Results) -> Chart:
-    table, clock = results.reuse_intensity(), clock_of(results)
+    table, clock = results.measured("reuse_intensity"), clock_of(results)
     series, means = [], []
     for vm, look in vm_looks(results).items():
         own = table.filter(pc.equal(table["vm"], vm))
@@ -191,11 +203,9 @@ def occupancy_charts(results: Results) -> Iterator[Chart]:
     """Yield what VMs hold of each tier, under the baseline and the system the run is about."""
     if len(vms_of(results)) > MOST_VMS:
         return
-    shown = [baseline(results)]
-    with contextlib.suppress(CannotDrawError):
-        shown.append(leading(results))
-    for system in shown:
-        yield from _occupancy(results, system)
+    for chosen in (baseline, leading):
+        with contextlib.suppress(CannotDrawError):
+            yield from _occupancy(results, chosen(results))
 
 
 def _occupancy(results: Results, system: SystemSpec) -> Iterator[Chart]:

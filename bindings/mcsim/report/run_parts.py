@@ -12,8 +12,9 @@ from mcsim.base import units
 from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
+from mcsim.results.data_paths import FIELDS, data_paths, differing_fields, mode_warning
 from mcsim.results.demands import overloads
-from mcsim.results.foresight import FORESEEN, yardstick_note
+from mcsim.results.foresight import FORESEEN, in_two, marked_title, yardstick_note
 from mcsim.results.loads import device_titles
 from mcsim.results.models import devices, requests, waits_of
 from mcsim.results.render import says_nothing
@@ -24,6 +25,8 @@ from mcsim.results.yardsticks import yardsticks
 
 __all__ = [
     "configuration",
+    "marked",
+    "mode_note",
     "origins",
     "question",
     "run_tables",
@@ -49,6 +52,13 @@ def synthetic_note(results: Results) -> list[Block]:
     return [Prose(text, alert=True)]
 
 
+def mode_note(*runs: Results) -> list[Block]:
+    """Warn where the systems of runs write in different modes."""
+    rows = [row for run in runs for row in comparison(run, by_vm=False).to_pylist()]
+    warning = mode_warning(rows)
+    return [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
+
+
 def workload(results: Results) -> list[Block]:
     """Tell what ran on which machine."""
     spec = results.spec
@@ -66,7 +76,7 @@ def workload(results: Results) -> list[Block]:
             *([] if spec.hosts is None else [("Hosts", ", ".join(spec.hosts.names))]),
             ("Backend", spec.backend.device),
             ("Interval", interval),
-            ("Seed", str(spec.seed)),
+            ("Seed", str(spec.random_seed)),
         ]
     )
     traces = results.environment.get("traces", [])
@@ -94,6 +104,8 @@ def systems_table(results: Results) -> Table:
         for entry in engine.describe_systems()
     }
     looks = system_looks(results.spec.systems)
+    paths = {title: path._asdict() for title, path in data_paths(results).items()}
+    fields = differing_fields(paths.values())
     rows = []
     for system in results.spec.systems:
         told = _told(system.params, defaults.get(system.name, {}))
@@ -104,8 +116,9 @@ def systems_table(results: Results) -> Table:
             known = FORESEEN[results.foresight[system.title]]
             summary = f"{summary.removesuffix('.')}; a yardstick that knows {known} beforehand"
         label = looks[system.title].label
-        rows.append([Cell(text) for text in (system.title, label, summary, told or "–")])
-    return Table(["system", "in plots", "what it does", "told"], rows)
+        path = [paths[system.title][name] or "–" for name in fields]
+        rows.append([Cell(text) for text in (system.title, label, summary, *path, told or "–")])
+    return Table(["system", "in plots", "what it does", *fields.values(), "told"], rows)
 
 
 def _told(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
@@ -129,6 +142,7 @@ def _same(value: Any, default: Any) -> bool:
 _COMPARISON = {
     "vm": "VM",
     "system": "system",
+    **FIELDS,
     "accesses": "accesses",
     "hit_ratio": "hits",
     "tier_hit_ratio": "hits",
@@ -189,11 +203,12 @@ def run_tables(results: Results) -> list[Table]:
     """Return all tables of a run."""
     tiers = device_titles(results.spec)[:-1]
     compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
+    hidden = FIELDS.keys() - differing_fields(compared.to_pylist()).keys()
     whole = systems(results)
     return [
         from_arrow(
-            _by_vm(compared, vms_of(results)),
-            _COMPARISON,
+            marked(_by_vm(compared, vms_of(results)), results.foresight),
+            {name: head for name, head in _COMPARISON.items() if name not in hidden},
             parts=tiers,
             nothing={"vm": "all"},
             title="Hits and latency",
@@ -203,7 +218,7 @@ def run_tables(results: Results) -> list[Table]:
         ),
         _possible(results),
         from_arrow(
-            whole,
+            marked(whole, results.foresight),
             _telling(whole, _SYSTEMS),
             parts=tiers,
             title="Systems",
@@ -213,7 +228,7 @@ def run_tables(results: Results) -> list[Table]:
             ),
         ),
         from_arrow(
-            requests(results, by_vm=False),
+            marked(requests(results, by_vm=False), results.foresight),
             _REQUESTS,
             title="Requests",
             caption="A request waits for its slowest block.",
@@ -232,7 +247,8 @@ def _possible(results: Results) -> Table:
     }
     said = "; ".join(text for name, text in explained.items() if name in heads)
     caption = _sentences(said, _yardsticks(results))
-    return from_arrow(held, heads, title="What was possible", caption=caption)
+    shown = marked(held, results.foresight)
+    return from_arrow(shown, heads, title="What was possible", caption=caption)
 
 
 def _yardsticks(results: Results) -> str:
@@ -258,6 +274,7 @@ def _loaded(results: Results) -> Table:
     titles = device_titles(results.spec)
     shown = pa.array([titles[-1 if k is None else k] for k in loaded["tier"].to_pylist()])
     named = loaded.set_column(loaded.schema.get_field_index("device"), "device", shown)
+    named = marked(named, results.foresight)
     return from_arrow(named, heads, title="Devices", caption=caption)
 
 
@@ -268,6 +285,16 @@ def _telling(table: pa.Table, heads: Mapping[str, str]) -> dict[str, str]:
         for name, head in heads.items()
         if name in table.column_names and not says_nothing(name, table[name].to_pylist())
     }
+
+
+def marked(table: pa.Table, foresight: Mapping[str, str]) -> pa.Table:
+    """Return rows of systems with yardsticks last, their titles marked."""
+    rows = [
+        row | {"system": marked_title(row["system"], row["system"] in foresight)}
+        for of_kind in in_two(table.to_pylist(), foresight)
+        for row in of_kind
+    ]
+    return pa.Table.from_pylist(rows, schema=table.schema)
 
 
 def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:
@@ -285,7 +312,7 @@ def configuration(results: Results) -> Listing:
 
 
 # Where it ran is nobody's business but the user's; the rest is told elsewhere.
-_PRIVATE = ("host", "traces", "code", "foresight")
+_PRIVATE = ("host", "traces", "code", "foresight", "data_paths")
 
 
 def origins(results: Results) -> list[Block]:

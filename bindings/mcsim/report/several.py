@@ -12,7 +12,9 @@ import pyarrow as pa
 from mcsim.figures.looks import Look, system_looks
 from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Prose
+from mcsim.report.run_parts import marked, mode_note
 from mcsim.report.tables import Cell, Table, from_arrow
+from mcsim.results.data_paths import differing_fields
 from mcsim.results.results import Results
 from mcsim.results.tables import ALL, comparison
 
@@ -32,7 +34,7 @@ def compared(runs: Sequence[Results]) -> list[Block]:
         blocks.append(different)
     else:
         blocks.append(Prose("The experiments do not differ."))
-    blocks += [*_charts(runs), _joined(runs)]
+    blocks += [*mode_note(*runs), *_charts(runs), _joined(runs)]
     return blocks
 
 
@@ -92,17 +94,21 @@ def system_looks_of(runs: Sequence[Results]) -> dict[str, Look]:
 
 
 def _joined(runs: Sequence[Results]) -> Table:
-    tables = []
+    tables: list[pa.Table] = []
+    foresight: dict[str, str] = {}
     for run in runs:
         table = comparison(run, by_vm=False)
+        foresight |= run.foresight
         names = pa.array([run.run_id] * len(table), pa.string())
         tables.append(table.add_column(0, "run", names))
+    joined = pa.concat_tables(tables)
     heads = {
-        "run": "run", "system": "system", "accesses": "accesses", "hit_ratio": "hits",
-        "mean_latency_ns": "mean latency", "gain": "gain", "gain_absolute": "points",
+        "run": "run", "system": "system", **differing_fields(joined.to_pylist()),
+        "accesses": "accesses", "hit_ratio": "hits", "mean_latency_ns": "mean latency",
+        "gain": "gain", "gain_absolute": "points",
     }  # fmt: skip
     return from_arrow(
-        pa.concat_tables(tables),
+        marked(joined, foresight),
         heads,
         title=f"All runs, {ALL}",
         caption="Gain and points: against Global LRU of the same run.",

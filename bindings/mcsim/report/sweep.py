@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.looks import Look, system_looks
 from mcsim.report.charts import Chart, Series
-from mcsim.report.page import Block, Facts, Page, Section, render
+from mcsim.report.page import Block, Facts, Page, Prose, Section, render
+from mcsim.report.run_parts import marked
 from mcsim.report.tables import from_arrow
+from mcsim.results.data_paths import differing_fields, mode_warning
 from mcsim.results.tables import ALL
 
 __all__ = ["sweep_page"]
@@ -26,7 +28,6 @@ _MEASURES = (
 )
 
 _HEADS = {
-    "system": "system",
     "accesses": "accesses",
     "hit_ratio": "hits",
     "mean_latency_ns": "mean latency",
@@ -52,12 +53,18 @@ def sweep_page(
         Names with what is known of them.
     """
     whole = table.filter(pc.is_null(table["vm"]))
-    heads = {axis: axis for axis in axes} | _HEADS
-    joined = from_arrow(whole, heads, caption="Gain and points: against Global LRU of the cell.")
+    rows = whole.to_pylist()
+    shown = {name: head for name, head in differing_fields(rows).items() if name not in axes}
+    heads = {axis: axis for axis in axes} | {"system": "system"} | shown | _HEADS
+    foresight = {row["system"]: row["foresight"] for row in rows if row["foresight"] is not None}
+    caption = "Gain and points: against Global LRU of the cell."
+    joined = from_arrow(marked(whole, foresight), heads, caption=caption)
+    warning = mode_warning(rows)
+    note = [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
     charts = [chart for axis in axes for chart in _over(whole, axis, axes)] if len(whole) else []
     sections: list[Section] = [
         Section("Question", [Facts(facts)]),
-        Section("What came out", _some(charts)),
+        Section("What came out", [*note, *_some(charts)]),
         Section(f"All cells, {ALL}", [joined]),
     ]
     return render(Page(title, lead, sections))

@@ -163,9 +163,10 @@ def from_arrow(
     ]
     columns = [column for column in columns if any(cell.text != _NOTHING for cell in column[1])]
     rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
-    strong = frozenset(
-        i for name in nothing or () for i, v in enumerate(table[name].to_pylist()) if v is None
-    )
+    foreseen = table["foresight"].to_pylist() if "foresight" in table.column_names else ()
+    yardsticks = {i for i, foresight in enumerate(foreseen) if foresight is not None}
+    sums = {i for name in nothing or () for i, v in enumerate(table[name].to_pylist()) if v is None}
+    strong = frozenset(sums - yardsticks)
     return Table([head for head, _ in columns], rows, caption, title, strong)
 
 

@@ -54,7 +54,7 @@ def find_partition(context: Context) -> Found:
             sizes = [round(footprint * share) for share in SHARES.values()]
             found.append(mix_of(shared_by(chosen), sizes, alone=[one.curve for one in chosen]))
             stage.update(number)
-    gains = np.array([mix.rows.gain for mix in found])
+    gains = np.array([mix.rows.size_gain for mix in found])
     replays = [_replayed(mix) for mix in found[:2]]
 
     rows = [row for mix in found for row in _rows(mix)]
@@ -110,7 +110,7 @@ _PARTITION_PLOTS = [
     Plot(
         "Gain by size",
         "A point a mix and size: how much larger a shared cache would have to be.",
-        "mixes", "blocks", "gain", "Size of the cache (blocks)", "Effective size gained (%)",
+        "mixes", "blocks", "size_gain", "Size of the cache (blocks)", "Effective size gained (%)",
         "points", by=["size"], y_times=100, log_x=True,
     ),
 ]  # fmt: skip
@@ -128,7 +128,7 @@ def _rows(mix: Mix) -> list[dict[str, Any]]:
             "equal_misses": int(row.equal),
             "parts_misses": int(row.parts),
             "effective_blocks": int(row.effective),
-            "gain": float(row.gain),
+            "size_gain": float(row.size_gain),
             "parts": parts,
         }
         for size, row, parts in named

@@ -37,7 +37,7 @@ class Context:
     quick : bool
         Replay a sixteenth of the blocks, picked by hash, in tiers of a sixteenth.
     seed : int, optional
-        Of all experiments, instead of their own; synthetic workloads stay as they are.
+        Seed of all experiments and synthetic workloads, instead of their own.
     out : Path
         The folder of all results: the ordinary store.
     trace_dirs : sequence of Path

@@ -137,9 +137,8 @@ def _allocation(results: Results) -> pa.Table:
     """What each VM was given: by system and minute, of ECI-Cache and what it is set beside."""
     rows = []
     for system, of in zip((CENTAUR, ECI), _both(results), strict=True):
-        minutes = _minutes(
-            results, range(results.spec.warm_up_intervals, len(clock_of(results).begin))
-        )
+        warm_up, measured = results.spec.warm_up_intervals, len(clock_of(results).begin)
+        minutes = _minutes(results, range(warm_up, warm_up + measured))
         for minute, blocks in zip(minutes, of.blocks.tolist(), strict=True):
             for vm, given in zip(of.vms, blocks, strict=True):
                 rows.append({"system": system, "minute": minute, "vm": vm, "blocks": given})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mcsim.base.files import replacing_folder
+from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
 from mcsim.experiment.environment import build_digest
 from mcsim.figures.style import styled
@@ -171,10 +173,6 @@ def _settled(found: Found) -> Found:
 
 def cause_of(figure: Figure, context: Context) -> str:
     """Return a digest of all that can change a finding: program, experiments, traces, options."""
-    document = context.folder(figure.document)
-    folders = (document, document.parents[1] / "workloads")
-    files = {file for folder in folders for file in folder.rglob("*.yaml")}
-    experiments = sorted(files - {document / "notes.yaml"})
     traces = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for folder in context.trace_dirs
@@ -184,9 +182,24 @@ def cause_of(figure: Figure, context: Context) -> str:
     cause = {
         "figure": figure.name,
         "build": build_digest(),
-        "experiments": {file.name: digest_of(file) for file in experiments},
+        "experiments": _experiments(context.folder(figure.document)),
         "traces": traces,
         "quick": context.quick,
         "seed": context.seed,
     }
     return hashlib.sha256(json.dumps(cause, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _experiments(document: Path) -> dict[str, str]:
+    """Return digests of a document's experiments, workloads and all that they extend, by path."""
+    top = document.parents[1]
+    found = {file for folder in (document, top / "workloads") for file in folder.rglob("*.yaml")}
+    found.discard(document / "notes.yaml")
+    left = list(found)
+    while left:
+        base = extended_path(left.pop())
+        if base is not None and base not in found:
+            found.add(base)
+            left.append(base)
+    paths = {file: Path(os.path.relpath(file, top)).as_posix() for file in found}
+    return {paths[file]: digest_of(file) for file in sorted(found)}

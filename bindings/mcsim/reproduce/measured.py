@@ -65,7 +65,7 @@ def measure(results: Results) -> dict[str, Measured]:
         results.measured("metrics"),
         results.measured("vms"),
         reads_behind_writes(results),
-        results.decisions(),
+        results.measured("decisions"),
     )
     measured = {}
     for total in totals(results):

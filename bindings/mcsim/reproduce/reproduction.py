@@ -148,7 +148,7 @@ def reproduce(
     quick : bool
         Replay a sixteenth of the blocks, picked by hash, in caches of a sixteenth.
     seed : int, optional
-        Of all experiments, instead of their own; synthetic workloads stay as they are.
+        Seed of all experiments and synthetic workloads, instead of their own.
     trace_dirs : sequence of path, optional
         Where to look for recorded traces; those of `MCSIM_TRACE_DIR` if not given.
     out : path

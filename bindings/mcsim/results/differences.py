@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mcsim.results.data_paths import FIELDS, differing_fields
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
@@ -43,13 +44,13 @@ class Difference:
     ----------
     configuration : sequence of Change
         Of the experiment, the requests (``traces.VM.digest``), the code that it names and the
-        version of mcsim: of all that can change a result.
+        versions of mcsim and of its results: of all that can change a result.
     tables : mapping of str to {'equal bytes', 'equal values', 'different'}
         By name, those of `SCHEMAS`.
     results : sequence of mapping
         A row for every ``system`` and ``vm`` (None: all together) that is not in both runs with
-        the same numbers: ``hit_ratio`` and ``mean_latency_ns``, each a pair, of which one is None
-        where a run has no such row.
+        the same numbers: ``hit_ratio``, ``mean_latency_ns`` and, of `data_paths`, ``writes``,
+        ``policy`` and ``chain``, each a pair, of which one is None where a run has no such row.
     builds : tuple of str
         Of either run. Other builds of one version may differ, and need not.
     """
@@ -63,6 +64,22 @@ class Difference:
     def same_results(self) -> bool:
         """Whether every table has the same values."""
         return all(sameness != "different" for sameness in self.tables.values())
+
+    @property
+    def warnings(self) -> list[str]:
+        """A warning for each system that writes in another mode in the other run."""
+        modes = {row["system"]: row["writes"] for row in self.results if all(row["writes"])}
+        return [
+            f"warning: write modes differ: {system} ({a} in A, {b} in B)"
+            for system, (a, b) in modes.items()
+            if a != b
+        ]
+
+    def differing_fields(self) -> dict[str, str]:
+        """Return the columns of data paths, with headings, that are not the same in all rows."""
+        return differing_fields(
+            {name: row[name][run] for name in FIELDS} for row in self.results for run in (0, 1)
+        )
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
@@ -99,7 +116,11 @@ def _causes(of: Results) -> dict[str, Any]:
     # Systems and VMs have names, and need not stand at the same place.
     titles = [system.title for system in of.spec.systems]
     spec["systems"] = dict(zip(titles, spec["systems"], strict=True))
-    version = {"mcsim": environment["mcsim"], "code": environment["code"]}
+    version = {
+        "mcsim": environment["mcsim"],
+        "results_version": of.version,
+        "code": environment["code"],
+    }
     return dict(_flat("", spec | {"traces": traces} | version))
 
 
@@ -138,4 +159,5 @@ def _compared(a: Results, b: Results) -> Iterator[dict[str, Any]]:
             name: tuple(row.get(name) for row in pair) for name in ("hit_ratio", "mean_latency_ns")
         }
         if any(left != right for left, right in numbers.values()):
-            yield {"system": system, "vm": vm, **numbers}
+            paths = {name: tuple(row.get(name) for row in pair) for name in FIELDS}
+            yield {"system": system, "vm": vm, **numbers, **paths}

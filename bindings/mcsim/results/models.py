@@ -13,7 +13,7 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,15 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
 from mcsim.results.loads import Load, device_titles, loads
-from mcsim.results.render import Columns, cells_of, latency, percent, speaking, table_of_systems
+from mcsim.results.render import (
+    Columns,
+    add_rows,
+    cells_of,
+    latency,
+    percent,
+    speaking,
+    table_of_systems,
+)
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -316,7 +324,8 @@ def render_requests(results: Results) -> RenderableType:
     """Show `requests` of all VMs together in at most 100 columns."""
     heads = ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %")
     table = table_of_systems(results, "requests", heads)
-    for row in requests(results, by_vm=False).to_pylist():
+
+    def add(row: Mapping[str, Any]) -> None:
         latencies = [row["mean_ns"], *(row[f"p{round(100 * q)}_ns"] for q in QUANTILES)]
         table.add_row(
             row["system"],
@@ -324,6 +333,8 @@ def render_requests(results: Results) -> RenderableType:
             *(percent(row[name]) for name in ("read_hit_ratio", "served_by_cache")),
             *map(latency, latencies),
         )
+
+    add_rows(table, requests(results, by_vm=False).to_pylist(), results, add)
     table.caption = "cache: served without waiting for the backend; a request waits for its slowest"
     return table
 
@@ -359,14 +370,15 @@ def render_devices(results: Results) -> RenderableType:
     columns = speaking(_OF_DEVICES, rows)
     table = table_of_systems(results, "devices", ["device", *(head for _, head, _ in columns)])
     table.columns[1].justify = "left"
-    shown = None
-    for row in rows:
+
+    def add(row: Mapping[str, Any]) -> None:
         table.add_row(
-            row["system"] if row["system"] != shown else "",
+            row["system"] if row["tier"] == 0 else "",
             titles[-1 if row["tier"] is None else row["tier"]],
             *cells_of(row, columns),
         )
-        shown = row["system"]
+
+    add_rows(table, rows, results, add)
     explained = {
         "reads": "reads and writes in blocks",
         "saturated_intervals": "saturated: intervals with more work than time",

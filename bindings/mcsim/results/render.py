@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow.compute as pc
 
 from mcsim.base import units
-from mcsim.results.foresight import yardstick_note
+from mcsim.results.data_paths import differing_fields
+from mcsim.results.foresight import in_two, yardstick_note
 from mcsim.results.loads import device_titles
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
@@ -21,6 +22,7 @@ __all__ = [
     "MOST_VMS",
     "STYLE",
     "Columns",
+    "add_rows",
     "cells_of",
     "latency",
     "percent",
@@ -90,6 +92,28 @@ def table_of_systems(results: Results, what: str, heads: Iterable[str]) -> RichT
     return table
 
 
+_Row = TypeVar("_Row", bound=Mapping[str, Any])
+
+
+def add_rows(
+    table: RichTable,
+    rows: Iterable[_Row],
+    results: Results,
+    add: Callable[[_Row], object],
+) -> None:
+    """Add rows to a table of systems, yardsticks last and below a heading."""
+    realisable, yardsticks = in_two(rows, results.foresight)
+    for row in realisable:
+        add(row)
+    if yardsticks:
+        table.add_row(_YARDSTICKS)
+    for row in yardsticks:
+        add(row)
+
+
+_YARDSTICKS = "yardsticks:"
+
+
 def render_comparison(results: Results) -> RenderableType:
     """Show `comparison` in at most 100 columns."""
     from rich.table import Table
@@ -99,35 +123,44 @@ def render_comparison(results: Results) -> RenderableType:
     table.add_column("VM")
     table.add_column("accesses", justify="right")
     table.add_column("system", overflow="fold")
-    table.add_column("hit %", justify="right")
-    for title in device_titles(spec)[:-1]:
-        table.add_column(f"{title} %", justify="right")
     vms = pc.count_distinct(results.table("vms")["vm"]).as_py()
     compared = comparison(results, by_vm=vms <= MOST_VMS).to_pylist()
+    fields = differing_fields(compared)
+    for head in fields.values():
+        table.add_column(head, overflow="fold")
     has_baseline = any(row["gain"] is not None for row in compared)
-    for name in ("latency", *(("gain", "points", "speed") if has_baseline else ())):
-        table.add_column(name, justify="right")
-    by_vm: dict[str | None, list[dict[str, Any]]] = {}
-    for row in compared:
-        by_vm.setdefault(row["vm"], []).append(row)
-    for vm, rows in by_vm.items():
-        shown: int | None = None
+    heads = ["hit %", *(f"{title} %" for title in device_titles(spec)[:-1]), "latency"]
+    for head in (*heads, *(("gain", "points", "speed") if has_baseline else ())):
+        table.add_column(head, justify="right", no_wrap=bool(fields))
+
+    def add(rows: Iterable[Mapping[str, Any]], *, strong: bool) -> None:
+        by_vm: dict[str | None, list[Mapping[str, Any]]] = {}
         for row in rows:
-            first = shown is None
-            changed = row["accesses"] != shown
-            shown = row["accesses"]
-            shares = row["tier_hit_ratio"] + [None] * (len(spec.tiers) - len(row["tier_hits"]))
-            table.add_row(
-                (vm or "all") if first else "",
-                f"{shown:,}" if changed else "",
-                row["system"],
-                percent(row["hit_ratio"]),
-                *map(percent, shares),
-                latency(row["mean_latency_ns"]),
-                *(_against_baseline(row) if has_baseline else ()),
-                style="bold" if vm is None else None,
-            )
-        table.add_section()
+            by_vm.setdefault(row["vm"], []).append(row)
+        for vm, of_vm in by_vm.items():
+            shown: int | None = None
+            for row in of_vm:
+                first, changed = shown is None, row["accesses"] != shown
+                shown = row["accesses"]
+                shares = row["tier_hit_ratio"] + [None] * (len(spec.tiers) - len(row["tier_hits"]))
+                table.add_row(
+                    (vm or "all") if first else "",
+                    f"{shown:,}" if changed else "",
+                    row["system"],
+                    *(row[name] or "–" for name in fields),
+                    percent(row["hit_ratio"]),
+                    *map(percent, shares),
+                    latency(row["mean_latency_ns"]),
+                    *(_against_baseline(row) if has_baseline else ()),
+                    style="bold" if vm is None and strong else None,
+                )
+            table.add_section()
+
+    realisable, yardsticks = in_two(compared, results.foresight)
+    add(realisable, strong=True)
+    if yardsticks:
+        table.add_row("", "", _YARDSTICKS)
+    add(yardsticks, strong=False)
     captions = []
     if has_baseline:
         captions.append("against Global LRU: gain and points in hit ratio, speed by mean latency")
@@ -153,11 +186,12 @@ def render_systems(results: Results) -> RenderableType:
     rows = systems(results).to_pylist()
     has_baseline = any(row["gain_over_legacy"] is not None for row in rows)
     decides = not says_nothing("decide_seconds", [row["decide_seconds"] for row in rows])
-    heads = ["vs legacy\nLRU", "points"] if has_baseline else []
+    heads = ["gain over\nlegacy LRU", "points"] if has_baseline else []
     heads += [f"{title}\nwrites" for title in device_titles(spec)[:-1]]
     heads += ["cost $", "1/s/$", "replay", "rate", *(["decide"] if decides else [])]
     table = table_of_systems(results, "systems", heads)
-    for row in rows:
+
+    def add(row: Mapping[str, Any]) -> None:
         gained, lead = row["gain_over_legacy"], row["gain_absolute_over_legacy"]
         writes = [units.format_count(blocks) for blocks in row["device_writes"]]
         rate = row["accesses_per_second"]
@@ -172,6 +206,8 @@ def render_systems(results: Results) -> RenderableType:
             "–" if rate is None else f"{units.format_count(rate)}/s",
             *([f"{row['decide_seconds']:.2f} s"] if decides else []),
         )
+
+    add_rows(table, rows, results, add)
     captions = [
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
         "one client completes, per dollar",

@@ -46,7 +46,7 @@ from mcsim.base.rows import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
-from mcsim.results.foresight import foresight_by_name
+from mcsim.results.foresight import foresight_by_name, in_two, marked_title
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -104,11 +104,12 @@ class Results:
 
         rows = [
             [
-                row["system"],
+                marked_title(row["system"], row["foresight"]),
                 f"{100 * row['hit_ratio']:.2f} %",
                 "–" if row["mean_latency_ns"] is None else format_latency(row["mean_latency_ns"]),
             ]
-            for row in comparison(self, by_vm=False).to_pylist()
+            for rows in in_two(comparison(self, by_vm=False).to_pylist(), self.foresight)
+            for row in rows
         ]
         title = f"{self.title}, run {self.run_id}: all VMs together"
         return table_in_html(title, ["system", "hits", "mean latency"], rows)
@@ -143,6 +144,11 @@ class Results:
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""
         return read_json(self._checked("environment.json"))
+
+    @property
+    def version(self) -> int:
+        """Version of its numbers, as of `RESULTS_VERSION`; 0 if the run did not record one."""
+        return int(self.environment.get("results_version", 0))
 
     @property
     def timings(self) -> dict[str, Any]:
@@ -217,9 +223,17 @@ class Results:
         )
 
     def measured(self, name: str) -> pa.Table:
-        """Return `metrics` or `vms` without the intervals of the warm-up."""
+        """Return a table by interval or window without the warm-up.
+
+        `reuse_intensity` keeps the windows that end after the warm-up.
+        """
         table, warm_up = self.table(name), self.spec.warm_up_intervals
-        return table.filter(pc.greater_equal(table["interval"], warm_up)) if warm_up else table
+        if not warm_up:
+            return table
+        if name == "reuse_intensity":
+            begin = pc.min(self.measured("vms")["begin_ns"])
+            return table.filter(pc.greater(table["window_end_ns"], begin))
+        return table.filter(pc.greater_equal(table["interval"], warm_up))
 
     def to_arrow(self, name: str) -> pa.Table:
         """Return a table by name; if it is by interval, with a last column `warm_up`.

@@ -1,4 +1,4 @@
-"""What figures plot, as NumPy arrays taken from the tables of a run."""
+"""Series of a run for figures: NumPy arrays of its measured intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CannotDrawError(ConfigError):
 
 @dataclass(frozen=True)
 class Series:
-    """Counts of one system over time.
+    """Counts of one system over the measured intervals.
 
     Attributes
     ----------
@@ -54,18 +54,19 @@ class Series:
     target: NDArray[np.int64]
 
     @property
+    def all_hits(self) -> NDArray[np.int64]:
+        """Hits of every tier and of staged blocks, shape (intervals, vms)."""
+        return np.asarray(self.hits.sum(axis=2) + self.staged_hits)
+
+    @property
     def hit_ratio(self) -> NDArray[np.float64]:
         """All hits per access, shape (intervals, vms); NaN where nothing was accessed."""
-        return _share(self._all_hits, self.accesses)
+        return _share(self.all_hits, self.accesses)
 
     @property
     def cumulative_hit_ratio(self) -> NDArray[np.float64]:
-        """Hits per access of an interval and all before it, shape (intervals, vms)."""
-        return _share(self._all_hits.cumsum(axis=0), self.accesses.cumsum(axis=0))
-
-    @property
-    def _all_hits(self) -> NDArray[np.int64]:
-        return np.asarray(self.hits.sum(axis=2) + self.staged_hits)
+        """Hits per access since the warm-up ended, shape (intervals, vms)."""
+        return _share(self.all_hits.cumsum(axis=0), self.accesses.cumsum(axis=0))
 
 
 def _share(hits: NDArray[np.int64], accesses: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -88,14 +89,14 @@ class HitCurve:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time axis of a run: from its first interval on, in a unit that suits its length.
+    """The time axis of a run: it begins with the first measured interval.
 
     Attributes
     ----------
     begin : array of int64, shape (intervals,)
-        Where the intervals begin, in the trace's own time.
+        Begin of each measured interval, in the trace's own time.
     edges : array of float64, shape (intervals + 1,)
-        Where they begin, and where the last one ends.
+        Their begins and the end of the last one, in a unit that suits the length of the run.
     label : str
         Of the axis, with its unit.
     """
@@ -122,9 +123,9 @@ def vms_of(results: Results) -> list[str]:
 
 
 def series_of(results: Results, system: SystemSpec) -> Series:
-    """Return the counts of a system by interval, VM and tier."""
-    by_vm = of_system(results.vms(), system.title)
-    by_tier = of_system(results.metrics(), system.title)
+    """Return the counts of a system by measured interval, VM and tier."""
+    by_vm = of_system(results.measured("vms"), system.title)
+    by_tier = of_system(results.measured("metrics"), system.title)
     vms = len(vms_of(results))
     counts = all_counts_of(by_vm, ["accesses", "staged_hits"])
     accesses, staged_hits = (of[:, :, 0] for of in counts.values())
@@ -150,13 +151,14 @@ def clock_of(results: Results) -> Clock:
     trace's time.
     """
     system = min(results.spec.systems, key=is_legacy)
-    begin = np.unique(of_system(results.vms(), system.title)["begin_ns"].to_numpy())
+    begin = np.unique(of_system(results.measured("vms"), system.title)["begin_ns"].to_numpy())
     interval = results.spec.interval
+    after = " after the warm-up" if results.spec.warm_up_intervals else ""
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]
     if interval.by_reference:
-        return Clock(begin, edges / 1, "Time (references)", 1)
+        return Clock(begin, edges / 1, f"Time{after} (references)", 1)
     unit, per_unit = next(entry for entry in _UNITS if edges[-1] >= 2 * entry[1] or entry[1] == 1)
-    return Clock(begin, edges / per_unit, f"Time ({unit})", per_unit)
+    return Clock(begin, edges / per_unit, f"Time{after} ({unit})", per_unit)
 
 
 def divides(results: Results, system: SystemSpec) -> bool:
@@ -172,9 +174,17 @@ def is_legacy(system: SystemSpec) -> bool:
 
 
 def baseline(results: Results) -> SystemSpec:
-    """Return the system that others are set beside: Global LRU, or else the first."""
-    found = _named(results, _BASELINES)
-    return found[0] if found else results.spec.systems[0]
+    """Return the baseline: Global LRU, or else the first system that is no yardstick.
+
+    Raises
+    ------
+    CannotDrawError
+        If all systems are yardsticks.
+    """
+    found = _named(results, _BASELINES) or _realisable(results)
+    if not found:
+        raise CannotDrawError("needs a system that is no yardstick")
+    return found[0]
 
 
 def leading(results: Results) -> SystemSpec:
@@ -188,10 +198,15 @@ def leading(results: Results) -> SystemSpec:
     if found := _named(results, _MULTICACHES):
         return found[0]
     first, tiers = baseline(results), len(results.spec.tiers)
-    for system in reversed(results.spec.systems):
+    for system in reversed(_realisable(results)):
         if system is not first and series_of(results, system).hits.shape[2] == tiers:
             return system
     raise CannotDrawError(f"needs a system beside {first.title} that uses all tiers")
+
+
+def _realisable(results: Results) -> list[SystemSpec]:
+    """Return the systems that are no yardsticks."""
+    return [system for system in results.spec.systems if system.title not in results.foresight]
 
 
 _BASELINES = ("lru",)

@@ -16,7 +16,6 @@ SUMMARY = pa.schema(
         *COMPARISON,
         ("opt_hits", pa.int64()),
         ("synthetic", pa.bool_()),
-        ("foresight", pa.string()),  # as of `Results.foresight`; null: none, or not written down
     ]
 )
 
@@ -30,10 +29,9 @@ def summed_up(results: Results) -> list[dict[str, Any]]:
     """Return the rows of `summary`; what is not known of one may be absent."""
     bounds = results.table("bounds")
     of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
-    rows, foresight = compared(results), results.foresight
+    rows = compared(results)
     for row in rows:
         row["synthetic"] = results.synthetic
-        row["foresight"] = foresight.get(row["system"])
         if row["vm"] is None:
             row["opt_hits"] = of.get(row["system"])
     return rows

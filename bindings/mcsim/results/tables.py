@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
+from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
 from mcsim.results.schemas import STAGED, all_counts_of, of_system
 from mcsim.results.series import is_legacy
@@ -72,6 +73,11 @@ COMPARISON = pa.schema(
         ("gain_over_legacy", pa.float64()),
         ("gain_absolute_over_legacy", pa.float64()),
         ("latency_gain_over_legacy", pa.float64()),
+        # As of `data_paths`; the mode is null where reads alone are replayed.
+        ("writes", pa.string()),
+        ("policy", pa.string()),
+        ("chain", pa.string()),
+        ("foresight", pa.string()),  # of yardsticks, as of `Results.foresight`; null of others
     ]
 )
 
@@ -88,6 +94,10 @@ SYSTEMS = pa.schema(
         ("replay_seconds", pa.float64()),
         ("decide_seconds", pa.float64()),
         ("accesses_per_second", pa.float64()),  # of replay
+        ("writes", pa.string()),  # this and the rest as of `COMPARISON`
+        ("policy", pa.string()),
+        ("chain", pa.string()),
+        ("foresight", pa.string()),
     ]
 )
 
@@ -284,6 +294,7 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
         )
     }
     rows: list[dict[str, Any]] = []
+    paths, foresight = data_paths(results), results.foresight
     for of in all_totals:
         for row in _rows(spec, of, by_vm):
             shares = [hits / row.accesses if row.accesses else 0.0 for hits in row.tier_hits]
@@ -300,6 +311,8 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
                 }
                 | _gains(row, bases[""].get(row.vm), "")
                 | _gains(row, bases["_over_legacy"].get(row.vm), "_over_legacy")
+                | paths[of.system.title]._asdict()
+                | {"foresight": foresight.get(of.system.title)}
             )
     return rows
 

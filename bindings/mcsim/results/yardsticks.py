@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.render import Columns, cells_of, percent, points, speaking, table_of_systems
+from mcsim.results.render import (
+    Columns,
+    add_rows,
+    cells_of,
+    percent,
+    points,
+    speaking,
+    table_of_systems,
+)
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
@@ -45,9 +53,7 @@ YARDSTICKS = pa.schema(
 def yardsticks(results: Results) -> pa.Table:
     """Hold each system to what was possible: a table of schema `YARDSTICKS`."""
     possible = dict(zip(*results.bounds().to_pydict().values(), strict=True))
-    decisions = results.decisions()
-    if len(decisions):
-        decisions = decisions.filter(pc.invert(decisions["warm_up"]))
+    decisions = results.measured("decisions")
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
     hindsight, foresight = None, results.foresight
@@ -178,7 +184,7 @@ def churn(results: Results, system: str) -> float | None:
     intervals = len(pc.unique(own["interval"]))
     decisions = of_system(results.decisions(), system)
     if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
-        measured = decisions.filter(pc.invert(decisions["warm_up"]))
+        measured = of_system(results.measured("decisions"), system)
         return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
     if intervals < 2:
         return None
@@ -203,8 +209,11 @@ def render_yardsticks(results: Results) -> RenderableType:
     columns = speaking(_SHOWN, rows)
     heads = ["hit %", *(head for _, head, _ in columns)]
     table = table_of_systems(results, "what was possible", heads)
-    for row in rows:
+
+    def add(row: Mapping[str, Any]) -> None:
         table.add_row(row["system"], percent(row["hit_ratio"]), *cells_of(row, columns))
+
+    add_rows(table, rows, results, add)
     explained = {
         "share_of_opt": "OPT: in one cache of all VMs, with a block more: nothing can hit more",
         "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",

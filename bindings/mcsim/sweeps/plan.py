@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.units import is_share
@@ -22,7 +22,9 @@ from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
+from mcsim.experiment.seeds import seed_warning
 from mcsim.experiment.stages import own_view
+from mcsim.results.version import RESULTS_VERSION
 from mcsim.traces.opened import open_workload
 
 __all__ = ["Plan", "PlannedCell", "folder_of", "plan", "prepared_for", "read_grid", "sized"]
@@ -74,6 +76,14 @@ class Plan:
     def workloads(self) -> list[Prepared]:
         """The workloads that cells share, each once, in the order of the cells."""
         return list({id(cell.prepared): cell.prepared for cell in self.cells}.values())
+
+    def seed_warnings(self) -> Counter[str]:
+        """Count the cells by the warning of a seed that changes nothing in them."""
+        found = (
+            seed_warning(cell.experiment.spec, cell.prepared.workload, cell.experiment.code)
+            for cell in self.cells
+        )
+        return Counter(filter(None, found))
 
     def kept(self) -> tuple[int, int, int]:
         """Count what cells share that is kept from process to process, as they see it themselves.
@@ -151,7 +161,7 @@ def folder_of(grid: Grid, out: Path) -> Path:
         [axis.names, [[(value.shown, value.node) for value in step] for step in axis.steps]]
         for axis in grid.axes
     ]
-    cause = {"version": _core.__version__, "root": root, "axes": steps, "exclude": grid.exclude}
+    cause = {"version": RESULTS_VERSION, "root": root, "axes": steps, "exclude": grid.exclude}
     text = json.dumps(cause, sort_keys=True, default=str)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     return out / "sweeps" / f"{root.get('name', 'sweep')}-{key}"
@@ -178,13 +188,15 @@ def plan(
         experiment = Experiment.of(grid.varied(cell), code)
         key = workload_key(experiment.spec)
         if key not in workloads:
-            if workloads:
+            opened = prepared_for(experiment, trace_dirs, reporter)
+            same = next((of for of in workloads.values() if _is_same(of, opened)), None)
+            if same is None and workloads:
                 next(reversed(workloads.values())).release()
-            workloads[key] = prepared_for(experiment, trace_dirs, reporter)
+            workloads[key] = opened if same is None else same
         prepared = workloads[key]
         experiment.check_workload(prepared.workload)
         experiment = sized(experiment, prepared)
-        run_id = experiment.run_id(_core.__version__, prepared.described)
+        run_id = experiment.run_id(prepared.described)
         planned.append(PlannedCell(cell, experiment, run_id, prepared))
     return Plan(grid, planned)
 
@@ -204,12 +216,19 @@ def sized(experiment: Experiment, prepared: Prepared) -> Experiment:
     return experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
 
 
+def _is_same(one: Prepared, other: Prepared) -> bool:
+    """Whether two workloads have the same requests, as recorded ones have with every seed."""
+    return one.described == other.described and one.workload.missing == other.workload.missing
+
+
 def workload_key(spec: ExperimentSpec) -> str:
     """All that `open_workload` looks at."""
     expanded = spec.workload.model_dump(mode="json")
     cause: list[Any] = [expanded, spec.interval.by_reference]
     if spec.workload.sample is not None:
-        cause.append(spec.seed)
+        cause.append(spec.random_seed)
+    drawn = [of for of in (spec.workload, spec.warm_up_traces) if of is not None and of.profiles]
+    cause.append([spec.profile_seed(of) for of in drawn])
     if spec.warm_up_traces is not None:
         warm_up = spec.warm_up_traces.model_dump(mode="json")
         cause += [warm_up, spec.interval.length, spec.ops]

@@ -88,8 +88,7 @@ class Sweep:
         """Return one table of all cells: a row for each cell, system and VM.
 
         `vm` is null where a row is of all VMs together. Other columns are the axes, those of
-        `mcsim.results.tables.COMPARISON`, `opt_hits`, `synthetic`, and `foresight`, which marks
-        yardsticks as `Results.foresight` does.
+        `mcsim.results.tables.COMPARISON`, `opt_hits` and `synthetic`.
         """
         return self._table
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mcsim import _core
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.config import Source
@@ -129,7 +128,7 @@ def _opened(maker: Maker, sent: _SentCell) -> PlannedCell:
             _kept.popitem(last=False)
         prepared = _kept[key]
     experiment = sized(experiment, prepared)
-    run_id = experiment.run_id(_core.__version__, prepared.described)
+    run_id = experiment.run_id(prepared.described)
     planned = PlannedCell(Cell(sent.index, sent.values), experiment, run_id, prepared)
     if run_id != sent.run_id:
         raise ConfigError(

@@ -50,7 +50,7 @@ def open_workload(
     TraceError
         If a trace contradicts its format.
     """
-    workload = _open_all(spec.workload, ("workload",), source, trace_dirs, reporter)
+    workload = _open_all(spec, spec.workload, ("workload",), source, trace_dirs, reporter)
     _check_time_base(workload, ("workload",), spec, source)
     given = spec.workload.vms
     stays = [
@@ -58,7 +58,7 @@ def open_workload(
         for vm in workload.vms
     ]
     workload = _bounded(workload, spec.workload.window, stays)
-    workload = replace(workload, sample=spec.workload.sample, sample_seed=spec.seed)
+    workload = replace(workload, sample=spec.workload.sample, sample_seed=spec.random_seed)
     if spec.warm_up_traces is None:
         return workload
     before = _open_warm_up(spec, spec.warm_up_traces, workload, source, trace_dirs, reporter)
@@ -76,7 +76,7 @@ def _open_warm_up(
 ) -> Workload:
     """Open what is replayed before the workload, with the times at which it will be."""
     where: Location = ("warm_up",)
-    before = _open_all(given, where, source, trace_dirs, reporter)
+    before = _open_all(spec, given, where, source, trace_dirs, reporter)
     if before.synthetic != workload.synthetic:
         kinds = ("synthetic", "recorded") if before.synthetic else ("recorded", "synthetic")
         raise source.complain(where, "it is {}, and the workload is {}".format(*kinds))
@@ -102,6 +102,7 @@ def _open_warm_up(
 
 
 def _open_all(
+    spec: ExperimentSpec,
     given: WorkloadSpec | WarmUpSpec,
     place: Location,
     source: Source,
@@ -129,7 +130,8 @@ def _open_all(
             reporter.note(f"{place[0]}.seed is of what stands in for traces, which were all found")
         workload = Workload(tuple(vms), synthetic=False)
     elif given.profiles:
-        workload = _synthesise(given, place, source, missing, reporter)
+        seed = spec.profile_seed(given)
+        workload = _synthesise(given, seed, place, source, missing, reporter)
     else:
         index = found.index(None)
         raise source.complain(
@@ -222,6 +224,7 @@ def _chosen(
 
 def _synthesise(
     given: WorkloadSpec | WarmUpSpec,
+    seed: int | None,
     place: Location,
     source: Source,
     missing: tuple[str, ...],
@@ -235,7 +238,7 @@ def _synthesise(
         if not path.is_file():
             raise source.complain((*place, "profile"), f"no file {profile!r}")
         with reporter.stage("parse", unit="requests", about=path.stem) as stage:
-            trace = synth_trace(path, seed=given.seed, progress=stage.update_of)
+            trace = synth_trace(path, seed=seed, progress=stage.update_of)
         for index, name in enumerate(trace.vms):
             if name in held:
                 raise source.complain((*place, "profile"), f"two profiles have a VM {name!r}")

@@ -181,7 +181,7 @@ def test_the_effective_size_is_that_of_a_shared_cache_that_misses_as_rarely(seed
         needed = next(size for size, count in enumerate(shared) if count >= hits)
         expected = row.capacity if shared[row.capacity] == hits else needed
         assert row.effective == expected
-        assert row.gain == expected / row.capacity - 1
+        assert row.size_gain == expected / row.capacity - 1
 
 
 def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
@@ -195,7 +195,7 @@ def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
     found = mix_of(streams, [8])
     (row,) = found.rows
     assert row.parts > row.shared
-    assert row.gain < 0
+    assert row.size_gain < 0
     assert row.effective == effective_size(streams.together, 8, row.accesses - row.parts) < 8
 
 
@@ -209,7 +209,7 @@ def test_the_more_units_the_better_the_parts(tmp_path: Path) -> None:
 
 def test_one_vm_has_nothing_to_gain() -> None:
     found = mcsim.mix({"alone": [1, 2, 3] * 9}, [1, 2, 3, 8], order="rates")
-    assert found.rows.gain.tolist() == [0, 0, 0, 0]
+    assert found.rows.size_gain.tolist() == [0, 0, 0, 0]
     assert found.rows.shared.tolist() == found.rows.parts.tolist() == found.rows.equal.tolist()
 
 

@@ -193,12 +193,12 @@ from pathlib import Path
 from mcsim.experiment.experiment import Experiment
 first = Experiment.load(arguments[0], allow_code=True)
 assert mc.policy_names()[-1] == "sampled-lru"
-print(first.run_id("1", []))
+print(first.run_id([]))
 library = Path(arguments[0]).parent / "libs" / "libsampled_lru.so"
 content = library.read_bytes()
 library.unlink()  # what is loaded stays as it was
 library.write_bytes(content + b" ")
-print(first.run_id("1", []))
+print(first.run_id([]))
 try:
     Experiment.load(arguments[1], allow_code=True)
 except mc.ConfigError as error:

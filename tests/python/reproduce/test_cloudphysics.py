@@ -57,8 +57,8 @@ def test_parts_conserve_what_there_is(found: dict[str, Found]) -> None:
     for row in rows:
         assert sum(row["parts"]) == row["blocks"]
         assert row["parts_misses"] <= row["equal_misses"] + len(row["parts"])
-        assert row["gain"] == row["effective_blocks"] / row["blocks"] - 1
-        assert (row["gain"] > 0) == (row["parts_misses"] < row["shared_misses"])
+        assert row["size_gain"] == row["effective_blocks"] / row["blocks"] - 1
+        assert (row["size_gain"] > 0) == (row["parts_misses"] < row["shared_misses"])
 
 
 def test_what_is_predicted_is_replayed(found: dict[str, Found]) -> None:

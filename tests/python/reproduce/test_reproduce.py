@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,9 +23,11 @@ from mcsim.base.progress import Reporter
 from mcsim.figures.looks import looks_of
 from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, multicache, reproduction
+from mcsim.reproduce import context as context_module
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.kept import cause_of
 from mcsim.reproduce.multicache_servers import _inventory, _servers
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.readings import system_of
@@ -172,6 +175,50 @@ def test_traces_that_come_to_be_there_are_looked_at(tmp_path: Path, stub: Stub) 
     (traces / "web_0.csv").write_text("128166372003061629,web,0,Read,0,4096,1\n", encoding="utf-8")
     mcsim.reproduce(out=tmp_path / "out", trace_dirs=[traces])
     assert asked == ["fig1", "fig1"]
+
+
+@pytest.mark.parametrize(
+    ("document", "file"),
+    [
+        ("multicache", "reproduce/multicache/web.yaml"),
+        ("multicache", "workloads/web.yaml"),
+        ("multicache", "reproduce/multicache/terminal.yaml"),
+        ("cloudphysics", "reproduce/cloudphysics/promises.yaml"),
+        ("cloudphysics", "workloads/promises.yaml"),
+        ("multicache", "shared/base.yaml"),
+        ("multicache", "shared/deeper.yaml"),
+    ],
+)
+def test_a_finding_comes_from_each_experiment_at_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, document: str, file: str
+) -> None:
+    tree = tmp_path / "experiments"
+    shutil.copytree(EXPERIMENTS, tree)
+    monkeypatch.setattr(context_module, "experiments_folder", lambda: tree)
+    # An experiment that extends a file of another folder, which extends one more.
+    (tree / "shared").mkdir()
+    (tree / "shared" / "base.yaml").write_text("extends: deeper.yaml\nops: all\n")
+    (tree / "shared" / "deeper.yaml").write_text("interval: 1h\n")
+    own = tree / "reproduce" / "multicache" / "split.yaml"
+    own.write_text(f"extends: ../../shared/base.yaml\n{own.read_text('utf-8')}", "utf-8")
+    figure = next(iter(figures_of(document)))
+    before = cause_of(figure, Context())
+    assert cause_of(figure, Context()) == before
+    edited = tree / file
+    edited.write_text(f"{edited.read_text('utf-8')}\n# edited\n", "utf-8")
+    assert cause_of(figure, Context()) != before
+
+
+def test_a_finding_does_not_depend_on_where_experiments_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = next(iter(figures_of("multicache")))
+    causes = set()
+    for name in ("here", "there"):
+        shutil.copytree(EXPERIMENTS, tmp_path / name)
+        monkeypatch.setattr(context_module, "experiments_folder", lambda name=name: tmp_path / name)
+        causes.add(cause_of(figure, Context()))
+    assert len(causes) == 1
 
 
 def test_an_interruption_loses_nothing(tmp_path: Path, stub: Stub) -> None:

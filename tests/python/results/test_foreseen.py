@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+import made_up
+import pyarrow as pa
 import pytest
 from rich.console import Console, RenderableType
 from small import small_experiment
@@ -19,9 +21,15 @@ from mcsim._core import engine
 from mcsim.cli.main import main
 from mcsim.experiment.allocator import Decision, Observation
 from mcsim.report.make import report
+from mcsim.report.run_charts import charts_of, occupancy_charts
+from mcsim.report.run_parts import run_tables
+from mcsim.report.several import compared
+from mcsim.report.tables import Table
 from mcsim.results import packs
+from mcsim.results.models import render_devices, render_requests
 from mcsim.results.render import render_comparison, render_systems
 from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError, baseline, leading
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
 
 
@@ -138,3 +146,98 @@ def test_describe_says_which_systems_are_yardsticks(capsys: pytest.CaptureFixtur
         mark = f"A yardstick: it knows {known} beforehand, and tables say so."
         assert (mark in said) == (known is not None), name
         assert ("yardstick: it knows" in said) == (known is not None), name
+
+
+def shown(render: Callable[[Results], RenderableType], results: Results) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=100).print(render(results))
+    return out.getvalue().splitlines()
+
+
+YARDSTICKS = {"seer", "mine", "hindsight"}
+REALISABLE = {"lru", "plain"}
+
+
+@pytest.mark.parametrize(
+    "render",
+    [render_comparison, render_systems, render_yardsticks, render_requests, render_devices],
+)
+def test_tables_list_yardsticks_below_the_others(
+    results: Results, render: Callable[[Results], RenderableType]
+) -> None:
+    every = shown(render, results)
+    first = next(i for i, line in enumerate(every) if "lru" in line.split())
+    lines = every[first:]  # below title and headings
+    (heading,) = [i for i, line in enumerate(lines) if line.strip() == "yardsticks:"]
+    named = [(i, YARDSTICKS & set(line.split()), REALISABLE & set(line.split()))
+             for i, line in enumerate(lines)]  # fmt: skip
+    assert {name for i, _, of in named for name in of if i < heading} == REALISABLE
+    rows = [(i, of) for i, of, _ in named if of and "yardsticks," not in lines[i]]
+    assert {name for i, of in rows for name in of if i > heading} == YARDSTICKS
+    assert not [i for i, of in rows if i < heading]
+
+
+def test_no_yardstick_is_set_in_bold(results: Results) -> None:
+    out = io.StringIO()
+    Console(file=out, width=100, force_terminal=True, color_system="standard").print(
+        render_comparison(results)
+    )
+    strong = [line for line in out.getvalue().splitlines() if "\x1b[1m" in line]
+    assert any("lru" in line for line in strong)
+    assert not [line for line in strong for title in YARDSTICKS if f"{title} " in line]
+    table = run_tables(results)[0]
+    titles = [table.rows[i][list(table.heads).index("system")].text for i in table.strong]
+    assert titles == ["lru", "plain"]
+
+
+def test_pages_list_yardsticks_below_the_others(results: Results) -> None:
+    for table in run_tables(results):
+        titles = [row[list(table.heads).index("system")].text for row in table.rows]
+        marked = [title.endswith(" (yardstick)") for title in titles]
+        assert marked == sorted(marked)
+        assert {title.removesuffix(" (yardstick)") for title in titles} == YARDSTICKS | REALISABLE
+        assert sum(marked) == marked.count(True) > 0
+    (joined,) = [
+        of for of in compared([results]) if isinstance(of, Table) and of.title[:3] == "All"
+    ]
+    assert [row[1].text for row in joined.rows][-1] == "hindsight (yardstick)"
+    assert results._repr_html_().index("plain") < results._repr_html_().index("seer (yardstick)")
+
+
+def made(tmp_path: Path, *systems: str) -> Results:
+    """Write a run in which each system hits more than the one before."""
+    spec = made_up.spec_of(["a"], (10, 20), systems, "1h")
+    metrics, vms = [], []
+    for hits, system in enumerate(systems, 1):
+        vms.append(made_up.of_vm(system, 0, "a", 0, 10, 10 - hits))
+        metrics += [made_up.of_tier(system, 0, "a", tier, hits * (1 - tier)) for tier in (0, 1)]
+    curve = {"vm": "a", "scope": "trace", "capacity": 10, "hits": 2, "accesses": 10}
+    curves = pa.Table.from_pylist([curve])
+    return made_up.written(tmp_path, "made-0", spec, metrics, vms, curves=curves)
+
+
+def test_a_yardstick_never_wins(tmp_path: Path) -> None:
+    said = " ".join(chart.says for chart in charts_of(made(tmp_path, "lru", "static", "hindsight")))
+    assert "Static hits most (20.00 %), Global LRU least (10.00 %)" in said
+    assert "Static waits least" in said
+    assert "hindsight" not in said
+
+
+def test_a_yardstick_is_neither_the_baseline_nor_what_a_run_is_about(tmp_path: Path) -> None:
+    results = made(tmp_path, "clairvoyant", "static", "karma", "hindsight")
+    assert (baseline(results).title, leading(results).title) == ("static", "karma")
+    titles = [chart.title for chart in occupancy_charts(results)]
+    assert titles == [
+        f"Occupancy of {tier} under {label}"
+        for label in ("Static", "karma")
+        for tier in ("dram", "flash")
+    ]
+
+
+def test_of_yardsticks_alone_there_is_no_baseline(tmp_path: Path) -> None:
+    results = made(tmp_path, "clairvoyant", "hindsight")
+    for choose in (baseline, leading):
+        with pytest.raises(CannotDrawError, match="needs a system that is no yardstick"):
+            choose(results)
+    assert not list(occupancy_charts(results))
+    assert not [chart for chart in charts_of(results) if "most" in chart.says]

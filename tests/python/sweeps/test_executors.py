@@ -43,7 +43,7 @@ vms:
 EXPERIMENT = """
 name: ways
 interval: 1h
-workload: {profile: small.yaml}
+workload: {profile: small.yaml, seed: 3}
 tiers:
   - {device: dram, capacity_blocks: 100}
   - {device: flash, capacity_blocks: 1000}
