@@ -46,7 +46,7 @@ def loads(results: Results, system: str) -> Iterator[Load]:
         return np.asarray(np.sum(total, axis=1), dtype=np.int64)
 
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
-    # Runs of results version 1 counted demotions alone.
+    # Runs stored without a results version counted demotions alone.
     copied = "copied_out" if "copied_out" in metrics.column_names else "moved_down"
     reads = by_interval(metrics, ["reads_served", copied])
     writes = by_interval(metrics, DEVICE_WRITES)
