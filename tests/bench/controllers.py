@@ -5,9 +5,9 @@
 A decision is the controller's time by what it decided, with hourly curves of Zipf popularity and a
 loop in every third VM; those of no decision have none. Replays take turns with `static`'s on one
 trace of ten VMs, three times each, and the fastest counts; so do those of `static` in every mode of
-writing, one of which is another every hour, and those of a host whose meters are read, each kind of
-them, and of the same without, of one VM, ten and a hundred. Systems that place extents see the same
-requests in extents; `static` beside them does not.
+writing, one of which is another every hour, and those of a host with a cache probe and without, in
+every chain, with one VM, ten and a hundred. Systems that place extents see the same requests in
+extents; `static` beside them does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -107,10 +107,9 @@ class Changing(Still):
 
 
 class Watching(Still):
-    """Decides nothing, and looks at what the cache knows."""
+    """Decides nothing, and reads a cache probe."""
 
-    def __init__(self, **asked: int | str) -> None:
-        self.meters = {"host": {"meter": "host", **asked}}
+    meters: ClassVar = {"host": {"meter": "host"}}
 
 
 def under(chain: str, resize_mode: str, allocator: Any) -> Any:
@@ -160,43 +159,21 @@ def replays(names: list[str], accesses: int) -> Iterator[list[str]]:
     yield row("static, writes change", partial(runner.run_allocator, Changing()))
 
 
-# What hosts are asked for.
-ASKED: dict[str, dict[str, int | str]] = {
-    "no more": {},
-    "ghosts 1000": {"ghosts": 1000},
-    "tail 100": {"tail": 100},
-    "ghosts 1000, tail 100": {"ghosts": 1000, "tail": 100},
-    "by tier": {"by": "tier"},
-    "by tier, all": {"by": "tier", "ghosts": 1000, "tail": 100},
-}
 CHAINS = ("exclusive", "victim", "inclusive", "independent")
 
 
-def metered(counts: list[int], accesses: int) -> Iterator[list[str]]:
-    """Yield rows: what the host is asked for, and how many times as long as without it takes."""
+def probed(counts: list[int], accesses: int) -> Iterator[list[str]]:
+    """Yield rows: a chain and its resizing, and what the probe costs by the number of VMs."""
     runners = [Runner(vms, accesses) for vms in counts]
-    for title, asked in ASKED.items():
-        cells = [title]
-        for runner in runners:
-            without, own = fastest(
-                partial(runner.run_allocator, Still()),
-                partial(runner.run_allocator, Watching(**asked)),
-            )
-            cells.append(f"{own / without:.2f}")
-        yield cells
-
-
-def metered_chains(accesses: int) -> Iterator[list[str]]:
-    """Yield rows: a chain and how parts are kept, its speed, and what meters make of that."""
-    runner = Runner(10, accesses)
     for chain in CHAINS:
         for mode in ("eager", "lazy"):
-            allocators = [Still(), *(Watching(**asked) for asked in ASKED.values())]
-            without, *own = fastest(
-                *(partial(runner.run_allocator, under(chain, mode, of)) for of in allocators)
-            )
-            rate = f"{accesses / without / 1e6:.1f}"
-            yield [f"{chain}, {mode}", rate, *(f"{seconds / without:.2f}" for seconds in own)]
+            cells = [f"{chain}, {mode}"]
+            for runner in runners:
+                allocators = [under(chain, mode, of) for of in (Still(), Watching())]
+                without, own = fastest(*(partial(runner.run_allocator, of) for of in allocators))
+                cells.append(f"{accesses / without / 1e6:.1f}")
+                cells.append(f"{own / without:.2f}")
+            yield cells
 
 
 def show(headings: list[str], rows: Iterator[list[str]]) -> None:
@@ -226,10 +203,9 @@ def main() -> None:
     )
     print("Replay: million accesses a second, and how many times as long as `static` it takes\n")
     show(["system", "M/s", "× static"], replays(names, given.accesses))
-    print("Meters of the host: times as long as the same replay without, by the number of VMs\n")
-    show(["asked for", "1", "10", "100"], metered([1, 10, 100], given.accesses))
-    print("The same under every chain, with ten VMs\n")
-    show(["chain", "M/s without", *ASKED], metered_chains(given.accesses))
+    print("Cache probe: M/s without one, and how many times as long a replay with one takes\n")
+    headings = [head for vms in (1, 10, 100) for head in (f"M/s, {vms} VMs", "× with probe")]
+    show(["chain", *headings], probed([1, 10, 100], given.accesses))
 
 
 if __name__ == "__main__":
