@@ -235,8 +235,33 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // All of it, or nothing: what there is for each VM is refused for its number alone, or for what
-  // its host cannot do.
+  // Check that each list of a decision has a value for every VM, or for every tier and VM. Hosts
+  // without a capability ignore such lists.
+  absl::Status check_lengths(const Decision& decision, std::size_t tiers) const {
+    const std::size_t vms = trace_.vms.size();
+    const auto by_vm = [&](std::string_view name, std::size_t given) -> absl::Status {
+      if (given == 0 || given == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} VMs, got {}", name, vms, given);
+    };
+    const auto by_tier = [&](std::string_view name, std::size_t given,
+                             std::size_t given_vms) -> absl::Status {
+      if (given == tiers && given_vms == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} tiers x {} VMs, got {} x {}", name, tiers, vms,
+                              given, given_vms);
+    };
+    if (decision.targets) {
+      MCSIM_RETURN_IF_ERROR(by_tier("targets", decision.targets->tiers(), decision.targets->vms()));
+    }
+    for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
+      MCSIM_RETURN_IF_ERROR(
+          by_tier("write modes by tier", decision.write_modes_by_tier.size(), tier.size()));
+    }
+    MCSIM_RETURN_IF_ERROR(by_vm("write modes", decision.write_modes.size()));
+    MCSIM_RETURN_IF_ERROR(by_vm("admits", decision.admits.size()));
+    return by_vm("throughputs", decision.throughputs.size());
+  }
+
+  // Applies a whole decision, or changes nothing.
   absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
     const Actions beyond = actions_of(decision).without(actions_);
     if (beyond != Actions()) {
@@ -249,9 +274,8 @@ class Runner {
     if (!modes.empty() && !by_tier.empty()) {
       return invalid_argument("write modes: they are by VM or by tier and VM, not both");
     }
+    MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers()));
     if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->check_write_modes_by_tier(by_tier));
-    if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
-    if (!admits.empty() && admits.size() != trace_.vms.size()) return host_->set_admission(admits);
     if (!decision.migrations.empty()) {
       const Allocation& targets = decision.targets ? *decision.targets : current;
       MCSIM_RETURN_IF_ERROR(host_->migrate(decision.migrations, targets, now));

@@ -577,12 +577,47 @@ TEST(Laws, ARefusedDecisionLeavesAllAsItWas) {
   EXPECT_EQ(refused({.targets = Allocation(1, kVms), .write_modes = through}),
             "targets: expected 2 tiers x 3 VMs, got 1 x 3");
   EXPECT_EQ(refused({.targets = granting(1), .write_modes = {WriteMode::kThrough}}),
-            "write modes: 1 of them for 3 VMs");
+            "write modes: expected 3 VMs, got 1");
   EXPECT_EQ(refused({.targets = granting(1), .write_modes = through, .admits = {true}}),
-            "admits: 1 of them for 3 VMs");
+            "admits: expected 3 VMs, got 1");
   EXPECT_EQ(refused({.targets = granting(1), .placements = {{}}}),
             "a decision changes placements; its system declares that it decides targets, "
             "write_modes, admits");
+}
+
+// A host that accepts write modes of any length, as those do that only write through.
+class WritesThrough final : public testing::HostAround {
+ public:
+  using HostAround::HostAround;
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return Host::set_write_modes(modes);
+  }
+};
+
+TEST(Run, ListsOfTheWrongLengthAreRefusedOnEveryHost) {
+  Random random(13);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const auto refused = [&](const Decision& decision) {
+    Scripted system({timer(300)}, {}, [&](const Observation&) -> Answer { return decision; });
+    system.wrap([](std::unique_ptr<Host> host) {
+      return std::make_unique<WritesThrough>(std::move(host));
+    });
+    return message_of(try_run(trace, system, aligned_cuts(trace.request_time, 500)).status());
+  };
+  const Allocation nothing(2, kVms);
+  for (const std::size_t length : {1U, 2U, 4U}) {
+    const std::string wrong = fmt::format(": expected 3 VMs, got {}", length);
+    EXPECT_EQ(
+        refused({.targets = nothing, .write_modes = std::vector(length, WriteMode::kThrough)}),
+        "write modes" + wrong);
+    EXPECT_EQ(refused({.targets = nothing, .admits = std::vector(length, true)}), "admits" + wrong);
+    EXPECT_EQ(refused({.targets = nothing, .throughputs = std::vector(length, 1.0)}),
+              "throughputs" + wrong);
+    EXPECT_EQ(refused({.targets = Allocation(2, length)}),
+              fmt::format("targets: expected 2 tiers x 3 VMs, got 2 x {}", length));
+  }
+  EXPECT_EQ(refused({.targets = nothing, .write_modes = std::vector(kVms, WriteMode::kThrough)}),
+            "");
 }
 
 // What a system decides it says, and is refused before anything is replayed.
