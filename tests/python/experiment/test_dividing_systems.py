@@ -453,6 +453,18 @@ class TestCacheCow:
                 assert kept.all() == possible
                 assert any(one["infeasible"] for one in result.decisions[-20:]) != possible
 
+    def test_a_vm_with_most_ghost_hits_and_fewest_tail_hits_gets_a_chunk(self) -> None:
+        """Two loops, of 70 and 45 blocks: each hits always if its part holds it, else never.
+
+        With parts of 50 and 50, vm0 has 4,000 ghost hits a period and no tail hits, vm1 has 1,000
+        tail hits. With 70 and 30, vm1 has 1,000 ghost hits, and vm0 has 4,000 tail hits.
+        """
+        trace = Trace(13, writes=0)
+        trace.vm((scan(70), 20_000, 5 * PERIOD))
+        trace.vm((scan(45), 5_000, 5 * PERIOD))
+        decided = by_vm(targets(trace.done(), ours("cachecow", machine(100), chunk=0.1, ghost=0.3)))
+        assert decided == [[60, 40], [70, 30], [70, 30], [70, 30]]
+
     def test_a_promise_of_nothing_is_refused(self) -> None:
         system = ours("cachecow", machine(10), latency_ms={"vm0": 0.0})
         with pytest.raises(ConfigError, match=r"latency_ms: vm0: no access takes 0 ms"):
