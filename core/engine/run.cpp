@@ -114,6 +114,7 @@ class Runner {
         timers_(system.timers()),
         actions_(system.actions()),
         rings_(trace, timers_),
+        begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
         meters_(system, measured),
         asked_(timers_.size()) {}
 
@@ -191,8 +192,10 @@ class Runner {
     }
   }
 
-  void note_arrivals() {
-    for (; noted_ < at_; ++noted_) arrived_[trace_.request_vm[noted_]] = true;
+  void note_arrivals(Nanoseconds now) {
+    for (std::size_t vm = 0; vm < arrived_.size(); ++vm) {
+      arrived_[vm] = trace_.vms[vm].arrives <= begin_ + now;
+    }
   }
 
   absl::Status replay_to(std::size_t request) {
@@ -293,7 +296,7 @@ class Runner {
     const Nanoseconds now = rings_.time();
     const std::size_t request = rings_.request();
     release_departed();
-    note_arrivals();
+    note_arrivals(now);
     while (rings_.request() == request && rings_.time() == now) {
       MCSIM_RETURN_IF_ERROR(decide(rings_.pop(), now));
     }
@@ -362,6 +365,7 @@ class Runner {
   const std::vector<Timer> timers_;
   const Actions actions_;
   Rings rings_;
+  const Nanoseconds begin_;  // of the trace
   Meters meters_;
   std::vector<Asked> asked_;  // by timer
   std::unique_ptr<Host> host_;
@@ -370,7 +374,6 @@ class Runner {
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
   std::vector<bool> departed_;  // by VM
-  std::size_t noted_ = 0;       // requests whose VMs are known to have arrived
   std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
   RunResult result_;

@@ -57,7 +57,8 @@ struct Observation {
   std::vector<std::span<const HostReading>> host_tiers = {};
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
-  // VMs that had an access, or had one and departed.
+  // VMs that have arrived, also those that departed. A VM without an arrival time is present from
+  // the start, whether it had an access or not.
   std::vector<bool> arrived = {};
 
   std::size_t vms() const { return current.vms(); }
