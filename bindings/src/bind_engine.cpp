@@ -150,6 +150,10 @@ void bind_access_builder(py::module_& m) {
            py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
       .def("end_warm_up", &AccessBuilder::end_warm_up)
       .def(
+          "arrive",
+          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.arrive(time)); },
+          py::arg("time"))
+      .def(
           "depart",
           [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.depart(time)); },
           py::arg("time"))

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -156,11 +158,19 @@ absl::Status assign_as_it_is(const ParamInfo& info, const ParamValue& given, T& 
   return absl::OkStatus();
 }
 
+// Whether a cast to an integer type is defined.
+template <class T>
+bool fits(double number) {
+  constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  return number >= static_cast<double>(std::numeric_limits<T>::min()) && number < kEnd;
+}
+
 // A number given where another kind of number is wanted is taken only if it
-// loses nothing.
+// loses nothing. Its range is checked before it is cast.
 template <class T>
 absl::Status assign_number(const ParamInfo& info, const ParamValue& given, T& target) {
   constexpr bool kIsDuration = std::is_same_v<T, Duration>;
+  using Stored = std::conditional_t<kIsDuration, Nanoseconds, T>;
   const auto* whole = std::get_if<std::int64_t>(&given);
   const auto* real = std::get_if<double>(&given);
   if (whole == nullptr && real == nullptr) {
@@ -169,17 +179,28 @@ absl::Status assign_number(const ParamInfo& info, const ParamValue& given, T& ta
   }
   const double number = whole != nullptr ? static_cast<double>(*whole) : *real;
   if constexpr (std::is_integral_v<T>) {
-    if (whole == nullptr && static_cast<double>(static_cast<T>(number)) != number) {
+    if (whole == nullptr && std::trunc(number) != number) {
       return invalid_argument("{}: expected a whole number, got {}", info.name, number);
     }
   }
-  if constexpr (kIsDuration) {
-    target.ns = whole != nullptr ? *whole : static_cast<Nanoseconds>(number);
-  } else {
-    target = whole != nullptr ? static_cast<T>(*whole) : static_cast<T>(number);
+  if (!(number >= info.min && number <= info.max)) {
+    return out_of_range("{}: {} is outside [{}, {}]", info.name, number, info.min, info.max);
   }
-  if (number >= info.min && number <= info.max) return absl::OkStatus();
-  return out_of_range("{}: {} is outside [{}, {}]", info.name, number, info.min, info.max);
+  if constexpr (std::is_integral_v<Stored>) {
+    using Limits = std::numeric_limits<Stored>;
+    if (whole != nullptr ? !std::in_range<Stored>(*whole) : !fits<Stored>(number)) {
+      return out_of_range("{}: {} is outside [{}, {}]", info.name, number,
+                          std::max(info.min, static_cast<double>(Limits::min())),
+                          std::min(info.max, static_cast<double>(Limits::max())));
+    }
+  }
+  const Stored value = whole != nullptr ? static_cast<Stored>(*whole) : static_cast<Stored>(number);
+  if constexpr (kIsDuration) {
+    target.ns = value;
+  } else {
+    target = value;
+  }
+  return absl::OkStatus();
 }
 
 template <class T>

@@ -52,10 +52,10 @@ class Registry {
       const std::string_view name = entry.info.name;
       constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
       if (name.empty() || name.find_first_not_of(kLetters) != std::string_view::npos) {
-        return invalid_argument("'{}' is no name of an {}: expected {}", name, kind_,
+        return invalid_argument("'{}' is not a valid {} name: expected {}", name, kind_,
                                 "small letters, digits and '-'");
       }
-      if (all.find(name).ok()) return invalid_argument("there is an {} '{}' already", kind_, name);
+      if (all.find(name).ok()) return invalid_argument("{} '{}' exists already", kind_, name);
       all.entries_.push_back(entry);
     }
     return all;

@@ -47,10 +47,9 @@ absl::StatusOr<std::unique_ptr<Host>> FleetHost::make(std::unique_ptr<TieredHost
   return host;
 }
 
-Nanoseconds FleetHost::since_begin(Nanoseconds time) const {
+std::uint64_t FleetHost::since_begin(Nanoseconds time) const {
   // By the clock of a trace, which may begin before zero.
-  return static_cast<Nanoseconds>(static_cast<std::uint64_t>(time) -
-                                  static_cast<std::uint64_t>(begin_));
+  return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin_);
 }
 
 void FleetHost::replay(const Accesses& trace, RequestRange range) {
@@ -115,7 +114,7 @@ bool FleetHost::fetch(VmId vm, BlockId block, Op op) {
 }
 
 // What came over until then. Who has nothing left to send gives the link away at the end of a slot.
-void FleetHost::receive(Nanoseconds now) {
+void FleetHost::receive(std::uint64_t now) {
   now_ = now;
   while (!queue_.empty() && next_slot() <= now) {
     link_free_ = next_slot();
@@ -171,7 +170,7 @@ absl::Status FleetHost::migrate(std::span<const Migration> migrations, const All
   HostIndices host_of = *host_of_;
   MCSIM_RETURN_IF_ERROR(check_moves(migrations, host_of));
   MCSIM_RETURN_IF_ERROR(check_hosts(targets, host_of));
-  receive(now);
+  receive(static_cast<std::uint64_t>(now));
   for (const Migration& migration : migrations) {
     stop(migration.vm);
     if (!migration.keep) tiers_->release(migration.vm);
@@ -208,7 +207,7 @@ void FleetHost::send(const Migration& migration) {
   const double every = std::min(std::round(static_cast<double>(kSecond) / rate), 0x1p62);
   if (queue_.empty()) link_free_ = now_;
   queue_.push_back({.vm = vm,
-                    .every = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(every)),
+                    .every = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(every)),
                     .to_come = std::move(blocks)});
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -70,7 +73,7 @@ class FleetHost final : public Host {
   // What follows one VM, and is still to come.
   struct Transfer {
     VmId vm;
-    Nanoseconds every;             // a block
+    std::uint64_t every;           // ns a block
     std::vector<BlockId> to_come;  // the last first; some have come already, or stay behind
   };
   struct Sent {
@@ -91,8 +94,12 @@ class FleetHost final : public Host {
   void send(const Migration& migration);
   void stop(VmId vm);
 
-  Nanoseconds next_slot() const { return link_free_ + queue_.front().every; }
-  void receive(Nanoseconds now);
+  // Saturates: a slow link after centuries is never free again.
+  std::uint64_t next_slot() const {
+    const std::uint64_t left = std::numeric_limits<std::uint64_t>::max() - link_free_;
+    return link_free_ + std::min(left, queue_.front().every);
+  }
+  void receive(std::uint64_t now);
   bool has_more(Transfer& transfer);
   void ask_for(const Accesses& trace, std::size_t request);
   bool fetch(VmId vm, BlockId block, Op op);
@@ -108,7 +115,8 @@ class FleetHost final : public Host {
   void come_over(VmId vm, BlockId block, bool on_demand);
   void leave_behind(VmId vm, BlockId block);
 
-  Nanoseconds since_begin(Nanoseconds time) const;
+  // Two times of a trace may be farther apart than Nanoseconds can hold.
+  std::uint64_t since_begin(Nanoseconds time) const;
 
   std::unique_ptr<TieredHost> tiers_;
   std::vector<std::string> hosts_;
@@ -123,9 +131,10 @@ class FleetHost final : public Host {
   Pages<std::uint64_t> accessed_;
   std::uint64_t accesses_ = 0;
   std::deque<Transfer> queue_;
-  Nanoseconds now_ = 0;        // since the trace began, as far as it is known
-  Nanoseconds link_free_ = 0;  // since when the first of the queue has the link for its next block
-  std::vector<Sent> sent_;     // by VM
+  std::uint64_t now_ = 0;  // ns since the trace began, as far as it is known
+  // When the first of the queue got the link for its next block, in ns since the trace began.
+  std::uint64_t link_free_ = 0;
+  std::vector<Sent> sent_;                              // by VM
   std::vector<std::vector<TierCounters>> tier_counts_;  // by VM: transfers and what was remote
 };
 

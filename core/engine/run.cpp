@@ -114,6 +114,7 @@ class Runner {
         timers_(system.timers()),
         actions_(system.actions()),
         rings_(trace, timers_),
+        begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
         meters_(system, measured),
         asked_(timers_.size()) {}
 
@@ -190,8 +191,10 @@ class Runner {
     }
   }
 
-  void note_arrivals() {
-    for (; noted_ < at_; ++noted_) arrived_[trace_.request_vm[noted_]] = true;
+  void note_arrivals(Nanoseconds now) {
+    for (std::size_t vm = 0; vm < arrived_.size(); ++vm) {
+      arrived_[vm] = trace_.vms[vm].arrives <= begin_ + now;
+    }
   }
 
   absl::Status replay_to(std::size_t request) {
@@ -234,8 +237,33 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // All of it, or nothing: what there is for each VM is refused for its number alone, or for what
-  // its host cannot do.
+  // Check that each list of a decision has a value for every VM, or for every tier and VM. Hosts
+  // without a capability ignore such lists.
+  absl::Status check_lengths(const Decision& decision, std::size_t tiers) const {
+    const std::size_t vms = trace_.vms.size();
+    const auto by_vm = [&](std::string_view name, std::size_t given) -> absl::Status {
+      if (given == 0 || given == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} VMs, got {}", name, vms, given);
+    };
+    const auto by_tier = [&](std::string_view name, std::size_t given,
+                             std::size_t given_vms) -> absl::Status {
+      if (given == tiers && given_vms == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} tiers x {} VMs, got {} x {}", name, tiers, vms,
+                              given, given_vms);
+    };
+    if (decision.targets) {
+      MCSIM_RETURN_IF_ERROR(by_tier("targets", decision.targets->tiers(), decision.targets->vms()));
+    }
+    for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
+      MCSIM_RETURN_IF_ERROR(
+          by_tier("write modes by tier", decision.write_modes_by_tier.size(), tier.size()));
+    }
+    MCSIM_RETURN_IF_ERROR(by_vm("write modes", decision.write_modes.size()));
+    MCSIM_RETURN_IF_ERROR(by_vm("admits", decision.admits.size()));
+    return by_vm("throughputs", decision.throughputs.size());
+  }
+
+  // Applies a whole decision, or changes nothing.
   absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
     const Actions beyond = actions_of(decision).without(actions_);
     if (beyond != Actions()) {
@@ -248,9 +276,8 @@ class Runner {
     if (!modes.empty() && !by_tier.empty()) {
       return invalid_argument("write modes: they are by VM or by tier and VM, not both");
     }
+    MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers()));
     if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->check_write_modes_by_tier(by_tier));
-    if (!modes.empty() && modes.size() != trace_.vms.size()) return host_->set_write_modes(modes);
-    if (!admits.empty() && admits.size() != trace_.vms.size()) return host_->set_admission(admits);
     if (!decision.migrations.empty()) {
       const Allocation& targets = decision.targets ? *decision.targets : current;
       MCSIM_RETURN_IF_ERROR(host_->migrate(decision.migrations, targets, now));
@@ -268,7 +295,7 @@ class Runner {
     const Nanoseconds now = rings_.time();
     const std::size_t request = rings_.request();
     release_departed();
-    note_arrivals();
+    note_arrivals(now);
     while (rings_.request() == request && rings_.time() == now) {
       MCSIM_RETURN_IF_ERROR(decide(rings_.pop(), now));
     }
@@ -335,6 +362,7 @@ class Runner {
   const std::vector<Timer> timers_;
   const Actions actions_;
   Rings rings_;
+  const Nanoseconds begin_;  // of the trace
   Meters meters_;
   std::vector<Asked> asked_;  // by timer
   std::unique_ptr<Host> host_;
@@ -343,7 +371,6 @@ class Runner {
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
   std::vector<bool> departed_;  // by VM
-  std::size_t noted_ = 0;       // requests whose VMs are known to have arrived
   std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
   RunResult result_;

@@ -55,7 +55,8 @@ struct Observation {
   std::span<const ProbeReading> probe = {};  // by VM, if it has a probe and its timer rang
   // VMs that are gone: nothing is known of them any more, and they have no targets.
   std::vector<bool> departed = {};
-  // VMs that had an access, or had one and departed.
+  // VMs that have arrived, also those that departed. A VM without an arrival time is present from
+  // the start, whether it had an access or not.
   std::vector<bool> arrived = {};
 
   std::size_t vms() const { return current.vms(); }

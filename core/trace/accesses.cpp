@@ -99,6 +99,7 @@ struct AccessBuilder::Stream {
   std::string name = {};
   SpatialFilter filter{1, 0};
   std::uint32_t line_blocks = 1;
+  Nanoseconds arrival = std::numeric_limits<Nanoseconds>::min();
   std::optional<Nanoseconds> departure = {};
 
   std::size_t requests = 0;
@@ -449,6 +450,16 @@ void AccessBuilder::end_warm_up() {
   if (!streams_.empty()) streams_.back().end_warm_up();
 }
 
+absl::Status AccessBuilder::arrive(Nanoseconds time) {
+  if (streams_.empty()) return invalid_argument("arrive: no VM was begun");
+  Stream& stream = streams_.back();
+  if (stream.requests > 0) {
+    return invalid_argument("{}: its arrival comes before its requests", stream.name);
+  }
+  stream.arrival = time;
+  return absl::OkStatus();
+}
+
 absl::Status AccessBuilder::depart(Nanoseconds time) {
   if (streams_.empty()) return invalid_argument("depart: no VM was begun");
   Stream& stream = streams_.back();
@@ -573,6 +584,10 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
           "{}: request {} is {} ns earlier than the one before it: sort by time", stream.name,
           stream.requests, latest - at);
     }
+    if (at < stream.arrival) {
+      return invalid_argument("{}: request {} is {} ns before it arrives", stream.name,
+                              stream.requests, stream.arrival - at);
+    }
     latest = at;
     first_time_ = std::min(first_time_, at);
     if (options_.ops == OpFilter::kReads && static_cast<Op>(chunk.op[i]) != Op::kRead) continue;
@@ -584,6 +599,10 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
     MCSIM_RETURN_IF_ERROR(take(stream, chunk, i, at, tick));
   }
   return number_keys(stream, tick);
+}
+
+Nanoseconds AccessBuilder::kept_time(Nanoseconds time) const {
+  return options_.whole_seconds ? (time - first_time_) / kSecond * kSecond : time;
 }
 
 // Departures are still to be placed among the requests.
@@ -598,12 +617,13 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.given = given_;
   std::uint64_t unique = 0;
   for (const Stream& stream : streams_) {
-    trace.vms.push_back(
-        {.name = stream.name,
-         .first_id = static_cast<BlockId>(unique),
-         .unique_blocks = static_cast<Count>(stream.id_count()),
-         .requests = static_cast<Count>(stream.requests - stream.warm_up),
-         .accesses = static_cast<Count>(stream.accesses - stream.warm_up_accesses)});
+    const bool is_late = stream.arrival > first_time_;
+    trace.vms.push_back({.name = stream.name,
+                         .first_id = static_cast<BlockId>(unique),
+                         .unique_blocks = static_cast<Count>(stream.id_count()),
+                         .requests = static_cast<Count>(stream.requests - stream.warm_up),
+                         .accesses = static_cast<Count>(stream.accesses - stream.warm_up_accesses),
+                         .arrives = is_late ? kept_time(stream.arrival) : VmInfo().arrives});
     trace.warm_up += stream.warm_up;
     unique += stream.id_count();
     if (unique >= kNoBlock) return too_many_blocks(stream.name);
@@ -654,8 +674,7 @@ absl::Status AccessBuilder::merge_into(AccessesSink& sink, std::span<const Due> 
     const auto& [time, vm] = due;
     Merged& stream = streams[vm];
     while (gone < departures.size() && departures[gone].time <= time) sink.depart(gone++, merged);
-    const bool whole = options_.whole_seconds;
-    stream.push_next(vm, whole ? (time - first_time_) / kSecond * kSecond : time, sink);
+    stream.push_next(vm, kept_time(time), sink);
     if (stream.is_over()) {
       stream.let_go_of_passed();
       streams_[vm] = {};

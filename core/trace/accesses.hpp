@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -94,13 +95,14 @@ struct ExpandOptions {
 
 // One VM of an interned trace; its ids are [first_id, first_id + unique_blocks). Of a
 // line that is touched all blocks have ids. Requests and accesses are those after the
-// warm-up.
+// warm-up. Without an arrival time a VM is present from the start.
 struct VmInfo {
   std::string name;
   BlockId first_id = 0;
   Count unique_blocks = 0;
   Count requests = 0;
   Count accesses = 0;
+  Nanoseconds arrives = std::numeric_limits<Nanoseconds>::min();
 };
 
 // A range of requests, [begin, end).
@@ -212,6 +214,9 @@ class AccessBuilder {
   // earlier than all other requests, or finish() fails.
   void end_warm_up();
 
+  // The current VM arrives at this time. Fails if it has a request already.
+  absl::Status arrive(Nanoseconds time);
+
   // The current VM, all of whose requests were added, is gone from this time on.
   absl::Status depart(Nanoseconds time);
 
@@ -235,6 +240,7 @@ class AccessBuilder {
   absl::Status number_keys(Stream& stream, const Tick& tick);
   absl::StatusOr<Accesses> merge();
   absl::StatusOr<Accesses> without_columns() const;
+  Nanoseconds kept_time(Nanoseconds time) const;
   absl::Status check_options() const;
   absl::Status check_warm_up() const;
   absl::Status check_responses() const;

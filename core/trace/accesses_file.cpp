@@ -78,7 +78,7 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
   for (const Count count : trace.given.accesses) put(count);
   put(trace.vms.size()), put(trace.departures.size());
   for (const VmInfo& vm : trace.vms) {
-    put(vm.unique_blocks), put(vm.requests), put(vm.accesses);
+    put(vm.unique_blocks), put(vm.requests), put(vm.accesses), put(vm.arrives);
     put_text(vm.name, head);
   }
   for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
@@ -140,6 +140,7 @@ std::string read_head(Words words, Sizes& sizes, Accesses& trace) {
     vm.unique_blocks = words.take_up_to<Count>(kNoBlock - 1 - unique);
     vm.requests = words.take_as<Count>();
     vm.accesses = words.take_as<Count>();
+    vm.arrives = static_cast<Nanoseconds>(words.take());
     vm.name = words.take_text();
     unique += static_cast<std::uint64_t>(vm.unique_blocks);
     if (!words.whole()) break;
@@ -204,6 +205,7 @@ std::string_view wrong_in_request(const Accesses& trace, std::size_t r, std::vec
   Found& of_vm = found[trace.request_vm[r]];
   if (r >= of_vm.gone) return "is of a VM that is gone";
   const VmInfo& vm = trace.vms[trace.request_vm[r]];
+  if (trace.request_time[r] < vm.arrives) return "is of a VM that has not arrived";
   bool outside = false;
   for (std::uint64_t i = begin; i < end; ++i) {
     outside |= trace.ids[i] - vm.first_id >= static_cast<std::uint64_t>(vm.unique_blocks);

@@ -30,7 +30,7 @@ namespace mcsim {
 
 // Changes whenever other bytes are written for the same accesses, or the same requests make
 // other accesses.
-inline constexpr std::uint64_t kAccessesVersion = 1;
+inline constexpr std::uint64_t kAccessesVersion = 2;
 
 // The file is there, or not all of it, when this returns: whoever wants it whole or not at
 // all has it take another's place afterwards. Unavailable if it cannot be written.

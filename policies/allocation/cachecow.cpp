@@ -73,18 +73,20 @@ std::string CacheCow::help_late(const std::vector<Now>& now, std::vector<bool> g
   return {};
 }
 
-// From the tail that is hit least to the ghosts that are hit most, if those are hit more.
+// Moves a chunk to the VM with most ghost hits from the other VM with fewest tail hits, if the
+// ghost hits are more.
 void CacheCow::gain_hits(const std::vector<Now>& now, const std::vector<bool>& present,
                          std::vector<Count>& blocks) const {
   std::size_t to = now.size();
+  for (std::size_t vm = 0; vm < now.size(); ++vm) {
+    if (present[vm] && (to == now.size() || now[vm].ghost > now[to].ghost)) to = vm;
+  }
   std::size_t from = now.size();
   for (std::size_t vm = 0; vm < now.size(); ++vm) {
-    if (!present[vm]) continue;
-    if (to == now.size() || now[vm].ghost > now[to].ghost) to = vm;
-    if (spare(blocks[vm]) == 0) continue;
+    if (!present[vm] || vm == to || spare(blocks[vm]) == 0) continue;
     if (from == now.size() || now[vm].tail < now[from].tail) from = vm;
   }
-  if (from < now.size() && to != from && now[to].ghost > now[from].tail) move(from, to, blocks);
+  if (from < now.size() && now[to].ghost > now[from].tail) move(from, to, blocks);
 }
 
 }  // namespace mcsim

@@ -36,7 +36,7 @@ std::vector<Count> proportional(Count blocks, std::span<const double> weights) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double share = sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(weights.size());
     const double exact = share * static_cast<double>(blocks);
-    targets[i] = std::min(static_cast<Count>(exact), blocks);
+    targets[i] = exact < static_cast<double>(blocks) ? static_cast<Count>(exact) : blocks;
     remainder[i] = exact - static_cast<double>(targets[i]);
   }
   std::vector<std::size_t> order(weights.size());

@@ -45,6 +45,7 @@ class MultiCache final : public CurveMaximizer {
   void worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
                     std::span<const Count> blocks, std::span<double> worths) const override;
   Bounds bounds(const Observation& seen, const Stage& stage, std::size_t vm) const override;
+  bool active(const Observation& seen, std::size_t vm) const override;
 
  private:
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;

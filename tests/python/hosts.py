@@ -34,11 +34,15 @@ def add_vm(
     writes: ArrayLike,
     blocks: ArrayLike,
     lengths: ArrayLike = 1,
+    *,
+    arrives: int | None = None,
     **columns: Any,
 ) -> None:
     """Add a VM and its requests: when, whether they write, from which block on, and how many."""
     count = np.size(time)
     builder.begin_vm(name)
+    if arrives is not None:
+        builder.arrive(arrives)
     builder.add(
         np.asarray(time, np.int64),
         np.zeros(count, np.uint16),

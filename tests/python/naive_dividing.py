@@ -393,9 +393,9 @@ class CacheCow:
                 self.helped += 1
         elif here:
             to = max(here, key=lambda v: (ghosts[v], -v))
-            donors = [v for v in here if blocks[v] > chunk]
-            donor = min(donors, key=lambda v: (tails[v], v), default=to)
-            if donor != to and ghosts[to] > tails[donor]:
+            donors = [v for v in here if v != to and blocks[v] > chunk]
+            donor = min(donors, key=lambda v: (tails[v], v), default=None)
+            if donor is not None and ghosts[to] > tails[donor]:
                 moved = min(chunk, blocks[donor] - chunk)
                 blocks[donor] -= moved
                 blocks[to] += moved

@@ -47,8 +47,8 @@ class MultiCacheTwin:
         return float(self.params.get("priorities", {}).get(seen.vms[v], 1.0) * accesses)
 
     def allocate(self, seen: Observation) -> Decision | None:
-        curves, vms = seen.meters["curve"], range(len(seen.vms))
-        here = [curve.accesses > 0 for curve in curves]
+        vms = range(len(seen.vms))
+        here = [accesses > 0 for accesses in seen.accesses]
         if seen.timer != "sizes" or not any(here):
             return None
         targets: Division = []
@@ -114,7 +114,7 @@ class AuthorsTwin(MultiCacheTwin):
 
     def allocate(self, seen: Observation) -> Decision | None:
         vms, capacities = range(len(seen.vms)), seen.capacities.tolist()
-        here = [curve.accesses > 0 for curve in seen.meters["curve"]]
+        here = [accesses > 0 for accesses in seen.accesses]
         if seen.timer != "sizes" or not any(here):
             return None
         first, last, half = capacities[0], capacities[-1], self.params["grid"] // 2

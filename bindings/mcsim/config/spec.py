@@ -225,7 +225,8 @@ class VmSpec(VmTraceSpec):
     """One VM and where its requests are."""
 
     arrives: IntervalLength | None = None
-    """time since the workload's first request before which its requests are left out"""
+    """time since the workload's first request before which it is absent and its requests are left
+    out; a VM without it, or with a warm-up, is present from the start"""
     departs: IntervalLength | None = None
     """time from which on it is gone: its requests are left out and its blocks freed at once, those
     that are dirty written back; what it was granted is for the system to give to others"""

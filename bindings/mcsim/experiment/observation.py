@@ -66,7 +66,7 @@ class Observation:
     departed : bool array, by VM
         VMs that are gone: nothing is counted of them any more, and they need no space.
     arrived : bool array, by VM
-        VMs that had an access so far.
+        VMs that have arrived, also those that departed; without `arrives` from the start on.
     hosts : tuple of str
         Names of the hosts; none of one host.
     host : int array, by VM

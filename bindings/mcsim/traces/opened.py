@@ -305,19 +305,23 @@ def _bounded(
         last = min(last, start + window.end.length - 1)
 
     def bounded(
-        vm: WorkloadVm, begins: list[int], ends: list[int], departs: Interval | None
+        vm: WorkloadVm,
+        begins: list[int],
+        ends: list[int],
+        stay: tuple[Interval | None, Interval | None],
     ) -> WorkloadVm:
-        gone = None if departs is None else start + departs.length
+        comes, gone = (None if at is None else start + at.length for at in stay)
         return replace(
             vm,
             begin=start + max(begins) if begins else None,
             end=start + min(ends) if ends else None,
+            arrives=comes,
             departs=gone if gone is not None and gone <= last else None,
         )
 
     vms = tuple(
-        bounded(vm, begins, ends, departs)
-        for vm, (begins, ends), (_, departs) in zip(workload.vms, bounds, stays, strict=True)
+        bounded(vm, begins, ends, stay)
+        for vm, (begins, ends), stay in zip(workload.vms, bounds, stays, strict=True)
     )
     return replace(workload, vms=vms)
 

@@ -29,8 +29,9 @@ ON_DEMAND = ("responses", "classes", "bytes")
 class WorkloadVm:
     """One VM: which requests of which trace, and how far its clock is shifted.
 
-    `begin` and `end` bound its times after the shift; None does not. Where it `departs`
-    while the workload goes on, that is when its blocks are freed.
+    `begin` and `end` bound its times after the shift; None does not. The VM is present from the
+    start, or from the time at which it `arrives`. Its blocks are freed at the time at which it
+    `departs`, which is given only if the workload continues after it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class WorkloadVm:
     shift: int = 0
     begin: int | None = None
     end: int | None = None
+    arrives: int | None = None
     departs: int | None = None
     entry: int | None = None
     """Which entry of a list of VMs asked for it."""
@@ -51,7 +53,8 @@ class WorkloadVm:
             "vm_of_trace": None if self.only is None else self.trace.vms[self.only],
             "shift": self.shift,
         }
-        bounds = {"begin": self.begin, "end": self.end, "departs": self.departs}
+        names = ("begin", "end", "arrives", "departs")
+        bounds = {name: getattr(self, name) for name in names}
         return described | {key: bound for key, bound in bounds.items() if bound is not None}
 
     @property
@@ -234,6 +237,8 @@ class Workload:
             if vm.name in self.warm_up:
                 add(self.warm_up[vm.name])
                 builder.end_warm_up()
+            elif vm.arrives is not None:
+                builder.arrive(vm.arrives)
             add(vm)
             if vm.departs is not None:
                 builder.depart(vm.departs)

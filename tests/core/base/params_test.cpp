@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace mcsim {
 
 enum class Mode { kSlow, kFast };
@@ -69,6 +72,52 @@ TEST(Params, MistakesAreNamedWithWhatWouldBeRight) {
   EXPECT_EQ(complaint({{"mode", std::string("fats")}}),
             "mode: unknown choice 'fats' (one of slow, fast)");
   EXPECT_EQ(complaint({{"loud", 1.0}}), "loud: expected true or false");
+}
+
+struct Wide {
+  Count blocks = 0;
+  Duration period{0};
+  std::uint16_t port = 0;
+  double factor = 0;
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"blocks", &Wide::blocks, "how many", 0},
+        Field{"period", &Wide::period, "how long", 0},
+        Field{"port", &Wide::port, "where"},
+        Field{"factor", &Wide::factor, "how much"},
+    };
+  }
+};
+
+TEST(Params, NumbersBeyondTheirTypeAreOutOfRange) {
+  const auto refused = [](const char* name, ParamValue value) {
+    return message_of(parse_params<Wide>({{name, std::move(value)}}).status());
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const char* name : {"blocks", "period"}) {
+    const std::string range = " is outside [0, 9.223372036854776e+18]";
+    EXPECT_EQ(refused(name, kInfinity), std::string(name) + ": inf" + range);
+    EXPECT_EQ(refused(name, 0x1p63), std::string(name) + ": 9.223372036854776e+18" + range);
+    EXPECT_EQ(refused(name, -kInfinity), std::string(name) + ": -inf is outside [0, inf]");
+  }
+  EXPECT_EQ(refused("port", std::int64_t{65'536}), "port: 65536 is outside [0, 65535]");
+  EXPECT_EQ(refused("port", -1.0), "port: -1 is outside [0, 65535]");
+  EXPECT_EQ(refused("blocks", std::nan("")), "blocks: expected a whole number, got nan");
+  EXPECT_EQ(refused("period", std::nan("")), "period: nan is outside [0, inf]");
+  EXPECT_EQ(refused("factor", std::nan("")), "factor: nan is outside [-inf, inf]");
+}
+
+TEST(Params, TheLargestNumbersOfATypeAreTaken) {
+  constexpr Count kMost = std::numeric_limits<Count>::max();
+  const auto parsed = parse_params<Wide>({{"blocks", kMost},
+                                          {"period", 0x1p63 - 1024},
+                                          {"port", 65'535.0},
+                                          {"factor", std::numeric_limits<double>::infinity()}});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->blocks, kMost);
+  EXPECT_EQ(parsed->period.ns, kMost - 1023);
+  EXPECT_EQ(parsed->port, 65'535);
+  EXPECT_EQ(parsed->factor, std::numeric_limits<double>::infinity());
 }
 
 TEST(Params, DescribeListsThemInOrder) {

@@ -285,7 +285,8 @@ TEST(FleetHost, HostsDoNotKnowOfEachOther) {
 // Blocks 1 to 4 are read, 2 is written, and the VM moves at 100: 2 is dirty and was accessed last.
 class Example : public ::testing::Test {
  protected:
-  void move(const std::vector<Row>& then, Migration migration = {.vm = 0, .host = 1}) {
+  void move(const std::vector<Row>& then, Migration migration = {.vm = 0, .host = 1},
+            Nanoseconds at = 100) {
     std::vector<Row> rows{{0, 0, Op::kRead, 1},
                           {1, 0, Op::kRead, 2},
                           {2, 0, Op::kRead, 3},
@@ -298,7 +299,7 @@ class Example : public ::testing::Test {
     params.writes = "back";
     const auto host = make(machine, trace, all_get({4}, 1), params);
     host->replay(trace, {0, 5});
-    ASSERT_TRUE(host->migrate({{migration}}, all_get({4}, 1), 100).ok());
+    ASSERT_TRUE(host->migrate({{migration}}, all_get({4}, 1), at).ok());
     host->replay(trace, {5, rows.size()});
     after = host->counters()[0];
     ASSERT_TRUE(host->check_invariants().ok());
@@ -318,6 +319,17 @@ TEST_F(Example, TheBlockAccessedLastComesFirst) {
   EXPECT_EQ(after.tiers[0].remote_reads, 0);
   EXPECT_EQ(after.tiers[0].transfers, 2);
   EXPECT_EQ(after.on_the_way, 2);
+}
+
+// A block takes 2^62 ns, about 146 years, over so slow a link: beyond 2^63 ns in all.
+TEST_F(Example, ABlockThatTakesCenturiesIsOnTheWay) {
+  constexpr Nanoseconds kLate = (Nanoseconds{1} << 62) + kSecond;
+  const Migration slow{.vm = 0, .host = 1, .blocks_per_second = 1e-12};
+  move({{kLate + kSecond, 0, Op::kRead, 9},
+        {std::numeric_limits<Nanoseconds>::max(), 0, Op::kRead, 9}},
+       slow, kLate);
+  EXPECT_EQ(after.transferred, 0);
+  EXPECT_EQ(after.on_the_way, 3) << "9 drove out a block";
 }
 
 TEST_F(Example, ADirtyBlockIsReadOnTheOtherHost) {

@@ -199,14 +199,14 @@ TEST_F(RefusedDecisions, OfMigrationsLeaveAllAsItWas) {
   EXPECT_EQ(refused([](Decision& of) { of.targets->at(1, 2) = -1; }),
             "host h1: targets: tier 1 grants -1 blocks");
   EXPECT_EQ(refused([](Decision& of) { of.targets = Allocation(1, kVms); }),
-            "host h0: targets: expected 2 tiers x 3 VMs, got 1 x 3");
+            "targets: expected 2 tiers x 3 VMs, got 1 x 3");
 }
 
 TEST_F(RefusedDecisions, OfModesByTierLeaveAllAsItWas) {
   EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier.pop_back(); }),
             "write modes by tier: expected 2 tiers x 3 VMs, got 1 x 3");
   EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier[1].pop_back(); }),
-            "write modes by tier: expected 2 tiers x 3 VMs, got 2 x 3");
+            "write modes by tier: expected 2 tiers x 3 VMs, got 2 x 2");
   EXPECT_EQ(refused([](Decision& of) { of.write_modes_by_tier[0][2] = WriteMode::kBack; }),
             "in an inclusive chain a tier has what faster ones have: it cannot be written through "
             "below one that is written back; the order is around, through, back");
@@ -219,8 +219,8 @@ TEST_F(RefusedDecisions, OfAnythingElseMoveNobody) {
               of.write_modes_by_tier.clear();
               of.write_modes = {WriteMode::kThrough};
             }),
-            "write modes: 1 of them for 3 VMs");
-  EXPECT_EQ(refused([](Decision& of) { of.admits.pop_back(); }), "admits: 2 of them for 3 VMs");
+            "write modes: expected 3 VMs, got 1");
+  EXPECT_EQ(refused([](Decision& of) { of.admits.pop_back(); }), "admits: expected 3 VMs, got 2");
   EXPECT_EQ(refused([](Decision& of) { of.placements = {{}}; }),
             "a decision changes placements; its system declares that it decides targets, "
             "write_modes, write_modes_by_tier, admits, migrations");

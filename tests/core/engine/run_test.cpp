@@ -226,7 +226,7 @@ TEST(Timers, RingInOrderAndSeeWhatCameBefore) {
         const auto [all, writes] = accesses_in(rows, 0, requests, vm);
         EXPECT_EQ(ring.counters[vm].accesses, all);
         EXPECT_EQ(ring.counters[vm].writes, writes);
-        EXPECT_EQ(ring.arrived[vm], all > 0);
+        EXPECT_TRUE(ring.arrived[vm]) << "whether it had accesses or not";
         const auto [since, writes_since] = accesses_in(rows, before[which], requests, vm);
         EXPECT_EQ(ring.since[vm].accesses, since);
         EXPECT_EQ(ring.since[vm].writes, writes_since);
@@ -273,7 +273,7 @@ TEST(Timers, AtTheStartNothingHasBeen) {
   ASSERT_GT(system.rings.size(), 2U);
   const Ring& first = system.rings[0];
   EXPECT_EQ(first.now, 0);
-  EXPECT_EQ(first.arrived, std::vector<bool>(kVms, false));
+  EXPECT_EQ(first.arrived, std::vector<bool>(kVms, true));
   for (VmId vm = 0; vm < kVms; ++vm) {
     EXPECT_EQ(first.counters[vm].accesses, 0);
     EXPECT_EQ(first.current.at(1, vm), 8);
@@ -315,7 +315,8 @@ TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
     const auto vm = static_cast<VmId>(t < 30 ? 0 : t % 2);
     rows.push_back({t, vm, {static_cast<std::uint64_t>(t % 5)}});
   }
-  Accesses trace = intern(rows, kVms);  // the third never comes
+  Accesses trace = intern(rows, kVms);
+  trace.vms[1].arrives = 20;  // its first request is at 31; the third has none, and is there
   trace.departures = {{.request = 70, .vm = 0}};
   std::vector<VmId> vms = trace.request_vm.copy();
   std::vector<BlockId> ids = trace.ids.copy();
@@ -327,7 +328,7 @@ TEST(Run, TellsOfVmsThatCameAndOfThoseThatAreGone) {
   run_all(trace, system);
   for (const Ring& ring : system.rings) {
     SCOPED_TRACE(ring.now);
-    EXPECT_EQ(ring.arrived, (std::vector<bool>{true, ring.now > 30, false}));
+    EXPECT_EQ(ring.arrived, (std::vector<bool>{true, ring.now >= 20, true}));
     EXPECT_EQ(ring.departed, (std::vector<bool>{ring.now >= 70, false, false}));
     EXPECT_EQ(ring.current.at(0, 0), ring.now >= 70 ? 0 : 4) << "who is gone has no targets";
     EXPECT_EQ(ring.meters[0].curves[0].accesses() == 0, ring.now >= 70) << "and is forgotten";
@@ -577,12 +578,47 @@ TEST(Laws, ARefusedDecisionLeavesAllAsItWas) {
   EXPECT_EQ(refused({.targets = Allocation(1, kVms), .write_modes = through}),
             "targets: expected 2 tiers x 3 VMs, got 1 x 3");
   EXPECT_EQ(refused({.targets = granting(1), .write_modes = {WriteMode::kThrough}}),
-            "write modes: 1 of them for 3 VMs");
+            "write modes: expected 3 VMs, got 1");
   EXPECT_EQ(refused({.targets = granting(1), .write_modes = through, .admits = {true}}),
-            "admits: 1 of them for 3 VMs");
+            "admits: expected 3 VMs, got 1");
   EXPECT_EQ(refused({.targets = granting(1), .placements = {{}}}),
             "a decision changes placements; its system declares that it decides targets, "
             "write_modes, admits");
+}
+
+// A host that accepts write modes of any length, as those do that only write through.
+class WritesThrough final : public testing::HostAround {
+ public:
+  using HostAround::HostAround;
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return Host::set_write_modes(modes);
+  }
+};
+
+TEST(Run, ListsOfTheWrongLengthAreRefusedOnEveryHost) {
+  Random random(13);
+  const Accesses trace = intern(rows_of(random), kVms);
+  const auto refused = [&](const Decision& decision) {
+    Scripted system({timer(300)}, {}, [&](const Observation&) -> Answer { return decision; });
+    system.wrap([](std::unique_ptr<Host> host) {
+      return std::make_unique<WritesThrough>(std::move(host));
+    });
+    return message_of(try_run(trace, system, aligned_cuts(trace.request_time, 500)).status());
+  };
+  const Allocation nothing(2, kVms);
+  for (const std::size_t length : {1U, 2U, 4U}) {
+    const std::string wrong = fmt::format(": expected 3 VMs, got {}", length);
+    EXPECT_EQ(
+        refused({.targets = nothing, .write_modes = std::vector(length, WriteMode::kThrough)}),
+        "write modes" + wrong);
+    EXPECT_EQ(refused({.targets = nothing, .admits = std::vector(length, true)}), "admits" + wrong);
+    EXPECT_EQ(refused({.targets = nothing, .throughputs = std::vector(length, 1.0)}),
+              "throughputs" + wrong);
+    EXPECT_EQ(refused({.targets = Allocation(2, length)}),
+              fmt::format("targets: expected 2 tiers x 3 VMs, got 2 x {}", length));
+  }
+  EXPECT_EQ(refused({.targets = nothing, .write_modes = std::vector(kVms, WriteMode::kThrough)}),
+            "");
 }
 
 // What a system decides it says, and is refused before anything is replayed.

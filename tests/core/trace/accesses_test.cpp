@@ -393,6 +393,34 @@ TEST(AccessBuilder, RefusesAWarmUpThatIsNotOver) {
             "warm-up: it must be over before the first request");
 }
 
+TEST(AccessBuilder, KeepsWhenVmsArrive) {
+  for (const bool whole_seconds : {false, true}) {
+    AccessBuilder builder({.ops = OpFilter::kReads, .whole_seconds = whole_seconds},
+                          TimeBase::kClock);
+    EXPECT_EQ(message_of(builder.arrive(0)), "arrive: no VM was begun");
+    const auto add = [&](const char* name, std::optional<Nanoseconds> arrives, Nanoseconds first) {
+      EXPECT_TRUE(builder.begin_vm(name).ok());
+      if (arrives) EXPECT_TRUE(builder.arrive(*arrives).ok());
+      Requests requests;
+      requests.push(first, 0, Op::kWrite, 0, 4096);
+      requests.push(first + 1, 0, Op::kRead, 0, 4096);
+      return message_of(builder.add(requests.view()));
+    };
+    EXPECT_EQ(add("always", {}, kSecond / 2), "");
+    EXPECT_EQ(message_of(builder.arrive(0)), "always: its arrival comes before its requests");
+    EXPECT_EQ(add("late", 2 * kSecond, 5 * kSecond), "");
+    EXPECT_EQ(add("as it begins", kSecond / 2, 3 * kSecond), "");
+    EXPECT_EQ(add("too early", 7 * kSecond, 7 * kSecond - 4),
+              "too early: request 0 is 4 ns before it arrives");
+    const Accesses a = std::move(builder).finish().value();
+    constexpr Nanoseconds kFromTheStart = std::numeric_limits<Nanoseconds>::min();
+    EXPECT_EQ(a.vms[0].arrives, kFromTheStart);
+    // 1.5 s after the first request, which was no read.
+    EXPECT_EQ(a.vms[1].arrives, whole_seconds ? kSecond : 2 * kSecond);
+    EXPECT_EQ(a.vms[2].arrives, kFromTheStart);
+  }
+}
+
 TEST(AccessBuilder, PutsDeparturesBeforeTheFirstRequestThatIsNotEarlier) {
   AccessBuilder builder({.ops = OpFilter::kAll, .whole_seconds = true}, TimeBase::kClock);
   const std::vector<std::pair<std::vector<Nanoseconds>, Nanoseconds>> vms{

@@ -20,6 +20,11 @@ TEST(Proportional, GivesTheRemainderToTheFirst) {
   EXPECT_THAT(proportional(7, std::vector{1.0, 3.0}), ElementsAre(2, 5));
 }
 
+TEST(Proportional, TheLargestNumberOfBlocksIsGivenWhole) {
+  constexpr Count kMost = std::numeric_limits<Count>::max();  // as a double it is 2^63
+  EXPECT_EQ(proportional(kMost, std::vector{1.0}), std::vector{kMost});
+}
+
 TEST(Proportional, OfNobodyNobodyHasAnything) {
   EXPECT_THAT(proportional(10, std::span<const double>()), ElementsAre());
 }

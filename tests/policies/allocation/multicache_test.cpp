@@ -40,6 +40,7 @@ struct Vm {
   Count accesses = 1'000;
   double reuse_intensity = 0;
   Count window_unique = 0;
+  bool is_quiet = false;  // its accesses are of earlier intervals
 };
 
 Decision decide(const std::string& name, ParamMap params, const Machine& machine,
@@ -47,9 +48,11 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
                 Allocation current = {}, std::shared_ptr<Optimizer> given = nullptr) {
   std::vector<RunningCurve> curves;
   std::vector<Intensity> intensities;
+  std::vector<VmCounters> since(vms.size());
   Accesses trace;
   for (std::size_t v = 0; v < vms.size(); ++v) {
     curves.push_back(curve_of(vms[v].ratios, vms[v].accesses));
+    since[v].accesses = vms[v].is_quiet ? 0 : vms[v].accesses;
     intensities.push_back({.value = vms[v].reuse_intensity, .window_unique = vms[v].window_unique});
     trace.vms.push_back({.name = "vm" + std::to_string(v)});
   }
@@ -61,7 +64,7 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
   const std::vector<Reading> meters{{.curves = curves}, {.intensities = intensities}};
   auto decision =
-      system->decide({.meters = meters, .counters = {}, .since = {}, .current = current});
+      system->decide({.meters = meters, .counters = {}, .since = since, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }
@@ -181,6 +184,24 @@ TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
                      "exact", current)
                   .targets->tier(0),
               ElementsAre(3, 2));
+}
+
+// Curves of all intervals have accesses of VMs that are idle now. The authors' code looks no
+// further.
+TEST(MultiCache, IdleIsWhoHasNoAccessesInTheInterval) {
+  const Vm quiet{.ratios = {0, .1, .2, .3, .4, .5}, .is_quiet = true};
+  const Vm active{.ratios = {0, .1, .2, .3, .4, .5}};
+  const ParamMap cumulative{{"distance_scope", std::string("cumulative")}};
+  EXPECT_THAT(given(cumulative, 5, {quiet, active}), ElementsAre(0, 5));
+  ParamMap keeps = cumulative;
+  keeps["idle"] = std::string("keep");
+  Allocation current(1, 2);
+  current.at(0, 0) = 3;
+  EXPECT_THAT(decide("multicache", keeps, machine_of({5}), {quiet, active}, "exact", current)
+                  .targets->tier(0),
+              ElementsAre(3, 2));
+  const ParamMap legacy{{"legacy", true}, {"grid", std::int64_t{10}}};
+  EXPECT_THAT(given(legacy, 8, {quiet, active}), ElementsAre(4, 4));
 }
 
 TEST(MultiCache, MinimumShareIsGranted) {

@@ -59,15 +59,14 @@ TEST(Plugin, LoadedAgainIsLoadedOnce) {
 }
 
 TEST(Plugin, ANameThatIsTakenIsRefusedAndNothingAdded) {
-  EXPECT_EQ(refusal(library("clash")),
-            library("clash") + ": there is an eviction policy 'lru' already");
+  EXPECT_EQ(refusal(library("clash")), library("clash") + ": eviction policy 'lru' exists already");
   EXPECT_FALSE(eviction_registry().find("plugin-new").ok());
 }
 
 TEST(Plugin, ANameThatCannotBeAskedForIsRefused) {
   EXPECT_EQ(refusal(library("bad_name")),
             library("bad_name") +
-                ": 'My LRU' is no name of an eviction policy: expected small letters, digits "
+                ": 'My LRU' is not a valid eviction policy name: expected small letters, digits "
                 "and '-'");
 }
 

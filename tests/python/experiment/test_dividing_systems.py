@@ -43,7 +43,13 @@ class Trace:
         self.builder = engine.AccessBuilder(ops="all")
         self.vms = 0
 
-    def vm(self, *pieces: tuple[Blocks, int, int], begin: int = 0, departs: bool = False) -> None:
+    def vm(
+        self,
+        *pieces: tuple[Blocks, int, int],
+        begin: int = 0,
+        arrives: int | None = None,
+        departs: bool = False,
+    ) -> None:
         times, blocks = [], []
         for of, count, length in pieces:
             times.append(np.sort(self.rng.integers(begin, begin + length, count)))
@@ -51,7 +57,7 @@ class Trace:
             begin += length
         time, block = np.concatenate(times), np.concatenate(blocks)
         writes = self.rng.random(len(time)) < self.writes
-        add_vm(self.builder, f"vm{self.vms}", time, writes, block)
+        add_vm(self.builder, f"vm{self.vms}", time, writes, block, arrives=arrives)
         self.vms += 1
         if departs:
             self.builder.depart(begin)
@@ -61,7 +67,7 @@ class Trace:
 
 
 def mixed(seed: int) -> engine.Accesses:
-    """Five VMs that change every few periods; one comes late, one departs."""
+    """Five VMs that change every few periods; one begins late, or arrives late; one departs."""
     trace = Trace(seed)
     rng = np.random.default_rng(1_000 + seed)
     for v in range(5):
@@ -70,7 +76,9 @@ def mixed(seed: int) -> engine.Accesses:
             blocks = int(rng.integers(3, 150))
             of = scan(blocks) if rng.random() < 0.3 else skewed(blocks)
             pieces.append((of, int(rng.integers(20, 4_000)), int(rng.integers(2, 7)) * PERIOD))
-        trace.vm(*pieces, begin=13 * PERIOD if v == 3 else 0, departs=v == 4)
+        begin = 13 * PERIOD if v == 3 else 0
+        arrives = 9 * PERIOD + 1 if v == 3 and seed % 2 else None
+        trace.vm(*pieces, begin=begin, arrives=arrives, departs=v == 4)
     return trace.done()
 
 
@@ -238,6 +246,22 @@ class TestKarma:
         assert decided[2] == [2, 98]
         # It has earned 3 * 48, and the other is sure of a quarter only.
         assert decided[3:] == [[75, 25], [75, 25]]
+
+    def test_a_vm_lends_before_its_first_access_but_not_before_it_arrives(self) -> None:
+        """Two VMs demand all 100 blocks. Each is guaranteed 25, half of its fair share.
+
+        For three periods vm0 borrows 75 blocks, of which vm1 lends 25. Each period vm0 pays 75
+        credits; vm1 earns 25, and both get half of the other 50. In the fourth period vm1 has more
+        credits and gets the 50 shared blocks. If vm1 arrives only then, both have no credits, and
+        each gets 25 of the shared blocks.
+        """
+        begins = 3 * PERIOD + 100
+        for arrives, then in ((None, [25, 75]), (begins, [50, 50])):
+            trace = Trace(6)
+            trace.vm((scan(200), 10_000, 5 * PERIOD))
+            trace.vm((scan(200), 4_000, 5 * PERIOD - begins), begin=begins, arrives=arrives)
+            decided = by_vm(targets(trace.done(), ours("karma", machine(100))))
+            assert decided == [*[[100, 0]] * 3, then]
 
 
 HOSTS = engine.Fleet(
@@ -452,6 +476,18 @@ class TestCacheCow:
                 kept = latency_ms(result) <= 1.03 * np.array(list(promised.values()))
                 assert kept.all() == possible
                 assert any(one["infeasible"] for one in result.decisions[-20:]) != possible
+
+    def test_a_vm_with_most_ghost_hits_and_fewest_tail_hits_gets_a_chunk(self) -> None:
+        """Two loops, of 70 and 45 blocks: each hits always if its part holds it, else never.
+
+        With parts of 50 and 50, vm0 has 4,000 ghost hits a period and no tail hits, vm1 has 1,000
+        tail hits. With 70 and 30, vm1 has 1,000 ghost hits, and vm0 has 4,000 tail hits.
+        """
+        trace = Trace(13, writes=0)
+        trace.vm((scan(70), 20_000, 5 * PERIOD))
+        trace.vm((scan(45), 5_000, 5 * PERIOD))
+        decided = by_vm(targets(trace.done(), ours("cachecow", machine(100), chunk=0.1, ghost=0.3)))
+        assert decided == [[60, 40], [70, 30], [70, 30], [70, 30]]
 
     def test_a_promise_of_nothing_is_refused(self) -> None:
         system = ours("cachecow", machine(10), latency_ms={"vm0": 0.0})

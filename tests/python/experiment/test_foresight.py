@@ -142,8 +142,9 @@ def test_at_the_start_nothing_has_been_and_then_timers_ring_as_ever() -> None:
     for seen in watcher.seen[:2]:
         for name in ("accesses", "reads", "requests", "misses", "writes", "dirty", "latency_ns"):
             assert not getattr(seen, name).any(), name
-        for name in ("hits", "occupancy", "tier_latency_ns", "arrived", "departed"):
+        for name in ("hits", "occupancy", "tier_latency_ns", "departed"):
             assert not getattr(seen, name).any(), name
+        assert seen.arrived.all()
         assert not seen.unique_blocks.any()
         assert not seen.reuse_intensity.any()
         assert seen.current.tolist() == [[4, 4, 4]]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars
@@ -410,6 +410,28 @@ def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
         run(tiny(workload={"vms": [{"name": "w_0", "arrives": "20s", "departs": "10s"}]}))
     with pytest.raises(ConfigError, match="end: expected a length of time, as in `interval`"):
         run(tiny(workload={"vms": ["w_0"], "window": {"end": "10 references"}}))
+
+
+def test_a_vm_is_there_from_the_start_unless_it_arrives(tmp_path: Path) -> None:
+    class Watches:
+        seen: ClassVar[list[list[bool]]] = []
+
+        def allocate(self, seen: mcsim.Observation) -> None:
+            self.seen.append(seen.arrived.tolist())
+
+    start = 128166372000000000
+    for vm, begins in enumerate((0, 0, 35, 35)):
+        write_msr(tmp_path, f"w_{vm}", start + 10**7 * begins, list(range(60 - begins)))
+    vms = ["w_0", {"name": "w_1", "arrives": "20s"}, "w_2", {"name": "w_3", "arrives": "25s"}]
+    spec = tiny(interval="10s", workload={"vms": vms}, systems=[{"name": Watches}])
+    run_in(tmp_path, spec)
+    late = [True, True, True, False]
+    assert Watches.seen == [[True, False, True, False], late, *[[True] * 4] * 3]
+    # A VM with a warm-up is present from the start.
+    Watches.seen.clear()
+    warm_up = {"vms": [{"name": "w_1", "trace": "w_2.csv"}]}
+    run_in(tmp_path, spec | {"warm_up": warm_up, "name": "warmed-up"})
+    assert Watches.seen[-6:] == [late] * 3 + [[True] * 4] * 3
 
 
 def test_what_was_finished_is_not_run_again(results: Results) -> None:

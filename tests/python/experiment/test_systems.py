@@ -38,13 +38,17 @@ def machine(*capacities: int, **vm_backend_ms: float) -> engine.Machine:
     return engine.Machine(tiers, backend, {vm: ms * MS for vm, ms in vm_backend_ms.items()})
 
 
-def accesses(*vms: list[tuple[int, str, int]], departs: int | None = None) -> engine.Accesses:
-    """A trace of (time, R or W, block) by VM; the first may depart."""
+def accesses(
+    *vms: list[tuple[int, str, int]], departs: int | None = None, arrives: int | None = None
+) -> engine.Accesses:
+    """A trace of (time, R or W, block) by VM; the first may depart, the last arrive."""
     builder = engine.AccessBuilder(ops="all", responses=True)
     for v, rows in enumerate(vms):
         time, ops, blocks = zip(*rows, strict=True) if rows else ((), (), ())
         took = np.array(time, dtype=np.int64) * 7 % 5
-        add_vm(builder, f"vm{v}", time, [op == "W" for op in ops], blocks, response=took)
+        late = arrives if v + 1 == len(vms) else None
+        writes = [op == "W" for op in ops]
+        add_vm(builder, f"vm{v}", time, writes, blocks, response=took, arrives=late)
         if v == 0 and departs is not None:
             builder.depart(departs)
     return builder.finish()
@@ -207,6 +211,20 @@ def test_the_slides_of_useful_distances() -> None:
     # Distances 0, 0, 2, 2, 3 and 7.
     totals = one_after_the_other("R1 R1 R2 R2 R3 R4 R2 R3 R5 R4 R6 R7 R8 R1")
     assert sizes(totals, "centaur", 20, baseline="eci") == [[8]]
+
+
+def test_a_vm_has_the_least_size_before_its_first_access_but_not_before_it_arrives() -> None:
+    reader = [(i, "R", i % 5) for i in range(4 * INTERVAL)]
+    late = [(i, "R", i % 7) for i in range(2 * INTERVAL, 4 * INTERVAL)]
+    for arrives, least in ((None, [3, 3]), (INTERVAL + 1, [0, 3]), (2 * INTERVAL, [0, 3])):
+        trace = accesses(reader, late, arrives=arrives)
+        expected = [[5, least[0]], [5, least[1]], [5, 7]]
+        assert sizes(trace, "eci-cache", 20, min_blocks=3) == expected
+        twin = engine.System.from_python(
+            answering(naive.EciTwin(INTERVAL, min_blocks=3), "twin"), machine(20)
+        )
+        decided = [decision["targets"][0].tolist() for decision in run(trace, twin).decisions]
+        assert decided == expected
 
 
 def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
