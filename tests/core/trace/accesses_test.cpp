@@ -400,7 +400,9 @@ TEST(AccessBuilder, KeepsWhenVmsArrive) {
     EXPECT_EQ(message_of(builder.arrive(0)), "arrive: no VM was begun");
     const auto add = [&](const char* name, std::optional<Nanoseconds> arrives, Nanoseconds first) {
       EXPECT_TRUE(builder.begin_vm(name).ok());
-      if (arrives) EXPECT_TRUE(builder.arrive(*arrives).ok());
+      if (arrives) {
+        EXPECT_TRUE(builder.arrive(*arrives).ok());
+      }
       Requests requests;
       requests.push(first, 0, Op::kWrite, 0, 4096);
       requests.push(first + 1, 0, Op::kRead, 0, 4096);
