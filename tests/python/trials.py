@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mcsim as mc
+from mcsim.policies.caches import Caches
+from mcsim.policies.miniatures import Correction, estimate_whole, replay_miniatures
+from mcsim.policies.specs import PolicyChoice
 
 Keys = NDArray[np.uint64]
 
@@ -97,6 +100,78 @@ def synthetic(length: int = 120_000) -> dict[str, Keys]:
     }
 
 
+def drifting(length: int, blocks: int, skew: float, passed: int, seed: int) -> Keys:
+    """Return keys with a popularity that falls with age; `passed` new blocks arrive in all."""
+    newest = blocks + np.arange(length) * passed // length
+    return (newest - zipf(length, blocks, skew, seed)).astype(np.uint64)
+
+
+def reranked(length: int, blocks: int, skew: float, phases: int, seed: int) -> Keys:
+    """Return Zipf keys; in each phase a tenth of the blocks exchange their ranks."""
+    rng = np.random.default_rng(seed)
+    ranks = zipf(length, blocks, skew, seed)
+    of_rank = rng.permutation(blocks)
+    parts = []
+    for part in np.array_split(ranks, phases):
+        parts.append(of_rank[part])
+        moved = rng.choice(blocks, blocks // 10, replace=False)
+        of_rank[moved] = of_rank[rng.permutation(moved)]
+    return np.concatenate(parts).astype(np.uint64)
+
+
+def bursty(length: int, blocks: int, tail: float, gap: float, seed: int) -> Keys:
+    """Return bursts that overlap, each of one block: Pareto sizes, exponential gaps."""
+    rng = np.random.default_rng(seed)
+    sizes = np.minimum(rng.pareto(tail, length) + 1, length / 100).astype(int)
+    sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), length)) + 1]
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    gaps = rng.exponential(gap, int(sizes.sum()))
+    since = np.cumsum(gaps)
+    times = np.repeat(rng.uniform(0, length, len(sizes)), sizes) + since - since[first]
+    keys = np.repeat(rng.integers(0, blocks, len(sizes)), sizes)
+    return keys[np.argsort(times, kind="stable")][:length].astype(np.uint64)
+
+
+def multi_scale(length: int, largest: int, scales: int, stay: int, seed: int) -> Keys:
+    """Return references to working sets of `largest` blocks, of a fifth, and so on.
+
+    A working set is replaced when its blocks had `stay` references each on average.
+    """
+    rng = np.random.default_rng(seed)
+    scale = rng.integers(0, scales, length)
+    keys = np.empty(length, np.int64)
+    for number in range(scales):
+        at = np.flatnonzero(scale == number)
+        size = largest // 5**number
+        phase = np.arange(len(at)) // (stay * size)
+        keys[at] = (number << 32) + phase * size + rng.integers(0, size, len(at))
+    return keys.astype(np.uint64)
+
+
+def periodic(length: int, blocks: int, skew: float, period: int, sets: int, seed: int) -> Keys:
+    """Return working sets in turn, each for a period; its last quarter is a scan."""
+    at = np.arange(length)
+    turn = at // period % sets
+    within = at % period
+    keys = turn * blocks + zipf(length, blocks, skew, seed).astype(np.int64)
+    scanned = within >= period * 3 // 4
+    keys[scanned] = sets * blocks + within[scanned]
+    return keys.astype(np.uint64)
+
+
+def changing(length: int = 120_000) -> dict[str, Keys]:
+    """Return streams with changing popularity: drift, bursts, several time scales, periods."""
+    return {
+        "drifting": drifting(length, length // 6, 0.9, length // 6, 1),
+        "drifting fast": drifting(length, length // 12, 1.1, length // 2, 1),
+        "drifting ranks": reranked(length, length // 6, 0.9, 20, 1),
+        "bursty": bursty(length, length // 4, 1.3, length / 200, 1),
+        "bursty, long": bursty(length, length // 4, 1.3, length / 20, 1),
+        "multi-scale": multi_scale(length, length // 6, 4, 5, 1),
+        "periodic": periodic(length, length // 15, 0.8, length // 12, 3, 1),
+    }
+
+
 @dataclass(frozen=True)
 class Trial:
     """What a sampler said of a stream, by seed."""
@@ -152,22 +227,35 @@ class Stream:
         self,
         groups: int,
         seeds: int = 5,
-        policies: Sequence[str] = ("lru", "s3-fifo"),
+        policies: PolicyChoice = ("lru", "s3-fifo"),
         shares: Sequence[float] = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7),
+        corrections: Sequence[Correction] = ("auto",),
         **options: Any,
-    ) -> Trial:
-        """Try miniature simulation, so many times with other seeds."""
+    ) -> dict[Correction, Trial]:
+        """Try miniature simulation with `groups` groups of seeds, by correction.
+
+        Every policy has a band here, as if it were verified; `Trial` has a column a cache, all
+        sizes of the first policy first.
+        """
         sizes = [max(1, int(share * self.blocks)) for share in shares]
         truth = mc.simulate(self.keys, policies, sizes).hit_ratio
+        caches = Caches.asked(self.keys, policies, sizes)
         found = [
-            mc.miniature(self.keys, policies, sizes, seeds=range(g, g + seeds), **options)
+            replay_miniatures(caches, seeds=range(g, g + seeds), **options)
             for g in range(1, 1 + groups * seeds, seeds)
         ]
-        low, high = (np.array([rows[side] for rows in found]) for side in ("low", "high"))
-        sampled = np.array([rows.correction != "exact" for rows in found])
-        return Trial(
-            held=(low <= truth + 1e-9) & (truth <= high + 1e-9),
-            told=sampled & ~np.isnan(low),
-            width=high - low,
-            error=np.array([np.abs(rows.hit_ratio - truth).mean() for rows in found]),
-        )
+        return {
+            correction: _trial_of([estimate_whole(caches, one, correction) for one in found], truth)
+            for correction in corrections
+        }
+
+
+def _trial_of(found: Sequence[dict[str, NDArray[Any]]], truth: NDArray[np.float64]) -> Trial:
+    low, high = (np.array([rows[side] for rows in found]) for side in ("low", "high"))
+    sampled = np.array([rows["rate"] < 1 for rows in found])
+    return Trial(
+        held=(low <= truth + 1e-9) & (truth <= high + 1e-9),
+        told=sampled & ~np.isnan(low),
+        width=high - low,
+        error=np.array([np.abs(rows["hit_ratio"] - truth).mean() for rows in found]),
+    )

@@ -31,24 +31,26 @@ class ByPolicy(PolicyReport):
     def show(self) -> None:
         """Print the table and how its numbers came about."""
         print_plainly(self.heading(), self.table())
-        if self.has_band:
+        if self.is_estimate:
             print_plainly(self._about_miniatures())
 
     def table(self) -> Any:
         """Return the table that is printed."""
         from mcsim.base.units import format_size
 
-        table = table_of(["size", "blocks", *(["rate"] if self.has_band else []), *self.policies])
+        table = table_of(
+            ["size", "blocks", *(["rate"] if self.is_estimate else []), *self.policies]
+        )
         for i, blocks in enumerate(self.capacities):
             rows = [self.of(policy)[i] for policy in self.policies]
-            rate = [f"{rows[0].rate:.3g}"] if self.has_band else []
+            rate = [f"{rows[0].rate:.3g}"] if self.is_estimate else []
             size = format_size(blocks * self.blocks.block_bytes)
             table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
         return table
 
     def _cell(self, row: Any) -> str:
         ratio = f"{row.hit_ratio:.4f}"
-        if not self.has_band or row.correction == "exact":
+        if not self.is_estimate or row.correction == "exact":
             return ratio
         margin = (row.high - row.low) / 2
         return ratio if margin != margin else f"{ratio} ±{margin:.4f}"
@@ -60,10 +62,10 @@ class ByPolicy(PolicyReport):
         }
         used = [how[name] for name in how if name in self.rows.correction]
         exact = "those at rate 1 exact" if "exact" in self.rows.correction else ""
-        has_margin = self.rows.low.tolist() == self.rows.low.tolist()  # nan is not itself
+        has_margin = (self.rows.low < self.rows.high).any()
         band = "± half the 95 % band of the mean over the seeds" if has_margin else ""
         parts = [part for part in (*used, exact, band) if part]
-        return "miniatures: " + "; ".join(parts)
+        return "\n".join(["miniatures: " + "; ".join(parts), *self.no_band_notes])
 
 
 @dataclass

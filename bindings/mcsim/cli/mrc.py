@@ -92,7 +92,8 @@ def mrc(
 
     Of other policies than LRU there are --sizes alone, 13 of them if not given. In miniature
     each is a cache of RATE times the size, given the references to so many of the blocks;
-    smaller caches get a higher rate, so that no miniature has fewer than 100 blocks.
+    smaller caches get a higher rate, so that no miniature has fewer than 100 blocks. A policy
+    under which small caches differ from large ones has no error band; the reason is printed.
 
     \b
     mcsim mrc web_0.csv.gz

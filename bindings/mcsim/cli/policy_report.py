@@ -174,9 +174,16 @@ class PolicyReport(StreamReport):
         return list(dict.fromkeys(self.rows.policy.tolist()))
 
     @property
-    def has_band(self) -> bool:
-        """Whether the ratios are estimates, of which one knows how far they may be off."""
+    def is_estimate(self) -> bool:
+        """Whether the ratios come from miniatures."""
         return "low" in (self.rows.dtype.names or ())
+
+    @property
+    def no_band_notes(self) -> list[str]:
+        """Return a sentence for each reason why policies have no band."""
+        from mcsim.policies.bands import no_band_notes
+
+        return no_band_notes(self.rows) if self.is_estimate else []
 
     def of(self, policy: str) -> Rows:
         """Return the rows of a policy, by size."""
@@ -191,10 +198,16 @@ class PolicyReport(StreamReport):
         bands = {
             policy: (self.of(policy).low.tolist(), self.of(policy).high.tolist())
             for policy in self.policies
-            if self.has_band
+            if self.is_estimate and (self.of(policy).low < self.of(policy).high).any()
         }
         return hit_ratios(
-            self.capacities, self.blocks.block_bytes, ratios, log=log, bound=BOUND, bands=bands
+            self.capacities,
+            self.blocks.block_bytes,
+            ratios,
+            log=log,
+            bound=BOUND,
+            bands=bands,
+            no_band=self.no_band_notes,
         )
 
     def write(self, output: Output) -> None:

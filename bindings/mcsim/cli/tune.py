@@ -106,8 +106,9 @@ def tune(
     largest size begin; the hit ratio is the share of the pieces read that did not wait for
     the backend, and the latency the mean of all pieces. In miniature the rate is doubled
     until the cache has 100 of the largest blocks; where the samples together would be as long
-    as the trace, that is replayed. What the caches of every block size will hold is said before
-    they are replayed.
+    as the trace, that is replayed. A policy under which small caches differ from large ones has
+    no error band; the reason is printed. The memory of the caches is printed before the replay,
+    by block size.
 
     \b
     mcsim tune web_0.csv.gz --size 1GiB
@@ -220,7 +221,9 @@ class _Report(Report):
 
     def show(self) -> None:
         """Print the table, and which rows are worth a look."""
-        print_plainly(self.heading(), self.table(), self.remark())
+        from mcsim.policies.bands import no_band_notes
+
+        print_plainly(self.heading(), self.table(), self.remark(), *no_band_notes(self.rows))
 
     def heading(self) -> str:
         from mcsim.base.units import format_bytes

@@ -26,6 +26,7 @@ def hit_ratios(
     log: bool,
     bound: str,
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    no_band: Sequence[str] = (),
 ) -> Sheet:
     """Plot the hit ratio of every policy, a marker for each cache that was replayed.
 
@@ -41,6 +42,8 @@ def hit_ratios(
         The policy that none can beat, drawn in black.
     bands : mapping, optional
         By policy, the lower and upper ends of what each ratio may be; shaded.
+    no_band : sequence of str
+        Notes on the policies without a band, with the reason.
     """
     sheet = new_sheet(PAGE, 3.6)
     (axes,) = sheet.axes
@@ -59,8 +62,9 @@ def hit_ratios(
             axes.fill_between(
                 capacities, low, high, color=drawn[0].get_color(), alpha=0.15, linewidth=0
             )
-    if bands:
-        sheet.notes.append("Estimates; shaded: 95 % confidence.")
+    if bands or no_band:
+        shaded = ["shaded: 95 % confidence"] if bands else []
+        sheet.notes.append("; ".join(["Estimates", *shaded, *no_band]) + ".")
     if log:
         axes.set_xscale("log")
     named = _spread(capacities)

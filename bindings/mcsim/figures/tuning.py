@@ -10,6 +10,7 @@ import numpy as np
 from mcsim.base.units import format_bytes
 from mcsim.figures.looks import lighter, looks_of
 from mcsim.figures.style import PAGE, Sheet, new_sheet
+from mcsim.policies.bands import no_band_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def objectives_by_block(rows: Rows, objective: str) -> Sheet:
     blocks = sorted({int(block) for block in rows.block})
     lines = _lines(rows, blocks)
     for axes, (column, name) in zip(sheet.axes, _NAMES.items(), strict=True):
-        margins = np.nan_to_num(rows[f"{column}_margin"])  # nan of a single sample
+        margins = np.nan_to_num(rows[f"{column}_margin"])  # nan: no band
         most = float((rows[column] + margins).max())
         unit, scale = _unit(column, most)
         for line in lines:
@@ -77,8 +78,9 @@ def objectives_by_block(rows: Rows, objective: str) -> Sheet:
     for axes in sheet.lowest:
         axes.set_xlabel("Block size")
     sheet.legend += _legend(lines, objective)
-    if rows.hit_ratio_margin.max() > 0:
-        sheet.notes.append("Estimates; bars: 95 % confidence.")
+    if rows.rate.min() < 1:
+        bars = ["bars: 95 % confidence"] if np.nan_to_num(rows.hit_ratio_margin).any() else []
+        sheet.notes.append("; ".join(["Estimates", *bars, *no_band_notes(rows)]) + ".")
     return sheet
 
 

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim._core import policies as _policies
+from mcsim.policies.python_policies import PythonSpec
+from mcsim.policies.specs import PolicySpec
+
 if TYPE_CHECKING:
+    from mcsim.base.rows import Rows
     from mcsim.traces.workload import Workload, WorkloadVm
 
-__all__ = ["least_deviations", "margin_of", "rare_deviation", "squares_of_places"]
+__all__ = [
+    "least_deviations",
+    "margin_of",
+    "no_band_notes",
+    "no_band_reason",
+    "no_band_reasons",
+    "rare_deviation",
+    "squares_of_places",
+]
+
+_VERIFIED = frozenset(
+    {
+        *("lru", "fifo", "clock", "random", "slru", "s4lru"),
+        *("2q", "s3-fifo", "lfu-da", "gdsf", "hyperbolic", "opt"),
+    }
+)
+"""Policies with bands that cover the truth on the streams of `./mcsim bench bands`."""
+
+_FEW_BLOCKS = (
+    "newcomers can be left with a few blocks of any cache, which a miniature cannot scale down"
+)
+_SMALL_PART = "1 % of the cache is a list of its own, which has few blocks in a miniature"
+_GHOST_HITS = "every ghost hit changes its parameters, and a miniature has fewer ghost hits"
+
+_BIASED = {
+    **dict.fromkeys(("sieve", "mru", "lfu", "perfect-lfu", "lru-k", "mq"), _FEW_BLOCKS),
+    **dict.fromkeys(("lirs", "w-tinylfu"), _SMALL_PART),
+    **dict.fromkeys(("arc", "car", "clock-pro", "lecar", "cacheus"), _GHOST_HITS),
+}
+"""Policies with bands that miss the truth, and the reason."""
 
 # Two-sided 99 % quantiles of Student's t by degrees of freedom, and of the normal distribution:
 # sums that few blocks decide are within them 95 % of the time, and small caches, which turn cliffs
@@ -20,6 +55,50 @@ _Z995 = 2.575829
 _Z975 = 1.959964
 
 _COUNTERS = 1 << 16
+
+
+def no_band_reason(spec: PolicySpec | PythonSpec) -> str:
+    """Return why miniatures of a policy have no confidence band; empty if they have one.
+
+    Examples
+    --------
+    >>> from mcsim.policies.bands import no_band_reason
+    >>> from mcsim.policies.specs import parse_policies
+    >>> [no_band_reason(spec) for spec in parse_policies("lru,2q:kin=0.01")]
+    ['', 'its band is verified for default parameters alone']
+    """
+    if isinstance(spec, PolicySpec):
+        if spec.name in _BIASED:
+            return _BIASED[spec.name]
+        if spec.name in _VERIFIED:
+            is_default = not spec.params or spec.declared().items() <= _defaults(spec.name).items()
+            return "" if is_default else "its band is verified for default parameters alone"
+    return "its band was never verified"
+
+
+def no_band_reasons(
+    specs: Sequence[PolicySpec | PythonSpec], seeds: int, rates: NDArray[np.float64]
+) -> NDArray[np.str_]:
+    """Return why each cache has no band; empty if it has one, or is exact because its rate is 1."""
+    reasons = [
+        "" if rate == 1 else no_band_reason(spec) if seeds > 1 else "a band takes two seeds"
+        for spec, rate in zip(specs, rates.tolist(), strict=True)
+    ]
+    return np.array(reasons, dtype=np.str_)
+
+
+def no_band_notes(rows: Rows) -> list[str]:
+    """Return a sentence for each reason in the column `no_band`, with the policies concerned."""
+    policies: dict[str, list[str]] = {}
+    for policy, reason in dict.fromkeys(rows[["policy", "no_band"]].tolist()):
+        if reason:
+            policies.setdefault(reason, []).append(policy)
+    return [f"no band for {', '.join(names)}: {reason}" for reason, names in policies.items()]
+
+
+def _defaults(policy: str) -> dict[str, object]:
+    (entry,) = (entry for entry in _policies.describe() if entry["name"] == policy)
+    return {param["name"]: param["default"] for param in entry["params"]}
 
 
 def margin_of(estimates: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -81,9 +81,14 @@ class Caches:
             (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
         ]
 
+    @property
+    def spec_of_each(self) -> list[PolicySpec | PythonSpec]:
+        """The policy of each cache, in the order of `configs`."""
+        return [spec for spec in self.specs for _ in self.capacities]
+
     def table(self, columns: dict[str, NDArray[Any]]) -> Rows:
         """Put policy and capacity before what was found, a row a cache."""
-        policies = [str(spec) for spec in self.specs for _ in self.capacities]
+        policies = [str(spec) for spec in self.spec_of_each]
         caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),

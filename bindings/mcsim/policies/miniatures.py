@@ -13,12 +13,17 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
-from mcsim.policies.bands import least_deviations, margin_of, rare_deviation
+from mcsim.policies.bands import (
+    least_deviations,
+    margin_of,
+    no_band_reasons,
+    rare_deviation,
+)
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
-__all__ = ["Correction", "miniature", "rates_of"]
+__all__ = ["Correction", "estimate_whole", "miniature", "rates_of", "replay_miniatures"]
 
 Correction = Literal["auto", "none", "adj"]
 
@@ -53,6 +58,9 @@ def miniature(
     references are spread over the blocks is known, and so how much their number in a sample
     varies; and as the misses are spread over the blocks somehow, how much theirs does at least.
 
+    A band does not cover bias. Under some policies a small cache differs from a large one, most
+    where popular blocks change. These policies have an estimate, but no band.
+
     Parameters
     ----------
     references, policies, sizes, ops
@@ -85,12 +93,13 @@ def miniature(
     Rows, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
-        with one seed), ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at
-        rate 1), ``plain`` and ``adjusted`` (both estimates), ``rate``, ``blocks`` (of the
-        miniature), ``sampled`` (references, mean over the seeds), ``writes`` (of the trace, all
-        of them), ``write_hits`` (of the whole cache, by the same estimate) with its band
-        ``write_hits_low`` and ``write_hits_high``, ``bytes`` (the most that a miniature of it
-        took) and ``seconds`` (of CPU time, all seeds).
+        where there is none, and ``no_band`` has the reason), ``correction`` (``'none'`` or
+        ``'adj'``, ``'exact'`` at rate 1), ``plain`` and ``adjusted`` (both estimates),
+        ``rate``, ``blocks`` (of the miniature), ``sampled`` (references, mean over the seeds),
+        ``writes`` (of the trace, all of them), ``write_hits`` (of the whole cache, by the same
+        estimate) with its band ``write_hits_low`` and ``write_hits_high``, ``bytes`` (the most
+        that a miniature of it took), ``seconds`` (of CPU time, all seeds) and ``no_band``
+        (empty where there is a band).
 
     Raises
     ------
@@ -105,32 +114,49 @@ def miniature(
     >>> rows[["rate", "blocks", "hit_ratio"]].tolist()
     [(1.0, 10, 0.0)]
     """
-    cores = threads_given(threads)
     if correction not in ("auto", "none", "adj"):
         raise ConfigError(f"correction: expected auto, none or adj, got {correction!r}")
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     caches = Caches.asked(references, policies, sizes, ops)
+    found = replay_miniatures(caches, rate, chosen, min_blocks, seed, threads, memory, progress)
+    columns = estimate_whole(caches, found, correction)
+    columns["no_band"] = no_band_reasons(caches.spec_of_each, len(chosen), columns["rate"])
+    for name in ("low", "high", "write_hits_low", "write_hits_high"):
+        columns[name][columns["no_band"] != ""] = np.nan
+    return caches.table(columns)
+
+
+def replay_miniatures(
+    caches: Caches,
+    rate: float,
+    seeds: Sequence[int],
+    min_blocks: int = 100,
+    seed: int = 1,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return the counts of all miniatures by column, each of shape (seeds, caches)."""
     flat = _policies.miniatures(
         caches.blocks,
         caches.unique,
         caches.configs,
         rate,
         min_blocks,
-        chosen,
+        list(seeds),
         caches.operations,
         seed,
-        cores,
+        threads_given(threads),
         memory_given(memory),
         progress,
     )
-    found = {name: column.reshape(len(chosen), -1) for name, column in flat.items()}
-    return caches.table(_estimates(caches, found, correction))
+    return {name: column.reshape(len(seeds), -1) for name, column in flat.items()}
 
 
-def _estimates(
+def estimate_whole(
     caches: Caches, found: dict[str, NDArray[Any]], correction: Correction
 ) -> dict[str, NDArray[Any]]:
-    """Estimate counts of the whole from those of the samples, a row each."""
+    """Estimate the counts of whole caches, with bands under every policy, verified or not."""
     rates = found["rate"][0]
     written = (
         caches.blocks[:0] if caches.operations is None else caches.blocks[caches.operations != 0]

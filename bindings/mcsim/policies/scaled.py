@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.rows import Rows
 from mcsim.config.devices import Device
-from mcsim.policies.bands import least_deviations, margin_of
+from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
 from mcsim.policies.grid import Grid, Point
 
 __all__ = ["ESTIMATES", "OBJECTIVES", "Correction", "Counted", "Objective", "rows_of"]
@@ -149,9 +149,13 @@ def rows_of(
         "block": np.array([point.block for point in points], dtype=np.int64),
         "sub_block": np.array([point.sub_block for point in points], dtype=np.int64),
     }
+    specs = [point.policy for point in points]
+    no_band = no_band_reasons(specs, len(samples), np.full(len(points), float(rate)))
     for name in ESTIMATES:
         columns[name] = estimates[name].mean(axis=0)
-        columns[f"{name}_margin"] = margins[name] if rate < 1 else np.zeros(len(points))
+        margin = margins[name] if rate < 1 else np.zeros(len(points))
+        columns[f"{name}_margin"] = np.where(no_band == "", margin, np.nan)
+    columns["no_band"] = no_band
     columns["dirty"] = estimates["dirty"].mean(axis=0)
     columns["pareto"] = _pareto(columns)
     columns["rate"] = np.full(len(points), float(rate))

@@ -110,8 +110,9 @@ def tune(
         (bytes; equal where blocks are whole); ``hit_ratio`` (share of the pieces read that did
         not wait for the backend), ``latency_ns`` (mean of all pieces), ``device_writes``,
         ``backend_reads`` and ``backend_writes`` (bytes), each followed by half its 95 % band
-        over the seeds in a column ``…_margin`` (nan with one seed, 0 where nothing is
-        sampled); ``dirty`` (bytes at the end that are still to be written back), ``pareto``
+        over the seeds in a column ``…_margin`` (nan where there is none, 0 where nothing is
+        sampled); ``no_band`` (why there is no band; empty where there is one), ``dirty``
+        (bytes at the end that are still to be written back), ``pareto``
         (no other is as good in all four objectives and better in one), ``rate``,
         ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at rate 1) and ``bytes`` (what the
         cache was said to hold, the most of all samples).

@@ -239,8 +239,8 @@ def find_tuning(context: Context) -> Found:
             Check(
                 "the winner in miniature is the replays' winner, or within its band of it",
                 same or apart <= band,
-                f"{_named(guess)} against {_named(best)}: {apart / 1e3:.1f} us apart, band "
-                f"{band / 1e3:.1f} us",
+                f"{_named(guess)} against {_named(best)}: {apart / 1e3:.1f} us apart, "
+                + (f"band {band / 1e3:.1f} us" if band == band else "no band"),
             ),
         ],
         tables={"replayed": full.to_arrow(), "miniatures": mini.to_arrow()},

@@ -296,7 +296,10 @@ def test_the_picture_has_every_cache() -> None:
         *("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks"),
         *("write through", "write back", "best by latency"),
     ]
-    assert sheet.notes == ["Estimates; bars: 95 % confidence."]
+    assert sheet.notes == [
+        "Estimates; bars: 95 % confidence; no band for arc: every ghost hit changes its "
+        "parameters, and a miniature has fewer ghost hits."
+    ]
     columns = ["hit_ratio", "latency_ns", "device_writes", "backend_writes"]
     labels = [axes.get_ylabel() for axes in sheet.axes]
     assert labels[0] == "Hit ratio (%)"
@@ -396,6 +399,24 @@ def test_command_in_miniature(run: Any) -> None:
     assert "in miniature, at rate 0.3" in out[0]
     assert "±" in out[2]
     assert "the best is within the error bands of 1 other" in out[-2]
+
+
+def test_command_says_why_a_policy_has_no_band(run: Any) -> None:
+    options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back"]
+    code, out, _ = run(*options, "--policies", "lru,lirs", "--mini", "30%", "--seeds", "3")
+    assert code == 0
+    rows = {line.split()[1 if line.startswith("*") else 0]: line for line in out[2:4]}
+    assert "±" in rows["lru"]
+    assert "±" not in rows["lirs"]
+    note = (
+        "no band for lirs: 1 % of the cache is a list of its own, which has few blocks in a "
+        "miniature"
+    )
+    assert out[-4] == note
+    table = csv.read_csv("results/made-tune.csv").to_pylist()
+    (lirs,) = (row for row in table if row["policy"] == "lirs")
+    assert lirs["no_band"] in note
+    assert lirs["hit_ratio_margin"] is None
 
 
 def test_command_says_what_is_wrong(run: Any) -> None:
