@@ -241,23 +241,25 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
     TierCounters& own = of.tiers[k];
     own.invalidations += reads + writes - entering;
     own.occupancy -= reads + writes - entering;
-    own.occupancy += (k == open.front() ? 0 : here.victims - entering) - below.victims;
     if (k == open.front()) {
       own.updates += around ? 0 : writes;
     } else {
       own.demotions += here.victims;
       own.moved_up += entering;
+      own.occupancy += here.victims - entering;
       fastest.promotions += entering;
       fastest.occupancy += entering;
     }
-    if (k == open.back()) {
-      own.evictions += below.victims;
-    } else {
-      own.moved_down += below.victims;
-      own.copied_out += below.victims;
-    }
+    add_victims(below.victims, k == open.back(), own);
   }
   add_writes(vm, of);
+}
+
+// Victims of a tier, which leave the chain or come into the next tier.
+void BatchedChain::add_victims(Count victims, bool leave, TierCounters& of) {
+  of.occupancy -= victims;
+  (leave ? of.evictions : of.moved_down) += victims;
+  of.copied_out += leave ? 0 : victims;
 }
 
 // A write back goes to the fastest open tier, which the VM waits for; other writes to the backend.

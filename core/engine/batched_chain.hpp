@@ -111,6 +111,7 @@ class BatchedChain {
   void report(const Stretch& stretch, std::span<const Arrival> accesses, const Arrival* left) const;
   void find_open_tiers();
   void add(std::size_t vm, VmCounters& of, Found& found) const;
+  static void add_victims(Count victims, bool leave, TierCounters& of);
   void add_writes(std::size_t vm, VmCounters& of) const;
   bool knows_future() const { return next_uses_.size() > 0; }
   std::size_t backend() const { return tiers_.size(); }

@@ -449,7 +449,6 @@ class ExclusiveLru final : public Host {
 
   void count(const Vm& vm, VmCounters& of) const {
     const auto& [reads, through, back, around] = vm.tallies;
-    const BelowTop& below_top = vm.below_top;
     of.tiers.resize(kTiers);
     for (std::size_t k = 0; k <= kTiers; ++k) {
       const Count written = through.found[k] + back.found[k];
@@ -468,27 +467,33 @@ class ExclusiveLru final : public Host {
         of.tiers[0].fills += entered - vm.bypassed;
         break;
       }
-      TierCounters& tier = of.tiers[k];
-      const Count in_place = below_top.in_place[0][k] + below_top.in_place[1][k];
       of.writes_served.blocks[k] += vm.written_to[k];
-      tier.hits = entered;
-      tier.write_hits = written;
-      tier.fills += below_top.fills[k];
-      tier.promotions += below_top.promotions[k];
-      tier.updates = k == 0 ? written : below_top.in_place[1][k];
-      tier.moved_up = k == 0 ? 0 : entered - in_place;
-      of.tiers[0].fills -= below_top.fills[k];
-      of.tiers[0].promotions += tier.moved_up - below_top.promotions[k];
-      tier.demotions = vm.demotions[k];
-      tier.moved_down = vm.moved_down[k];
-      tier.evictions = vm.evictions[k];
-      tier.invalidations = vm.invalidations[k];
-      tier.copied_out = vm.moved_down[k] + vm.copied_out[k];
-      tier.occupancy = vm.held[k];
-      tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
+      of.tiers[k].hits = entered;
+      of.tiers[k].write_hits = written;
+      count_moves(vm, k, of);
     }
     of.backend_reads = reads.found[kTiers];
     book_.count(vm.index, of);
+  }
+
+  // After the hits of the tier. What a VM does not do below the top, it does in the fastest tier.
+  void count_moves(const Vm& vm, std::size_t k, VmCounters& of) const {
+    const BelowTop& below_top = vm.below_top;
+    TierCounters& tier = of.tiers[k];
+    const Count in_place = below_top.in_place[0][k] + below_top.in_place[1][k];
+    tier.fills += below_top.fills[k];
+    tier.promotions += below_top.promotions[k];
+    tier.updates = k == 0 ? tier.write_hits : below_top.in_place[1][k];
+    tier.moved_up = k == 0 ? 0 : tier.hits - in_place;
+    of.tiers[0].fills -= below_top.fills[k];
+    of.tiers[0].promotions += tier.moved_up - below_top.promotions[k];
+    tier.demotions = vm.demotions[k];
+    tier.moved_down = vm.moved_down[k];
+    tier.evictions = vm.evictions[k];
+    tier.invalidations = vm.invalidations[k];
+    tier.copied_out = vm.moved_down[k] + vm.copied_out[k];
+    tier.occupancy = vm.held[k];
+    tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
   }
 
   absl::Status check_occupancy(std::span<const std::array<Count, kTiers>> found) const {

@@ -329,17 +329,21 @@ TieredHost::Outcome TieredHost::write_by_tier(const Request& request, const Acce
     }
     if (low > route.end && book_.dirty(a.block, route.end)) book_.move(a.block, route.end, low);
   }
-  // Copies that there were, and those that victims pushed further down just now.
-  for (std::size_t k = 0; k < route.end; ++k) {
-    if (book_.mode(vm, k) == WriteMode::kAround) {
-      write_past(k, request, a);
-    } else if (!enters(k) && holds(k, vm, a.block)) {
-      ++request.tiers[k].updates;
-    }
-  }
+  update_above_end(request, a, route);
   if (probe_ != nullptr) report_write(request, a.block, was_held, route.held < backend());
   while (book_.too_many()) write_back(book_.oldest());
   return {route.held, route.found, low, end};
+}
+
+// Copies that there were, and those that victims pushed further down just now.
+void TieredHost::update_above_end(const Request& request, const Access<>& a, const Route& route) {
+  for (std::size_t k = 0; k < route.end; ++k) {
+    if (book_.mode(request.vm, k) == WriteMode::kAround) {
+      write_past(k, request, a);
+    } else if ((route.enters >> k & 1) == 0 && holds(k, request.vm, a.block)) {
+      ++request.tiers[k].updates;
+    }
+  }
 }
 
 // Reports a write to the probe, after it: a hit, an insertion, or that the block was dropped.

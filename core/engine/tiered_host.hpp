@@ -200,6 +200,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   Route route_of(const Request& request, const Access<>& a);
   void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
   static void keep_inclusive(Route& route);
+  void update_above_end(const Request& request, const Access<>& a, const Route& route);
   void report_write(const Request& request, BlockId block, bool was_held, bool hit);
   std::size_t write_at_end(const Request& request, const Access<>& a, const Route& route);
   bool bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);

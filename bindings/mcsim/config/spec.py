@@ -236,8 +236,7 @@ class _TracesSpec(_Map):
     profile: StrictStr | list[StrictStr] | None = None
     """synthetic workload, or several, that stand in where the traces of `vms` are not all found"""
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
-    """of the synthetic workload, or of each of several; the experiment's `seed` if not given, and
-    their own if that is not given either"""
+    """of each synthetic workload; if not given, the experiment's `seed`, else their own"""
     align: Literal["clock", "start"] = "clock"
     """keep the traces' own clocks, or shift each to start at the same moment"""
     window: WindowSpec = WindowSpec()
@@ -326,8 +325,7 @@ class ExperimentSpec(_Map):
     description: StrictStr = ""
     """for people"""
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
-    """of everything that draws random numbers, the synthetic workload included unless
-    `workload.seed` is given; if not given, 1, and synthetic workloads have their own"""
+    """of all random numbers, and of synthetic workloads without `workload.seed`; 1 if not given"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
     """size of a block"""
     ops: Literal["reads", "all"] = "reads"
@@ -398,8 +396,5 @@ class ExperimentSpec(_Map):
         return self.warm_up if isinstance(self.warm_up, WarmUpSpec) else None
 
     def expanded(self) -> dict[str, Any]:
-        """Return the whole spec, defaults included, as plain values that YAML can hold.
-
-        `ExperimentSpec` of the result is equal to this spec.
-        """
+        """Return the whole spec, defaults included, as plain values that equal it when read."""
         return self.model_dump(mode="json")

@@ -243,7 +243,7 @@ def _find_bars(context: Context) -> Found:
     table = _bars(results)
     rows = table.to_pylist()
     centaur, eci = _both(results)
-    kept = float(eci.writes.sum() / centaur.writes.sum())
+    kept = float(eci.writes.sum() / max(centaur.writes.sum(), 1))
     worse = {
         name: [row["vm"] for row in rows if row[name] < 1] for name in ("performance", "per_cost")
     }

@@ -161,14 +161,20 @@ def render_comparison(results: Results) -> RenderableType:
     if yardsticks:
         table.add_row("", "", _YARDSTICKS)
     add(yardsticks, strong=False)
-    captions = []
-    if has_baseline:
-        captions.append("against Global LRU: gain and points in hit ratio, speed by mean latency")
-    captions.append(yardstick_note(results.foresight))
-    if vms > MOST_VMS:
-        captions.append(f"the {vms:,} VMs one by one are in vms.parquet and metrics.parquet")
-    table.caption = "\n".join(filter(None, captions)) or None
+    table.caption = _caption(results, vms, has_baseline)
     return table
+
+
+def _caption(results: Results, vms: int, has_baseline: bool) -> str | None:
+    """Return the lines below a comparison; None if there are none."""
+    against = "against Global LRU: gain and points in hit ratio, speed by mean latency"
+    one_by_one = f"the {vms:,} VMs one by one are in vms.parquet and metrics.parquet"
+    captions = [
+        against if has_baseline else "",
+        yardstick_note(results.foresight),
+        one_by_one if vms > MOST_VMS else "",
+    ]
+    return "\n".join(filter(None, captions)) or None
 
 
 def _against_baseline(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -250,7 +250,7 @@ def test_a_module_that_a_class_imports_is_part_of_the_run(
         texts = {name: text.format(share) for name, text in modules.items()}
         path = written(tmp_path, '"split:Split"', split=split, **texts)
         experiment = Experiment.load(path, allow_code=True)
-        ids.append(experiment.run_id("1", []))
+        ids.append(experiment.run_id([]))
     assert ids[0] == ids[2] != ids[1]
 
 
